@@ -1,0 +1,17 @@
+# Every target is a command of course.py, which does all set-up by itself.
+# `make test ARGS="-k masks"` passes arguments on; `make lab PYTHON=python3.12` chooses a Python.
+PYTHON ?= python3
+ARGS ?=
+LECTURE ?= 00
+export LECTURE
+
+COMMANDS := lab test present setup doctor test-browser bench lint outputs constraints clean
+
+.DEFAULT_GOAL := help
+.PHONY: help $(COMMANDS)
+
+help:
+	@$(PYTHON) course.py help
+
+$(COMMANDS):
+	@$(PYTHON) course.py $@ $(ARGS)

@@ -1,0 +1,66 @@
+"""What every test run shares: unit tests, doctests and the kernels that run the lectures.
+
+It lies at the root, not under tests/, so that `pytest --nbval notebooks/01_scaling.ipynb` alone
+is as strict as the whole suite.
+"""
+
+import os
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
+
+import support_offline  # noqa: E402  (tests/ has to be importable first)
+from jaxtyping import install_import_hook  # noqa: E402
+
+# Before anything imports course_utils: from here on, annotations with shapes are enforced.
+install_import_hook("course_utils", "support_annotations.check_after")
+
+# Inherited by every kernel and subprocess that a test starts.
+os.environ["TQDM_DISABLE"] = "1"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["PYTHONHASHSEED"] = "0"
+# The code under test is this tree's, whichever copy is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+# Two workers share two cores; more threads than cores only make them wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_configure(config):
+    """Refuse the network here and in every kernel started from here."""
+    support_offline.refuse_network()
+    folder = tempfile.mkdtemp(prefix="course-ipython-")
+    support_offline.write_ipython_startup(Path(folder))
+    os.environ["IPYTHONDIR"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    if config.getoption("nbval", default=False):
+        # The first import of the font list on a machine builds a cache and says so on stderr,
+        # which would fail the first lecture that draws.
+        import matplotlib.font_manager  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers():
+    """Every test starts from the same seeds, whatever ran before it."""
+    random.seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def no_pyplot_figures():
+    """Fail a test that leaves a pyplot figure behind: nobody would ever close it."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    left = pyplot.get_fignums() if pyplot else []
+    assert not left, f"pyplot figures left open: {left}"

@@ -1,0 +1,174 @@
+"""Kernel regression as attention: what changes when the query carries the bandwidth.
+
+Nadaraya and Watson estimate y at x by a mean of the data, weighted by nearness:
+
+    y(x) = sum_i w_i y_i,    w = softmax(-(x - x_i)^2 / (2 h^2))
+
+The exponent is -x^2/(2h^2) + (x x_i - x_i^2/2) / h^2. Its first term is the same for every i and
+cancels in the softmax, so the estimate is dot-product attention with
+
+    q(x) = (x, 1) / h^2,    k_i = (x_i, -x_i^2 / 2),    v_i = y_i
+
+A static kernel has one h for every x. Attention computes the query from the input, so 1/h^2 may
+depend on x: here p(x) = exp(a + b z + c z^2), z = 2x - 1, learned from the data.
+
+Sources: Nadaraya (1964), Watson (1964); Bahdanau et al. (2015) for attention as a learned mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from course_utils.attention import attend
+from course_utils.shapes import Float, check_finite, check_int, check_rank
+
+POINTS = 150
+NOISE = 0.4
+CALM_PART = 0.7
+WAVES_PER_UNIT = 10
+STEPS = 200
+LEARNING_RATE = 0.1
+BANDWIDTHS = (0.004, 0.006, 0.008, 0.01, 0.013, 0.016, 0.02, 0.03, 0.05, 0.08, 0.13, 0.2)
+
+
+@dataclass(frozen=True)
+class RegressionData:
+    """Noisy points (x, y), and the curve they came from on a grid."""
+
+    x: Tensor
+    y: Tensor
+    grid: Tensor
+    truth: Tensor
+
+
+def true_curve(x: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """Flat up to x = 0.7, then three quick waves: no single bandwidth suits both parts.
+
+    >>> [round(value, 2) for value in true_curve(torch.tensor([0.2, 0.725])).tolist()]
+    [0.0, 1.0]
+    """
+    waves = torch.sin(2 * math.pi * WAVES_PER_UNIT * (x - CALM_PART))
+    return torch.where(x < CALM_PART, torch.zeros_like(x), waves)
+
+
+@lru_cache(maxsize=16)
+def regression_data(seed: int = 1) -> RegressionData:
+    """150 points at random places, with normal noise of standard deviation 0.4."""
+    generator = torch.Generator().manual_seed(check_int("seed", seed, minimum=0))
+    x = torch.rand(POINTS, generator=generator).sort().values
+    y = true_curve(x) + NOISE * torch.randn(POINTS, generator=generator)
+    grid = torch.linspace(0, 1, 201)
+    return RegressionData(x, y, grid, true_curve(grid))
+
+
+def precision_features(x: Float[Tensor, " N"]) -> Float[Tensor, "N 3"]:
+    """(1, z, z^2) with z = 2x - 1: what the query may know about where it stands."""
+    z = 2 * x - 1
+    return torch.stack([torch.ones_like(z), z, z**2], dim=-1)
+
+
+def queries(x: Float[Tensor, " T"], precision: Float[Tensor, " T"]) -> Float[Tensor, "T 2"]:
+    """q(x) = p(x) (x, 1), with the precision p = 1/h^2."""
+    return precision[:, None] * torch.stack([x, torch.ones_like(x)], dim=-1)
+
+
+def keys(x: Float[Tensor, " S"]) -> Float[Tensor, "S 2"]:
+    """k_i = (x_i, -x_i^2 / 2)."""
+    return torch.stack([x, -(x**2) / 2], dim=-1)
+
+
+def kernel_estimate(
+    at: Float[Tensor, " T"],
+    precision: Float[Tensor, " T"],
+    x: Float[Tensor, " S"],
+    y: Float[Tensor, " S"],
+) -> tuple[Float[Tensor, " T"], Float[Tensor, "T S"]]:
+    """The estimate at each point, and the weights it gives the data: one call of `attend`.
+
+    Raises:
+        ValueError: when `precision` is not positive.
+
+    >>> at, x = torch.tensor([0.0]), torch.tensor([0.0, 1.0])
+    >>> estimate, weights = kernel_estimate(at, torch.tensor([2.0]), x, x)
+    >>> torch.allclose(weights[0], torch.softmax(torch.tensor([0.0, -1.0]), dim=0))
+    True
+    """
+    check_rank("at", at, "T")
+    if not bool((precision > 0).all()):
+        raise ValueError(f"precision must be positive; got {float(precision.min()):.3g}")
+    out, weights = attend(queries(at, precision), keys(x), y[:, None], scale=1.0)
+    return out[:, 0], weights
+
+
+def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor, " T"]:
+    """1/h^2, the same everywhere.
+
+    Raises:
+        ValueError: when `bandwidth` is not a positive finite number.
+    """
+    if check_finite("bandwidth", bandwidth) <= 0:
+        raise ValueError(f"bandwidth must be positive; got {bandwidth}")
+    return torch.full_like(at, bandwidth**-2)
+
+
+@lru_cache(maxsize=16)
+def learned_coefficients(seed: int = 1) -> Tensor:
+    """(a, b, c) of log p(x), from 200 steps of Adam on the leave-one-out error.
+
+    A point may not read itself while training: otherwise the narrowest kernel always wins.
+    """
+    data = regression_data(seed)
+    features = precision_features(data.x)
+    others = ~torch.eye(POINTS, dtype=torch.bool)
+    coefficients = torch.tensor([6.0, 0.0, 0.0], requires_grad=True)
+    optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE)
+    for _ in range(STEPS):
+        q = queries(data.x, torch.exp(features @ coefficients))
+        guess, _ = attend(q, keys(data.x), data.y[:, None], may_attend=others, scale=1.0)
+        loss = (guess[:, 0] - data.y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return coefficients.detach()
+
+
+def learned_precision(
+    at: Float[Tensor, " T"], seed: int = 1, temperature: float = 1.0
+) -> Float[Tensor, " T"]:
+    """p(x) / temperature: the bandwidth that the query chose at each place, squared and inverted.
+
+    Raises:
+        ValueError: when `temperature` is not a positive finite number.
+    """
+    if check_finite("temperature", temperature) <= 0:
+        raise ValueError(f"temperature must be positive; got {temperature}")
+    return torch.exp(precision_features(at) @ learned_coefficients(seed)) / temperature
+
+
+def compare_on_data_sets(
+    seeds: Iterable[int], bandwidths: Sequence[float] = BANDWIDTHS
+) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
+    """Mean squared errors against the true curve: the best static bandwidth, and attention.
+
+    For each data set the static kernel gets, of `bandwidths`, the one that is best *knowing the
+    truth*, which no one has in practice. Attention learns from the noisy points alone.
+    """
+    errors = []
+    for seed in seeds:
+        data = regression_data(seed)
+        every = [static_precision(data.grid, bandwidth) for bandwidth in bandwidths]
+        static = min(_error(precision, data) for precision in every)
+        errors.append((static, _error(learned_precision(data.grid, seed), data)))
+    static, attention = torch.tensor(errors).T
+    return static, attention
+
+
+def _error(precision: Float[Tensor, " T"], data: RegressionData) -> float:
+    curve, _ = kernel_estimate(data.grid, precision, data.x, data.y)
+    return float((curve - data.truth).square().mean())

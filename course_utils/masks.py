@@ -1,0 +1,141 @@
+"""Masks: boolean, with one polarity. True = this query may read this key.
+
+A mask has shape (T, S), or one that broadcasts to the scores (..., T, S). Masks combine with
+``&`` (both must allow) and ``|`` (either may allow).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from course_utils.shapes import Bool, Int, check_int
+
+__all__ = ["causal_mask", "padding_mask", "prefix_mask", "sliding_window_mask"]
+
+
+def causal_mask(
+    T: int, S: int | None = None, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "T S"]:
+    """Return the causal mask: a query reads no key that comes after it.
+
+    With T != S the mask is aligned at the bottom right: the last query sees the last key, so
+    query t reads the keys s <= t + S - T. This is what decoding with a cache needs, where the
+    T queries are the newest of S tokens. (PyTorch's ``is_causal=True`` aligns at the top left.)
+
+    Drawn with ``#`` for may read::
+
+        T=2, S=5      T=5, S=2
+        # # # # .     . .
+        # # # # #     . .
+                      . .
+                      # .
+                      # #
+
+    With T > S the first T - S queries may read nothing; ``attend`` gives them zeros.
+
+    Args:
+        T: number of queries.
+        S: number of keys; T if None.
+        device: where the mask is made.
+
+    Raises:
+        TypeError, ValueError: if T or S is not an integer of at least 1.
+
+    Source: Dao, "FlashAttention-2", 2023; the alignment is that of its code since version 2.1.
+
+    >>> causal_mask(2, 5).int()
+    tensor([[1, 1, 1, 1, 0],
+            [1, 1, 1, 1, 1]], dtype=torch.int32)
+    """
+    T = check_int("T", T)
+    S = T if S is None else check_int("S", S)
+    return torch.ones(T, S, dtype=torch.bool, device=device).tril(S - T)
+
+
+def sliding_window_mask(
+    T: int, window: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "T T"]:
+    """Return the causal window: query t reads the keys t - window + 1 to t.
+
+    A window of 1 lets each token read itself alone; a window of T or more is ``causal_mask(T)``.
+
+    Args:
+        T: number of queries and of keys.
+        window: number of keys that a query may read, itself included.
+        device: where the mask is made.
+
+    Raises:
+        TypeError, ValueError: if T or window is not an integer of at least 1.
+
+    Source: Beltagy, Peters, Cohan, "Longformer", 2020, section 3.1, in its causal form.
+
+    >>> sliding_window_mask(4, 2).int()
+    tensor([[1, 0, 0, 0],
+            [1, 1, 0, 0],
+            [0, 1, 1, 0],
+            [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    window = check_int("window", window)
+    return causal_mask(T, device=device).triu(1 - window)
+
+
+def prefix_mask(
+    T: int, prefix: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "T T"]:
+    """Return the prefix mask: all read the first ``prefix`` keys, the rest is causal.
+
+    Args:
+        T: number of queries and of keys.
+        prefix: number of leading tokens that every query reads; 0 gives ``causal_mask(T)``.
+        device: where the mask is made.
+
+    Raises:
+        TypeError, ValueError: if T is not an integer of at least 1, or prefix not one of 0 to T.
+
+    Source: Raffel et al., "Exploring the limits of transfer learning", 2020, figure 4.
+
+    >>> prefix_mask(4, 2).int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 0, 0],
+            [1, 1, 1, 0],
+            [1, 1, 1, 1]], dtype=torch.int32)
+    """
+    mask = causal_mask(T, device=device)
+    prefix = check_int("prefix", prefix, minimum=0)
+    if prefix > T:
+        raise ValueError(f"prefix ({prefix}) must be at most T ({T})")
+    mask[:, :prefix] = True
+    return mask
+
+
+def padding_mask(lengths: Sequence[int] | Int[Tensor, " B"], S: int) -> Bool[Tensor, "B 1 1 S"]:
+    """Return the padding mask: in sequence b, the keys 0 to lengths[b] - 1 may be read.
+
+    The shape (B, 1, 1, S) broadcasts over heads and queries.
+
+    Args:
+        lengths: the number of real tokens of each sequence, 0 to S. A tensor keeps its device.
+        S: the padded length.
+
+    Raises:
+        TypeError: if S or a length is not an integer.
+        ValueError: if S is below 1, a length is outside 0 to S, or there is no length at all.
+
+    >>> padding_mask([1, 3], 4)[:, 0, 0].int()
+    tensor([[1, 0, 0, 0],
+            [1, 1, 1, 0]], dtype=torch.int32)
+    """
+    S = check_int("S", S)
+    device = lengths.device if isinstance(lengths, Tensor) else None
+    values = lengths.tolist() if isinstance(lengths, Tensor) else lengths
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise TypeError(f"lengths must hold one length per sequence, got {lengths!r}")
+    if not values:
+        raise ValueError("lengths must hold at least one length, got none")
+    for index, length in enumerate(values):
+        check_int(f"lengths[{index}]", length, minimum=0)
+        if length > S:
+            raise ValueError(f"lengths[{index}] ({length}) must be at most S ({S})")
+    per_sequence = torch.tensor(values, device=device)
+    return (torch.arange(S, device=device) < per_sequence[:, None])[:, None, None, :]

@@ -1,0 +1,216 @@
+"""A post-LN transformer encoder in the manner of BERT, built on ``attend``.
+
+Post-LN means that each sublayer's output is added to its input and then normalised:
+``x = norm(x + sublayer(x))``. Every layer's hidden states and every head's weights, queries and
+keys are returned, so that the lectures can look inside.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.attention import attend
+from course_utils.shapes import (
+    Bool,
+    Float,
+    Int,
+    check_divides,
+    check_finite,
+    check_int,
+    check_may_attend,
+    check_rank,
+)
+
+__all__ = ["Encoder", "EncoderConfig", "EncoderLayer", "EncoderOutput", "SelfAttention"]
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The sizes of an encoder.
+
+    Attributes:
+        vocab_size: number of token ids, V.
+        width: model width, C.
+        num_layers: number of layers.
+        num_heads: attention heads in each layer, H; they divide the width.
+        feedforward_width: hidden width of the feed-forward sublayer.
+        max_positions: the longest sequence that can be read.
+        num_segments: number of segment ids (BERT marks two sentences with 0 and 1).
+        norm_eps: added to the variance, inside the root of LayerNorm.
+
+    Raises:
+        TypeError, ValueError: if a size is not a positive integer, the heads do not divide the
+            width, or norm_eps is not finite and positive.
+
+    >>> EncoderConfig(101, 512, 2, 7, 64, 32)
+    Traceback (most recent call last):
+    ValueError: num_heads (7) must divide width (512)
+    """
+
+    vocab_size: int
+    width: int
+    num_layers: int
+    num_heads: int
+    feedforward_width: int
+    max_positions: int
+    num_segments: int = 2
+    norm_eps: float = 1e-12
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name != "norm_eps":
+                check_int(name, value)
+        check_divides("num_heads", self.num_heads, "width", self.width)
+        if check_finite("norm_eps", self.norm_eps) <= 0:
+            raise ValueError(f"norm_eps must be positive, got {self.norm_eps}")
+
+
+class Heads(NamedTuple):
+    """What the heads of one layer did: their weights, and the queries and keys behind them."""
+
+    weights: Float[Tensor, "B H T T"]
+    queries: Float[Tensor, "B H T D"]
+    keys: Float[Tensor, "B H T D"]
+
+
+class EncoderOutput(NamedTuple):
+    """Everything that one pass through an encoder computed.
+
+    Attributes:
+        hidden_states: the embeddings, then each layer's output; one more than there are layers.
+        attentions: each layer's attention weights.
+        queries: each layer's queries, before the scale.
+        keys: each layer's keys.
+    """
+
+    hidden_states: tuple[Float[Tensor, "B T C"], ...]
+    attentions: tuple[Float[Tensor, "B H T T"], ...]
+    queries: tuple[Float[Tensor, "B H T D"], ...]
+    keys: tuple[Float[Tensor, "B H T D"], ...]
+
+
+class Embeddings(nn.Module):
+    """Token, position and segment vectors, added and normalised."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(config.vocab_size, config.width)
+        self.positions = nn.Embedding(config.max_positions, config.width)
+        self.segments = nn.Embedding(config.num_segments, config.width)
+        self.norm = nn.LayerNorm(config.width, eps=config.norm_eps)
+
+    def forward(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
+        """Embed one sentence per row: every token belongs to segment 0."""
+        T = token_ids.shape[1]
+        vectors = self.tokens(token_ids) + self.positions.weight[:T] + self.segments.weight[0]
+        return self.norm(vectors)
+
+
+class SelfAttention(nn.Module):
+    """Multi-head self-attention: every head reads the same tokens through its own q, k, v."""
+
+    def __init__(self, width: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+
+    def split(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B H T D"]:
+        """Cut each token's vector into one piece for each head, and put the heads first."""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
+    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+        """Return the mixed values, and what the heads did."""
+        q, k, v = (self.split(project(x)) for project in (self.query, self.key, self.value))
+        out, weights = attend(q, k, v, may_attend=may_attend)
+        joined = out.transpose(1, 2).flatten(2)  # (B, T, C)
+        return self.output(joined), Heads(weights, q, k)
+
+
+class EncoderLayer(nn.Module):
+    """One post-LN layer: attention, add, norm; feed-forward, add, norm."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.attention = SelfAttention(config.width, config.num_heads)
+        self.attention_norm = nn.LayerNorm(config.width, eps=config.norm_eps)
+        self.expand = nn.Linear(config.width, config.feedforward_width)
+        self.contract = nn.Linear(config.feedforward_width, config.width)
+        self.feedforward_norm = nn.LayerNorm(config.width, eps=config.norm_eps)
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
+    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+        """Return the layer's output, and what its heads did."""
+        mixed, heads = self.attention(x, may_attend)
+        x = self.attention_norm(x + mixed)
+        # The exact GELU, x times the normal distribution function; not the tanh approximation.
+        changed = self.contract(nn.functional.gelu(self.expand(x)))
+        return self.feedforward_norm(x + changed), heads
+
+
+class Encoder(nn.Module):
+    """A stack of post-LN layers on token embeddings.
+
+    Args:
+        config: the sizes.
+
+    Source: Devlin et al., "BERT", 2019, section 3; post-LN as in Vaswani et al., 2017,
+    section 3.1.
+
+    >>> encoder = Encoder(EncoderConfig(101, 12, 2, 3, 24, 32))
+    >>> output = encoder(torch.tensor([[5, 7, 11, 13, 17]]))
+    >>> len(output.hidden_states), tuple(output.hidden_states[-1].shape)
+    (3, (1, 5, 12))
+    >>> len(output.attentions), tuple(output.attentions[0].shape)
+    (2, (1, 3, 5, 5))
+    """
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
+
+    def forward(
+        self,
+        token_ids: Int[Tensor, "B T"],
+        may_attend: Bool[Tensor, "#B #H #T #T"] | None = None,
+    ) -> EncoderOutput:
+        """Read the tokens and return what every layer and head computed.
+
+        Args:
+            token_ids: one sequence per row, each id in 0 to V - 1.
+            may_attend: True where a token may read another, for example ``padding_mask``.
+
+        Raises:
+            TypeError: if the ids are not int64 or the mask is not boolean.
+            ValueError: if the ids have a wrong rank, length or range, or the mask does not fit.
+        """
+        self._check(token_ids, may_attend)
+        x = self.embeddings(token_ids)  # (B, T, C)
+        hidden_states, all_heads = [x], []
+        for layer in self.layers:
+            x, heads = layer(x, may_attend)
+            hidden_states.append(x)
+            all_heads.append(heads)
+        weights, queries, keys = zip(*all_heads, strict=True)
+        return EncoderOutput(tuple(hidden_states), weights, queries, keys)
+
+    def _check(self, token_ids: Tensor, may_attend: Tensor | None) -> None:
+        check_rank("token_ids", token_ids, "B T")
+        if token_ids.dtype != torch.int64:
+            raise TypeError(f"token_ids must be torch.int64, got {token_ids.dtype}")
+        B, T = token_ids.shape
+        check_int("the length of token_ids, T,", T, maximum=self.config.max_positions)
+        V = self.config.vocab_size
+        for token in (token_ids.min().item(), token_ids.max().item()) if B else ():
+            if not 0 <= token < V:
+                raise ValueError(f"token_ids must lie in 0 to V - 1 ({V - 1}), got {token}")
+        check_may_attend(may_attend, (B, self.config.num_heads, T, T), token_ids.device)

@@ -1,0 +1,250 @@
+"""MiniLM (all-MiniLM-L6-v2): a small real encoder that the lectures look into.
+
+Six layers, twelve heads, width 384. Layers and heads are counted from 0: head 1 of layer 3 is
+``reading.attentions[3][1]``. The weights are checked against their SHA-256 before they are read,
+only safetensors and JSON files are opened, and nothing is unpickled.
+
+Source: Wang et al., "MiniLM", 2020; Reimers and Gurevych, "Sentence-BERT", 2019.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from course_utils.minilm_files import MiniLMRefusedError, find_minilm, read_verified_weights
+from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.shapes import Float, check_int
+
+__all__ = ["MiniLM", "Reading", "config_from_bert", "load_minilm", "weights_from_bert"]
+
+# Where BERT's names differ from ours, in the order in which they are replaced.
+_RENAMED = (
+    ("embeddings.word_embeddings.", "embeddings.tokens."),
+    ("embeddings.position_embeddings.", "embeddings.positions."),
+    ("embeddings.token_type_embeddings.", "embeddings.segments."),
+    ("embeddings.LayerNorm.", "embeddings.norm."),
+    ("encoder.layer.", "layers."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "attention_norm."),
+    ("intermediate.dense.", "expand."),
+    ("output.LayerNorm.", "feedforward_norm."),
+)
+# A buffer that counts 0, 1, 2, ...; and the layer of BERT's next-sentence task.
+_UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What MiniLM computed for one text. There is no batch axis.
+
+    Attributes:
+        tokens: the T word pieces; the first is ``[CLS]``, the last ``[SEP]``, and a piece that
+            continues a word begins with ``##``.
+        hidden_states: the embeddings, then the output of each of the six layers.
+        attentions: the weights of each layer, ``attentions[layer][head]``, row = query.
+        queries: the queries of each layer, before the scale.
+        keys: the keys of each layer.
+        truncated: whether the text was longer than allowed and was cut.
+    """
+
+    tokens: tuple[str, ...]
+    hidden_states: tuple[Float[Tensor, "T C"], ...]
+    attentions: tuple[Float[Tensor, "H T T"], ...]
+    queries: tuple[Float[Tensor, "H T D"], ...]
+    keys: tuple[Float[Tensor, "H T D"], ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MiniLM:
+    """The encoder with MiniLM's weights, and its tokenizer.
+
+    Attributes:
+        encoder: our own encoder, in evaluation mode, without gradients for its weights.
+        tokenizer: lower-cases the text and cuts it into word pieces.
+    """
+
+    encoder: Encoder
+    tokenizer: Tokenizer
+
+    def read(self, text: str, max_tokens: int = 64) -> Reading:
+        """Return what every layer and head makes of a text.
+
+        The last few readings are kept and shared: do not change their tensors in place.
+
+        Args:
+            text: any text; other scripts and emoji become word pieces or ``[UNK]``.
+            max_tokens: the most tokens to read, ``[CLS]`` and ``[SEP]`` included, 3 to 512. A
+                longer text is cut, and the reading says so.
+
+        Raises:
+            TypeError: if text is not a string or max_tokens not an integer.
+            ValueError: if the text holds nothing to read, or max_tokens is out of range.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, got {text!r} ({type(text).__name__})")
+        longest = self.encoder.config.max_positions
+        max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=longest)
+        return _read(self, text, max_tokens)
+
+
+def load_minilm(path: str | Path | None = None) -> MiniLM:
+    """Load MiniLM, once: later calls with the same folder return the same object.
+
+    Args:
+        path: a folder with model.safetensors, tokenizer.json and config.json. If None, the
+            installed package or the hub's cache on disk; nothing is downloaded.
+
+    Raises:
+        MiniLMNotFoundError: a FileNotFoundError that says the command that helps.
+        MiniLMRefusedError: a ValueError, if a file is damaged or belongs to another model.
+
+    >>> reading = load_minilm().read("The cat sat.")
+    >>> reading.tokens
+    ('[CLS]', 'the', 'cat', 'sat', '.', '[SEP]')
+    >>> len(reading.attentions), tuple(reading.attentions[0].shape)
+    (6, (12, 6, 6))
+    """
+    return _load(find_minilm(path))
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path) -> MiniLM:
+    tensors = safetensors.torch.load(read_verified_weights(folder))
+    config = config_from_bert(_read_json(folder / "config.json"))
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+        encoder = Encoder(config)
+    encoder.load_state_dict(weights_from_bert(tensors, encoder.state_dict()))
+    return MiniLM(encoder.eval().requires_grad_(False), _load_tokenizer(folder, config.vocab_size))
+
+
+@lru_cache(maxsize=8)
+def _read(model: MiniLM, text: str, max_tokens: int) -> Reading:
+    token_ids, tokens, truncated = _tokenize(model.tokenizer, text, max_tokens)
+    with torch.no_grad():
+        output = model.encoder(torch.tensor([token_ids]))
+    without_batch = (tuple(tensor[0] for tensor in tensors) for tensors in output)
+    return Reading(tokens, *without_batch, truncated=truncated)
+
+
+def _tokenize(
+    tokenizer: Tokenizer, text: str, max_tokens: int
+) -> tuple[list[int], tuple[str, ...], bool]:
+    try:
+        encoded = tokenizer.encode(text)
+    except (TypeError, UnicodeEncodeError):
+        raise ValueError("text must be valid Unicode, got half of a surrogate pair") from None
+    ids, tokens = encoded.ids, encoded.tokens
+    if len(ids) <= 2:  # [CLS] and [SEP] alone
+        raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
+    truncated = len(ids) > max_tokens
+    if truncated:
+        ids = [*ids[: max_tokens - 1], ids[-1]]
+        tokens = [*tokens[: max_tokens - 1], tokens[-1]]
+    return ids, tuple(tokens), truncated
+
+
+def config_from_bert(bert: Mapping[str, object]) -> EncoderConfig:
+    """Translate the fields of a BERT ``config.json``, and refuse what our encoder is not.
+
+    Raises:
+        MiniLMRefusedError: if a field is missing, or asks for another activation or position
+            embedding.
+
+    >>> config_from_bert({"hidden_act": "relu"})
+    Traceback (most recent call last):
+    course_utils.minilm_files.MiniLMRefusedError: config.json: hidden_act must be 'gelu', got 'relu'
+    """
+    for name, value in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
+        if bert.get(name, value) != value:
+            raise MiniLMRefusedError(f"config.json: {name} must be {value!r}, got {bert[name]!r}")
+    ours = {
+        "vocab_size": "vocab_size",
+        "width": "hidden_size",
+        "num_layers": "num_hidden_layers",
+        "num_heads": "num_attention_heads",
+        "feedforward_width": "intermediate_size",
+        "max_positions": "max_position_embeddings",
+        "num_segments": "type_vocab_size",
+        "norm_eps": "layer_norm_eps",
+    }
+    missing = [theirs for theirs in ours.values() if theirs not in bert]
+    if missing:
+        raise MiniLMRefusedError(f"config.json must give {', '.join(missing)}")
+    return EncoderConfig(**{name: bert[theirs] for name, theirs in ours.items()})  # type: ignore
+
+
+def weights_from_bert(
+    tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Give BERT's tensors the names of our encoder: none may be missing, left over or misshapen.
+
+    Args:
+        tensors: tensors by BERT's names. The pooler and ``position_ids`` are left aside.
+        expected: our encoder's ``state_dict()``.
+
+    Raises:
+        MiniLMRefusedError: naming the tensors that are missing, left over, or of another shape.
+
+    >>> bias = torch.zeros(3)
+    >>> list(weights_from_bert({"embeddings.LayerNorm.bias": bias}, {"embeddings.norm.bias": bias}))
+    ['embeddings.norm.bias']
+    """
+    ours = {_our_name(name): tensor for name, tensor in tensors.items() if name not in _UNUSED}
+    _refuse_if_any("is missing", expected.keys() - ours.keys())
+    _refuse_if_any("is not part of this encoder", ours.keys() - expected.keys())
+    for name, tensor in ours.items():
+        if tensor.shape != expected[name].shape:
+            raise MiniLMRefusedError(
+                f"weights: {name} must have shape {tuple(expected[name].shape)}, "
+                f"got {tuple(tensor.shape)}"
+            )
+    return ours
+
+
+def _our_name(name: str) -> str:
+    for theirs, ours in _RENAMED:
+        name = name.replace(theirs, ours)
+    # What is left over of BERT's "output.dense" belongs to the feed-forward sublayer.
+    return name.replace(".output.dense.", ".contract.")
+
+
+def _refuse_if_any(what: str, names: Iterable[str]) -> None:
+    names = sorted(names)
+    if names:
+        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        raise MiniLMRefusedError(f"weights: {names[0]} {what}{more}")
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MiniLMRefusedError(f"{path.name} must be JSON, got: {error}") from None
+
+
+def _load_tokenizer(folder: Path, vocab_size: int) -> Tokenizer:
+    # Otherwise the library warns when a process that has used it forks, as notebooks do.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # the library raises plain Exception
+        raise MiniLMRefusedError(f"tokenizer.json must be a tokenizer, got: {error}") from None
+    if tokenizer.get_vocab_size() != vocab_size:
+        raise MiniLMRefusedError(
+            f"tokenizer.json must have the model's vocabulary ({vocab_size}), "
+            f"got {tokenizer.get_vocab_size()} tokens"
+        )
+    # The file asks for 128 tokens exactly, padded or cut.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer

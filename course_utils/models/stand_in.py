@@ -1,0 +1,89 @@
+"""What the lectures read with when MiniLM's files are missing: the same shape, random weights.
+
+The pictures then show how an untrained encoder attends. Every caption says so.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from functools import lru_cache
+
+import torch
+
+from course_utils.minilm_files import MiniLMNotFoundError
+from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.models.minilm import Reading, load_minilm
+from course_utils.shapes import check_int
+
+SEED = 0
+MAX_POSITIONS = 512
+
+
+@lru_cache(maxsize=1)
+def minilm_is_here() -> bool:
+    """Whether the real weights can be read. A damaged file is an error, not an absence."""
+    try:
+        load_minilm()
+    except MiniLMNotFoundError:
+        return False
+    return True
+
+
+def read_text(text: str, max_tokens: int = 64) -> Reading:
+    """Read with MiniLM where its files are, else with random weights of the same shape.
+
+    Ask `minilm_is_here()` which it was.
+
+    Raises:
+        ValueError: when the text holds nothing to read.
+
+    >>> read_text("The cat sat.").tokens
+    ('[CLS]', 'the', 'cat', 'sat', '.', '[SEP]')
+    """
+    if minilm_is_here():
+        return load_minilm().read(text, max_tokens)
+    return read_with_random_weights(text, max_tokens)
+
+
+def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
+    """The reading of an untrained encoder: words are numbered by a checksum.
+
+    Raises:
+        TypeError: when text is not a string or max_tokens not an integer.
+        ValueError: when the text holds nothing to read, or max_tokens is out of range.
+    """
+    _check_text(text)
+    max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=MAX_POSITIONS)
+    words = re.findall(r"\w+|[^\w\s]", text.lower())
+    if not words:
+        raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
+    truncated = len(words) > max_tokens - 2
+    tokens = ("[CLS]", *words[: max_tokens - 2], "[SEP]")
+    encoder = _random_encoder()
+    ids = [zlib.crc32(token.encode()) % encoder.config.vocab_size for token in tokens]
+    with torch.no_grad():
+        output = encoder(torch.tensor([ids]))
+    return Reading(tokens, *(tuple(x[0] for x in part) for part in output), truncated=truncated)
+
+
+def _check_text(text: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string, got {text!r} ({type(text).__name__})")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("text must be valid Unicode, got half of a surrogate pair")
+
+
+@lru_cache(maxsize=1)
+def _random_encoder() -> Encoder:
+    config = EncoderConfig(
+        vocab_size=4096,
+        width=384,
+        num_layers=6,
+        num_heads=12,
+        feedforward_width=1536,
+        max_positions=MAX_POSITIONS,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        return Encoder(config).eval().requires_grad_(False)

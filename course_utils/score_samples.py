@@ -1,0 +1,210 @@
+"""Samples of dot products at every head width, drawn once and reused by every slider position.
+
+With q = m + s a and k = m + s (r a + sqrt(1 - r^2) c), where a and c are independent with mean 0
+and variance 1, the score is
+
+    q . k = d m^2 + m s sum(a + b) + s^2 sum(a b),    b = r a + sqrt(1 - r^2) c
+
+and all sums over the first d coordinates are linear in four running sums: of a, c, a^2 and a c.
+So moving a slider costs a few vector operations, and the numbers are still real samples.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from course_utils.shapes import Float, check_finite, check_int
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+SAMPLES = 4000
+HEAVY_DEGREES = 5
+
+# name → fourth moment E[a^4] of the standardised coordinate (None: it has no variance).
+DISTRIBUTIONS: dict[str, float | None] = {
+    "normal": 3.0,
+    "±1 (coin flips)": 1.0,
+    "uniform": 9 / 5,
+    "heavy-tailed (Student t, 5)": 3 + 6 / (HEAVY_DEGREES - 4),
+    "Cauchy (no variance)": None,
+}
+
+
+@dataclass(frozen=True)
+class ScoreLaw:
+    """What the proof predicts for q . k: its mean and variance, or None where none exists."""
+
+    mean: float | None
+    variance: float | None
+
+    def divided_by(self, divisor: float) -> ScoreLaw:
+        """The law of q . k / divisor.
+
+        >>> ScoreLaw(32.0, 64.0).divided_by(8.0)
+        ScoreLaw(mean=4.0, variance=1.0)
+        """
+        if self.mean is None or self.variance is None:
+            return self
+        return ScoreLaw(self.mean / divisor, self.variance / divisor**2)
+
+
+def check_distribution(name: str) -> None:
+    """Raise ValueError unless `name` is one of DISTRIBUTIONS.
+
+    >>> check_distribution("gamma")
+    Traceback (most recent call last):
+    ValueError: distribution must be one of ['normal', '±1 (coin flips)', 'uniform', \
+'heavy-tailed (Student t, 5)', 'Cauchy (no variance)']; got 'gamma'
+    """
+    if name not in DISTRIBUTIONS:
+        raise ValueError(f"distribution must be one of {list(DISTRIBUTIONS)}; got {name!r}")
+
+
+def draw_coordinates(name: str, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Independent coordinates of mean 0 and variance 1 (the Cauchy ones have neither).
+
+    Raises:
+        ValueError: for an unknown distribution.
+
+    >>> coins = draw_coordinates("±1 (coin flips)", (3, 5), torch.Generator().manual_seed(0))
+    >>> sorted(set(coins.flatten().tolist()))
+    [-1.0, 1.0]
+    """
+    check_distribution(name)
+    normal = torch.randn(shape, generator=generator)
+    if name == "normal":
+        return normal
+    if name == "±1 (coin flips)":
+        return torch.where(normal > 0, 1.0, -1.0)
+    if name == "uniform":
+        return math.sqrt(3) * (2 * torch.rand(shape, generator=generator) - 1)
+    if name == "Cauchy (no variance)":
+        return normal / torch.randn(shape, generator=generator)
+    return _student_t(shape, generator) * math.sqrt((HEAVY_DEGREES - 2) / HEAVY_DEGREES)
+
+
+def _student_t(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Student's t by Bailey's polar method (Mathematics of Computation 62, 1994)."""
+    radius, angle = (torch.rand(shape, generator=generator) for _ in range(2))
+    away = (1 - radius) ** (-2 / HEAVY_DEGREES) - 1  # 1 - radius lies in (0, 1]
+    return (HEAVY_DEGREES * away).sqrt() * torch.cos(2 * math.pi * angle)
+
+
+@lru_cache(maxsize=len(DISTRIBUTIONS))
+def running_sums(name: str, seed: int = 0) -> dict[int, Float[Tensor, "4 N"]]:
+    """For each width d: the sums over d coordinates of a, c, a^2 and a c, for 4000 pairs."""
+    generator = torch.Generator().manual_seed(seed)
+    total = torch.zeros(4, SAMPLES)
+    sums, done = {}, 0
+    for width in WIDTHS:
+        a, c = (draw_coordinates(name, (SAMPLES, width - done), generator) for _ in range(2))
+        total = total + torch.stack([part.sum(1) for part in (a, c, a * a, a * c)])
+        sums[width], done = total, width
+    return sums
+
+
+def sample_scores(
+    name: str, width: int, *, correlation: float = 0.0, variance: float = 1.0, mean: float = 0.0
+) -> Float[Tensor, " N"]:
+    """4000 unscaled scores q . k of this head width.
+
+    Args:
+        name: one of DISTRIBUTIONS.
+        width: d_k, one of WIDTHS.
+        correlation: r between coordinate i of q and of k, in [-1, 1].
+        variance: s^2 of every coordinate, positive.
+        mean: m of every coordinate.
+
+    Raises:
+        ValueError: for a value outside those.
+    """
+    _check_law(name, width, correlation, variance, mean)
+    sum_a, sum_c, sum_aa, sum_ac = running_sums(name)[width]
+    rest = math.sqrt(1 - correlation**2)
+    sum_b = correlation * sum_a + rest * sum_c
+    sum_ab = correlation * sum_aa + rest * sum_ac
+    return width * mean**2 + mean * math.sqrt(variance) * (sum_a + sum_b) + variance * sum_ab
+
+
+def score_law(
+    name: str, width: int, *, correlation: float = 0.0, variance: float = 1.0, mean: float = 0.0
+) -> ScoreLaw:
+    """Mean and variance of q . k by formula, for symmetric coordinates.
+
+        mean = d (m^2 + r s^2)
+        variance = d (2 m^2 s^2 (1 + r) + s^4 (1 + r^2 (E[a^4] - 2)))
+
+    With r = 0, m = 0, s = 1 this is the lecture's: mean 0, variance d.
+
+    >>> score_law("uniform", 64)
+    ScoreLaw(mean=0.0, variance=64.0)
+    >>> score_law("normal", 64, correlation=0.5).mean
+    32.0
+    """
+    _check_law(name, width, correlation, variance, mean)
+    fourth = DISTRIBUTIONS[name]
+    if fourth is None:
+        return ScoreLaw(None, None)
+    shifted = 2 * mean**2 * variance * (1 + correlation)
+    product = variance**2 * (1 + correlation**2 * (fourth - 2))
+    return ScoreLaw(width * (mean**2 + correlation * variance), width * (shifted + product))
+
+
+def _check_law(name: str, width: int, correlation: float, variance: float, mean: float) -> None:
+    check_distribution(name)
+    if check_int("width", width) not in WIDTHS:
+        raise ValueError(f"width must be one of {list(WIDTHS)}; got {width}")
+    if not -1 <= check_finite("correlation", correlation) <= 1:
+        raise ValueError(f"correlation must lie in [-1, 1]; got {correlation}")
+    if check_finite("variance", variance) <= 0:
+        raise ValueError(f"variance must be positive; got {variance}")
+    check_finite("mean", mean)
+
+
+COSINE_WIDTHS = (2, 3, 4, 5, 8, 16, 32, 64, 128, 256, 512, 1024)
+COSINE_SAMPLES = 8000
+
+
+@lru_cache(maxsize=1)
+def _cosine_table(seed: int = 0) -> dict[int, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    sums = {name: torch.zeros(COSINE_SAMPLES) for name in ("qq", "kk", "qk")}
+    table, done = {}, 0
+    for width in COSINE_WIDTHS:
+        q, k = (torch.randn(COSINE_SAMPLES, width - done, generator=generator) for _ in range(2))
+        for name, product in (("qq", q * q), ("kk", k * k), ("qk", q * k)):
+            sums[name] = sums[name] + product.sum(1)
+        table[width] = sums["qk"] / (sums["qq"] * sums["kk"]).sqrt()
+        done = width
+    return table
+
+
+def sample_cosines(width: int) -> Float[Tensor, " N"]:
+    """8000 cosines between independent random directions in `width` dimensions.
+
+    Raises:
+        ValueError: for a width that is not one of COSINE_WIDTHS.
+    """
+    if check_int("width", width) not in COSINE_WIDTHS:
+        raise ValueError(f"width must be one of {list(COSINE_WIDTHS)}; got {width}")
+    return _cosine_table()[width]
+
+
+def cosine_density(x: Float[Tensor, " N"], width: int) -> Float[Tensor, " N"]:
+    """The density of that cosine: Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2)) (1 - x^2)^((d-3)/2).
+
+    In two dimensions it grows without bound at ±1, in three it is flat.
+
+    >>> cosine_density(torch.tensor([0.0, 0.9]), 3).tolist()
+    [0.5, 0.5]
+
+    Raises:
+        ValueError: when width is below 2, where there are only two directions.
+    """
+    check_int("width", width, minimum=2)
+    log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)
+    return math.exp(log_norm) * (1 - x.square()) ** ((width - 3) / 2)

@@ -1,0 +1,289 @@
+"""Axis letters, shape annotations, and the input checks that every module shares.
+
+An error states the rule, then what came, and names the argument:
+``num_heads (7) must divide width (512)``.
+
+Shape annotations such as ``Float[Tensor, "B H T D"]`` come from jaxtyping. They are enforced in
+the tests only, so the course runs without that package.
+"""
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+else:
+    try:
+        from jaxtyping import Bool, Float, Int
+    except ImportError:
+
+        class _PlainAnnotation:
+            """Stands in for a jaxtyping annotation: ``Float[Tensor, "T D"]`` is ``Tensor``."""
+
+            def __class_getitem__(cls, item):
+                return item[0]
+
+        Bool = Float = Int = _PlainAnnotation
+
+__all__ = [
+    "AXES",
+    "Bool",
+    "Float",
+    "Int",
+    "axis_table",
+    "check_attention_inputs",
+    "check_divides",
+    "check_finite",
+    "check_floating",
+    "check_int",
+    "check_like",
+    "check_may_attend",
+    "check_rank",
+]
+
+AXES: dict[str, str] = {
+    "B": "batch: independent sequences",
+    "H": "query heads",
+    "G": "key/value heads",
+    "T": "queries: positions that read",
+    "S": "keys: positions that are read",
+    "D": "head width of queries and keys, d_k",
+    "E": "value width of a head",
+    "C": "model width, d_model",
+    "V": "vocabulary",
+}
+
+
+def axis_table(letters: Iterable[str] | None = None) -> str:
+    """Return the axis letters and their meanings as a Markdown table.
+
+    Args:
+        letters: the letters to list, in this order, for example ``"TSD"``. All of them if None.
+
+    Raises:
+        ValueError: if a letter is not in ``AXES``.
+
+    >>> print(axis_table("TS"))
+    | axis | meaning |
+    | :---: | --- |
+    | `T` | queries: positions that read |
+    | `S` | keys: positions that are read |
+    """
+    rows = ["| axis | meaning |", "| :---: | --- |"]
+    for letter in AXES if letters is None else letters:
+        if letter not in AXES:
+            raise ValueError(f"letters must be taken from {''.join(AXES)}, got {letter!r}")
+        rows.append(f"| `{letter}` | {AXES[letter]} |")
+    return "\n".join(rows)
+
+
+def check_int(name: str, value: object, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return ``value`` as an int if it is an integer in [minimum, maximum].
+
+    Raises:
+        TypeError: if it is not an integer. ``True`` is refused: it is a flag, not a number.
+        ValueError: if it is out of range.
+
+    >>> check_int("window", 3)
+    3
+    >>> check_int("window", 0)
+    Traceback (most recent call last):
+    ValueError: window must be at least 1, got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__})")
+    value = int(value)
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name} must be at most {maximum}, got {value}")
+    return value
+
+
+def check_finite(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is a finite real number.
+
+    Raises:
+        TypeError: if it is not a real number.
+        ValueError: if it is NaN or infinite.
+
+    >>> check_finite("scale", float("inf"))
+    Traceback (most recent call last):
+    ValueError: scale must be finite, got inf
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a real number, got {value!r} ({type(value).__name__})")
+    value = float(value)
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}")
+    return value
+
+
+def check_divides(divisor_name: str, divisor: int, name: str, value: int) -> None:
+    """Raise ValueError unless ``divisor`` divides ``value``.
+
+    >>> check_divides("num_heads", 7, "width", 512)
+    Traceback (most recent call last):
+    ValueError: num_heads (7) must divide width (512)
+    """
+    if value % divisor:
+        raise ValueError(f"{divisor_name} ({divisor}) must divide {name} ({value})")
+
+
+def check_rank(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) -> None:
+    """Check that ``tensor`` is a tensor with the axes named, for example ``"B T C"``.
+
+    Args:
+        name: the argument's name, for the message.
+        tensor: what came.
+        axes: the expected axes, separated by blanks.
+        exactly: if False, further leading axes are allowed.
+
+    Raises:
+        TypeError: if it is not a tensor.
+        ValueError: if it has the wrong number of axes.
+
+    >>> check_rank("x", torch.zeros(3), "T C")
+    Traceback (most recent call last):
+    ValueError: x must have 2 axes (T, C), got shape (3,)
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    letters = axes.split()
+    if tensor.ndim < len(letters) or (exactly and tensor.ndim > len(letters)):
+        how_many = f"{len(letters)} axes" if exactly else f"at least {len(letters)} axes"
+        shown = ", ".join(letters if exactly else ["...", *letters])
+        raise ValueError(f"{name} must have {how_many} ({shown}), got shape {tuple(tensor.shape)}")
+
+
+def check_floating(name: str, tensor: Tensor) -> None:
+    """Raise TypeError unless ``tensor`` holds floating-point numbers.
+
+    >>> check_floating("q", torch.tensor([1, 2]))
+    Traceback (most recent call last):
+    TypeError: q must be a floating-point tensor, got torch.int64
+    """
+    if not tensor.is_floating_point():
+        raise TypeError(f"{name} must be a floating-point tensor, got {tensor.dtype}")
+
+
+def check_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Check that two tensors have one dtype and one device.
+
+    Raises:
+        TypeError: if the dtypes differ.
+        ValueError: if the devices differ.
+
+    >>> check_like("k", torch.zeros(2).double(), "q", torch.zeros(2))
+    Traceback (most recent call last):
+    TypeError: k must have the dtype of q (torch.float32), got torch.float64
+    """
+    if tensor.dtype != other.dtype:
+        raise TypeError(
+            f"{name} must have the dtype of {other_name} ({other.dtype}), got {tensor.dtype}"
+        )
+    if tensor.device != other.device:
+        raise ValueError(
+            f"{name} must be on the device of {other_name} ({other.device}), got {tensor.device}"
+        )
+
+
+def check_may_attend(may_attend: Tensor | None, shape: Iterable[int], device: torch.device) -> None:
+    """Check a mask: boolean, True = this query may read this key, broadcastable to ``shape``.
+
+    Args:
+        may_attend: the mask, or None for no mask.
+        shape: the shape of the scores, (..., T, S).
+        device: where the scores are.
+
+    Raises:
+        TypeError: if the mask is not boolean. An additive mask (0 and -inf) is named as such.
+        ValueError: if it does not broadcast to ``shape`` or is on another device.
+
+    >>> check_may_attend(torch.zeros(2, 3), (2, 3), torch.device("cpu"))
+    Traceback (most recent call last):
+    TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks like an \
+additive mask; pass mask == 0 (or mask > -inf) instead
+    """
+    if may_attend is None:
+        return
+    if not isinstance(may_attend, Tensor):
+        raise TypeError(f"may_attend must be a torch.Tensor, got {type(may_attend).__name__}")
+    rule = f"may_attend must be boolean, True = may read, got {may_attend.dtype}"
+    if may_attend.is_floating_point():
+        raise TypeError(
+            f"{rule}: this looks like an additive mask; pass mask == 0 (or mask > -inf) instead"
+        )
+    if may_attend.dtype != torch.bool:
+        raise TypeError(
+            f"{rule}: pass mask.bool() if 1 means may read, mask == 0 if it means hidden"
+        )
+    shape = tuple(shape)
+    if not _broadcasts_to(tuple(may_attend.shape), shape):
+        raise ValueError(
+            f"may_attend must broadcast to the scores (..., T, S) = {shape}, "
+            f"got shape {tuple(may_attend.shape)}"
+        )
+    if may_attend.device != device:
+        raise ValueError(
+            f"may_attend must be on the device of q ({device}), got {may_attend.device}"
+        )
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    if len(shape) > len(target):
+        return False
+    ends = target[len(target) - len(shape) :]
+    return all(size in (1, end) for size, end in zip(shape, ends, strict=True))
+
+
+def check_attention_inputs(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    may_attend: Tensor | None = None,
+    scale: float | int | None = None,
+) -> None:
+    """Check the arguments of an attention function against one another.
+
+    The rules: q is (..., T, D), k is (..., S, D), v is (..., S, E), with the same leading axes,
+    the same floating dtype and the same device; no sequence is empty; ``may_attend`` is boolean
+    and broadcasts to (..., T, S); ``scale`` is finite.
+
+    Raises:
+        TypeError: for a wrong type, dtype or mask polarity.
+        ValueError: for a wrong rank, axis, device or scale.
+
+    >>> q, k, v = torch.zeros(5, 4), torch.zeros(7, 3), torch.zeros(7, 2)
+    >>> check_attention_inputs(q, k, v)
+    Traceback (most recent call last):
+    ValueError: k must have the head width of q, D (4), got shape (7, 3)
+    """
+    for name, tensor, axes in (("q", q, "T D"), ("k", k, "S D"), ("v", v, "S E")):
+        check_rank(name, tensor, axes, exactly=False)
+        check_floating(name, tensor)
+        check_like(name, tensor, "q", q)
+        if 0 in tensor.shape[-2:]:
+            raise ValueError(f"{name} must not be empty, got shape {tuple(tensor.shape)}")
+        if tensor.shape[:-2] != q.shape[:-2]:
+            raise ValueError(
+                f"{name} must have the leading axes of q {tuple(q.shape[:-2])}, "
+                f"got shape {tuple(tensor.shape)}"
+            )
+    if k.shape[-1] != q.shape[-1]:
+        raise ValueError(
+            f"k must have the head width of q, D ({q.shape[-1]}), got shape {tuple(k.shape)}"
+        )
+    if v.shape[-2] != k.shape[-2]:
+        raise ValueError(
+            f"v must have a row for each key, S ({k.shape[-2]}), got shape {tuple(v.shape)}"
+        )
+    check_may_attend(may_attend, (*q.shape[:-1], k.shape[-2]), q.device)
+    if scale is not None:
+        check_finite("scale", scale)

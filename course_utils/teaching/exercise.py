@@ -1,0 +1,224 @@
+"""The exercise engine: run an answer on probes, and say what is wrong rather than that it is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_utils.teaching.closeness import as_array
+from course_utils.teaching.outcomes import (
+    Outcome,
+    Tolerance,
+    is_untouched,
+    misfit,
+    observe,
+    same,
+    words,
+)
+from course_utils.teaching.verdict import Verdict
+
+__all__ = ["DIFFICULTY", "Exercise", "Mistake"]
+
+DIFFICULTY = {1: "gentle", 2: "moderate", 3: "demanding"}
+
+DEFAULT_TOLERANCE = Tolerance()
+
+UNTOUCHED = "The stub is untouched: replace the `...` by your code, run its cell, then this one."
+
+Facts = Callable[[Mapping[str, Any], Any], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong idea by name, what it computes, and what to say about it.
+
+    Attributes:
+        name: the idea in a few words; unique within an exercise.
+        answer: the function that a student with this idea writes.
+        message: the diagnosis. Fields in braces are filled with this student's numbers: the
+            probe's inputs by name, ``got``, ``expected``, ``ratio``, and the exercise's facts.
+        part: compare this part of the result alone; the others may be anything.
+    """
+
+    name: str
+    answer: Callable[..., Any]
+    message: str
+    part: int | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: its reference, the inputs it is probed with, and its known mistakes.
+
+    Attributes:
+        title: a short title.
+        difficulty: 1, 2 or 3, shown as a word.
+        minutes: the time it should take.
+        reference: the right answer; it is called like the student's function.
+        probes: inputs by name, in the order of the parameters. Together they must tell every
+            mistake from every other and from the reference (:meth:`confusions`).
+        mistakes: the wrong ideas that are recognised, the special before the general.
+        praise: what a right answer is told.
+        parts: names of the results.
+        facts: further numbers for the messages, from the inputs and the student's value.
+        tolerance: when numbers agree.
+
+    Raises:
+        ValueError: for a difficulty that has no word, or no probes.
+
+    >>> double = Exercise(
+    ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
+    ...     reference=lambda x: 2 * x, probes=({"x": 3},),
+    ...     mistakes=(Mistake("square", lambda x: x * x, "At x = {x} you gave {got}: a square."),),
+    ... )
+    >>> double.check(lambda x: x * x)
+    Not yet. At x = 3 you gave 9: a square.
+    >>> double.check(lambda x: x + x)
+    Passed. Twice it is.
+    """
+
+    title: str
+    difficulty: int
+    minutes: int
+    reference: Callable[..., Any]
+    probes: tuple[Mapping[str, Any], ...]
+    mistakes: tuple[Mistake, ...]
+    praise: str
+    parts: tuple[str, ...] = ("result",)
+    facts: Facts = lambda inputs, got: {}
+    tolerance: Tolerance = DEFAULT_TOLERANCE
+
+    def __post_init__(self) -> None:
+        if self.difficulty not in DIFFICULTY:
+            raise ValueError(f"difficulty must be 1, 2 or 3, got {self.difficulty!r}")
+        if not self.probes:
+            raise ValueError(f"probes must hold at least one input, got none for {self.title!r}")
+
+    @property
+    def heading(self) -> str:
+        """Title, difficulty and minutes, as a card shows them."""
+        return f"{self.title} ({DIFFICULTY[self.difficulty]}, {self.minutes} min)"
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge ``answer``; a wrong one gets a diagnosis, and nothing is raised."""
+        if answer is ...:
+            return self._not_started()
+        if not callable(answer):
+            return self._not_yet(
+                f"The check needs the function itself, without a call; you gave {words(answer)}."
+            )
+        outcomes = self._outcomes(answer)
+        if is_untouched(answer, outcomes[0]):
+            return self._not_started()
+        expected = self._outcomes(self.reference)
+        wrong = [i for i in range(len(outcomes)) if not self._right(outcomes[i], expected[i])]
+        if not wrong:
+            return Verdict(True, True, self.praise, self.heading)
+        mistake = self._recognise(outcomes)
+        if mistake is None:
+            return self._not_yet(self._describe(outcomes, expected, wrong))
+        # A probe that ended in a value has more to quote than one that ended in an exception.
+        shown = min(wrong, key=lambda i: (outcomes[i].error is not None, i))
+        return self._not_yet(self._fill(mistake.message, outcomes[shown], expected[shown], shown))
+
+    def confusions(self) -> list[tuple[str, str]]:
+        """Pairs of answers that the probes cannot tell apart; tests demand that there are none."""
+        taken = {m.name: self._outcomes(m.answer) for m in self.mistakes}
+        found = [
+            (name, "the right answer")
+            for name, outcomes in taken.items()
+            if self._all_same(outcomes, self._outcomes(self.reference))
+        ]
+        for one, other in itertools.permutations(self.mistakes, 2):
+            if self._all_same(taken[one.name], taken[other.name], other.part):
+                found.append((one.name, other.name))
+        return found
+
+    def _outcomes(self, answer: Callable[..., Any]) -> list[Outcome]:
+        return [observe(answer, inputs) for inputs in self.probes]
+
+    def _right(self, outcome: Outcome, expected: Outcome) -> bool:
+        """Equal, and of the right kind: a numpy array is not the tensor asked for."""
+        if not self._same(outcome, expected):
+            return False
+        return misfit(outcome.value, expected.value, self.parts) is None
+
+    def _same(self, a: Outcome, b: Outcome, part: int | None = None) -> bool:
+        return same(a, b, self.tolerance, part)
+
+    def _all_same(self, a: list[Outcome], b: list[Outcome], part: int | None = None) -> bool:
+        return all(self._same(x, y, part) for x, y in zip(a, b, strict=True))
+
+    def _recognise(self, outcomes: list[Outcome]) -> Mistake | None:
+        """The first known mistake that does exactly this on every probe."""
+        for mistake in self.mistakes:
+            if self._all_same(outcomes, self._outcomes(mistake.answer), mistake.part):
+                return mistake
+        return None
+
+    def _not_started(self) -> Verdict:
+        return Verdict(False, False, UNTOUCHED, self.heading)
+
+    def _not_yet(self, message: str) -> Verdict:
+        return Verdict(False, True, message, self.heading)
+
+    def _fill(self, message: str, outcome: Outcome, expected: Outcome, probe: int) -> str:
+        inputs = self.probes[probe]
+        fields = {**inputs, "got": outcome.value, "expected": expected.value}
+        if isinstance(expected.value, int | float) and expected.value and outcome.error is None:
+            fields["ratio"] = float(as_array(outcome.value, "got")) / expected.value
+        fields |= self.facts(inputs, outcome.value)
+        # A text is quoted as it is, without the quotation marks that words() adds.
+        in_words = {k: v if isinstance(v, str) else words(v) for k, v in fields.items()}
+        return message.format(**in_words)
+
+    def _describe(self, outcomes: list[Outcome], expected: list[Outcome], wrong: list[int]) -> str:
+        """What is wrong when no known mistake does exactly this."""
+        first = wrong[0]
+        outcome, right = outcomes[first], expected[first]
+        place = ", ".join(_input(name, value) for name, value in self.probes[first].items())
+        others = len(outcomes) - len(wrong)
+        rest = f" It is right on {others} of {len(outcomes)} inputs." if others else ""
+        if outcome.error is not None:
+            kind = type(outcome.error).__name__
+            return f"With {place} your function stopped with {kind}: {outcome.error}.{rest}"
+        complaint = misfit(outcome.value, right.value, self.parts)
+        if complaint is not None:
+            return f"With {place}: {complaint}.{rest}"
+        return f"With {place} {self._distance(outcome.value, right.value)}{rest}"
+
+    def _distance(self, got: Any, expected: Any) -> str:
+        """Where and how far a result of the right kind is off."""
+        pairs = (
+            zip(got, expected, self.parts, strict=True)
+            if isinstance(expected, tuple)
+            else [(got, expected, self.parts[0])]
+        )
+        for one, other, name in pairs:
+            if not same(Outcome(one), Outcome(other), self.tolerance):
+                return _one_distance(one, other, name)
+        raise AssertionError("called with equal results")
+
+
+def _input(name: str, value: Any) -> str:
+    """An input in words: its shape where it has one."""
+    if hasattr(value, "shape"):
+        return f"{name} of shape {tuple(value.shape)}"
+    if isinstance(value, Mapping):
+        return f"{len(value)} {name}"
+    return f"{name} = {words(value)}"
+
+
+def _one_distance(got: Any, expected: Any, name: str) -> str:
+    if isinstance(expected, str):
+        return f"you gave {words(got)} for `{name}`, expected {words(expected)}."
+    got, expected = as_array(got, name), as_array(expected, name)
+    index = np.unravel_index(int(np.abs(got - expected).argmax()), got.shape)
+    place = f" at {tuple(int(i) for i in index)}" if index else ""
+    one, other = float(got[index]), float(expected[index])
+    ratio = f"; ratio {one / other:.4g}" if other else ""
+    return f"you gave {words(one)} for `{name}`{place}, expected about {words(other)}{ratio}."

@@ -1,0 +1,192 @@
+"""What a function did on one input, how that compares, and how to say it."""
+
+from __future__ import annotations
+
+import copy
+import dis
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_utils.teaching.closeness import as_array
+
+__all__ = ["Outcome", "Tolerance", "is_untouched", "misfit", "observe", "same", "words"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Either the value a function gave back or the exception that stopped it."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Values agree when ``|got - expected| <= absolute + relative * |expected|``."""
+
+    relative: float = 1e-4
+    absolute: float = 1e-6
+
+    def allows(self, got: Any, expected: Any) -> bool:
+        """Whether every entry is near enough; shapes must be equal.
+
+        >>> Tolerance(relative=0.1).allows([1.0, 2.1], [1.0, 2.0])
+        True
+        """
+        got, expected = as_array(got, "got"), as_array(expected, "expected")
+        if got.shape != expected.shape:
+            return False
+        return np.allclose(got, expected, rtol=self.relative, atol=self.absolute)
+
+
+def observe(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Outcome:
+    """Call ``function`` on copies of ``inputs``, by position, and keep whatever happens.
+
+    By position, since the names of the parameters are the student's own; on copies, since a
+    function that changes its input must not change the next run's.
+
+    >>> observe(lambda a, b: a / b, {"a": 1, "b": 0}).error
+    ZeroDivisionError('division by zero')
+    """
+    try:
+        return Outcome(value=function(*copy.deepcopy(list(inputs.values()))))
+    except Exception as error:  # a student's function may raise anything
+        return Outcome(error=error)
+
+
+def is_untouched(function: Callable[..., Any], outcome: Outcome) -> bool:
+    """Whether this is still the stub: ``...``, ``NotImplementedError``, or an empty body.
+
+    >>> is_untouched(len, Outcome(value=...)), is_untouched(len, Outcome(value=3))
+    (True, False)
+    """
+    if isinstance(outcome.error, NotImplementedError) or outcome.value is ...:
+        return True
+    if isinstance(outcome.value, tuple):
+        return len(outcome.value) > 0 and all(part is ... for part in outcome.value)
+    return outcome.error is None and outcome.value is None and _has_empty_body(function)
+
+
+def _has_empty_body(function: Callable[..., Any]) -> bool:
+    """A body of nothing but a docstring, ``pass`` or ``...`` compiles to a bare return."""
+    if not hasattr(function, "__code__"):
+        return False
+    bare = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
+    return {step.opname for step in dis.get_instructions(function)} <= bare
+
+
+def same(a: Outcome, b: Outcome, tolerance: Tolerance, part: int | None = None) -> bool:
+    """Whether two outcomes are the same: equal values, or the same exception.
+
+    Args:
+        a: one outcome.
+        b: the other.
+        tolerance: for the numbers among the values.
+        part: compare this part of a tuple alone.
+
+    >>> same(Outcome(value=(1.0, "x")), Outcome(value=(1.0, "x")), Tolerance())
+    True
+    """
+    if a.error is not None or b.error is not None:
+        return type(a.error) is type(b.error) and str(a.error) == str(b.error)
+    if part is None:
+        return _same_value(a.value, b.value, tolerance)
+    if not all(isinstance(x.value, tuple | list) and len(x.value) > part for x in (a, b)):
+        return False
+    return _same_value(a.value[part], b.value[part], tolerance)
+
+
+def _same_value(a: Any, b: Any, tolerance: Tolerance) -> bool:
+    if isinstance(a, tuple | list) or isinstance(b, tuple | list):
+        if not (isinstance(a, tuple | list) and isinstance(b, tuple | list) and len(a) == len(b)):
+            return False
+        return all(_same_value(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(a, str) or isinstance(b, str) or a is None or b is None:
+        return type(a) is type(b) and a == b
+    try:
+        return tolerance.allows(a, b)
+    except TypeError:
+        return False
+
+
+def misfit(got: Any, expected: Any, parts: tuple[str, ...]) -> str | None:
+    """What is wrong with the kind, the shape or the finiteness of ``got``; None if nothing is.
+
+    ``parts`` names the results in order; values are not compared here.
+
+    >>> misfit([1.0], 2.0, ("variance",))
+    '`variance` should be a number, you gave a list'
+    >>> misfit(float("nan"), 2.0, ("variance",))
+    '`variance` is NaN: look for 0/0, ∞ − ∞ or the root of a negative number'
+    """
+    if not isinstance(expected, tuple):
+        return _misfit_of_one(got, expected, parts[0])
+    if not isinstance(got, tuple | list) or len(got) != len(expected):
+        names = ", ".join(f"`{name}`" for name in parts)
+        return f"the function should return {len(expected)} results, {names}; you gave {words(got)}"
+    for one, other, name in zip(got, expected, parts, strict=True):
+        complaint = _misfit_of_one(one, other, name)
+        if complaint is not None:
+            return complaint
+    return None
+
+
+def _misfit_of_one(got: Any, expected: Any, name: str) -> str | None:
+    if isinstance(expected, str):
+        return None if isinstance(got, str) else f"`{name}` should be a text, you gave {words(got)}"
+    if hasattr(expected, "detach"):
+        if not hasattr(got, "detach"):
+            return f"`{name}` should be a torch tensor, you gave {words(got)}"
+        if got.shape != expected.shape:
+            return (
+                f"`{name}` has shape {tuple(got.shape)}, expected {tuple(expected.shape)}: "
+                "check which axis each product sums over and what is transposed"
+            )
+    elif not _is_number(got):
+        return f"`{name}` should be a number, you gave {words(got)}"
+    values = as_array(got, name)
+    if np.isnan(values).any():
+        return f"`{name}` is NaN: look for 0/0, ∞ − ∞ or the root of a negative number"
+    if np.isinf(values).any():
+        return f"`{name}` is infinite: look for a division by 0 or an exponential of a large number"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool | str) or value is None:
+        return False
+    if hasattr(value, "shape"):
+        return tuple(value.shape) == ()
+    return isinstance(value, numbers.Real)
+
+
+def words(value: Any) -> str:
+    """A value in words, as short as it stays useful.
+
+    >>> words(128.0), words(0.04419417), words(None), words((1, 2))
+    ('128', '0.04419', 'nothing (None), as a function without `return` does', 'a tuple of 2')
+    """
+    if value is None:
+        return "nothing (None), as a function without `return` does"
+    if isinstance(value, bool | complex):
+        return str(value)
+    if _is_number(value):
+        number = float(value)
+        whole = math.isfinite(number) and number == round(number) and abs(number) < 1e9
+        return str(round(number)) if whole else f"{number:.4g}"
+    if isinstance(value, str):
+        return f"'{value}'"
+    if hasattr(value, "detach"):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if hasattr(value, "shape"):
+        return f"a numpy array of shape {tuple(value.shape)}"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    # "an int", "a list"
+    article = "an" if type(value).__name__[0].lower() in "aeiou" else "a"
+    return f"{article} {type(value).__name__}"

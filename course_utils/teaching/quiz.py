@@ -1,0 +1,130 @@
+"""Quizzes that explain every choice: the data, and the page that needs no kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from course_utils.teaching.cards import card, inline
+
+__all__ = ["Option", "Question", "Quiz"]
+
+LETTERS = "abcdefgh"
+
+# The letters are written out: pages that clean HTML drop the numbering style of a list.
+_LIST = "list-style: none; margin: 4px 0; padding-left: 1.2em;"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose, and why it is right or wrong.
+
+    ``text`` stands beside a radio button, which shows neither LaTeX nor HTML: write √d_k.
+    """
+
+    text: str
+    why: str
+    correct: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt and its options, exactly one of them right.
+
+    Raises:
+        ValueError: when there are fewer than two options, not exactly one right one, two alike,
+            or one without an explanation.
+    """
+
+    prompt: str
+    options: tuple[Option, ...]
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.options) <= len(LETTERS):
+            raise ValueError(f"options must number 2 to {len(LETTERS)}, got {len(self.options)}")
+        right = sum(option.correct for option in self.options)
+        if right != 1:
+            raise ValueError(f"options must hold exactly one right answer, got {right}")
+        if len({option.text for option in self.options}) < len(self.options):
+            raise ValueError(f"options must differ, got one twice in {self.prompt!r}")
+        for option in self.options:
+            if not option.why.strip():
+                raise ValueError(f"why must explain the option, got nothing for {option.text!r}")
+
+    @property
+    def answer(self) -> Option:
+        """The right option."""
+        return next(option for option in self.options if option.correct)
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """A few questions; as the last line of a cell, it can be answered.
+
+    With a kernel each question has radio buttons and a *Check* button. A page without a kernel
+    shows the questions, with answers and explanations folded away.
+
+    Raises:
+        ValueError: when there are no questions.
+
+    >>> yes, no = Option("yes", "it is", correct=True), Option("no", "it is")
+    >>> Quiz("Short", (Question("Is it?", (no, yes)),))
+    Quiz: Short
+    <BLANKLINE>
+    1. Is it?
+       a) no
+       b) yes
+    """
+
+    title: str
+    questions: tuple[Question, ...]
+
+    def __post_init__(self) -> None:
+        if not self.questions:
+            raise ValueError(f"questions must hold at least one, got none for {self.title!r}")
+
+    def __repr__(self) -> str:
+        lines = [f"Quiz: {self.title}"]
+        for number, question in enumerate(self.questions, start=1):
+            lines += ["", f"{number}. {question.prompt}"]
+            lines += [
+                f"   {letter}) {option.text}"
+                for letter, option in zip(LETTERS, question.options, strict=False)
+            ]
+        return "\n".join(lines)
+
+    def live(self) -> Any:
+        """The quiz as widgets, unanswered: a :class:`~course_utils.teaching.quiz_live.LiveQuiz`."""
+        # ipywidgets is needed for this alone; the questions can be read without it.
+        from course_utils.teaching.quiz_live import LiveQuiz
+
+        return LiveQuiz(self)
+
+    def html(self) -> str:
+        """The quiz as a page without a kernel shows it."""
+        questions = "".join(
+            _question_html(question, number)
+            for number, question in enumerate(self.questions, start=1)
+        )
+        return card(f"<div><strong>Quiz: {inline(self.title)}</strong></div>{questions}")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        live = self.live().box._repr_mimebundle_()
+        return {**live, "text/html": self.html(), "text/plain": repr(self)}
+
+
+def _question_html(question: Question, number: int) -> str:
+    lettered = list(zip(LETTERS, question.options, strict=False))
+    choices = "".join(f"<li>{letter}) {inline(option.text)}</li>" for letter, option in lettered)
+    reasons = "".join(
+        f"<li><strong>{letter}, {'right' if option.correct else 'wrong'}.</strong> "
+        f"{inline(option.why)}</li>"
+        for letter, option in lettered
+    )
+    return (
+        '<div style="margin: 12px 0 4px;">'
+        f"<strong>{number}.</strong> {inline(question.prompt)}</div>"
+        f"<ul style='{_LIST}'>{choices}</ul>"
+        f"<details><summary>Answer to question {number}, with reasons</summary>"
+        f"<ul style='{_LIST}'>{reasons}</ul></details>"
+    )

@@ -1,0 +1,83 @@
+"""Six black-box models that score queries against keys; one divides by √d_model.
+
+The scale belongs to a head: √64 = 8 for a head of width 64. Code that reads the width from the
+residual stream divides by √512 instead, keeps every shape right, and trains.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from course_utils.shapes import Float
+
+__all__ = ["D_MODEL", "HEAD_WIDTH", "NUM_HEADS", "Suspect", "named", "suspects"]
+
+D_MODEL = 512
+NUM_HEADS = 8
+HEAD_WIDTH = D_MODEL // NUM_HEADS
+
+NAMES = ("amber", "birch", "cedar", "dogwood", "elder", "fir")
+
+# What each kind divides its scores by, as a function of the number of keys.
+DIVISORS: dict[str, Callable[[int], float]] = {
+    "root of head width": lambda keys: math.sqrt(HEAD_WIDTH),
+    "root of model width": lambda keys: math.sqrt(D_MODEL),
+    "head width": lambda keys: HEAD_WIDTH,
+    "nothing": lambda keys: 1.0,
+    "root of length": lambda keys: math.sqrt(keys),
+    "multiplies": lambda keys: 1 / math.sqrt(HEAD_WIDTH),
+}
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A model as a black box: call it with q and k, and it gives scores (before the softmax)."""
+
+    name: str
+    kind: str = field(repr=False)
+
+    def __call__(
+        self, q: Float[Tensor, "*batch T D"], k: Float[Tensor, "*batch S D"]
+    ) -> Float[Tensor, "*batch T S"]:
+        """Scores (..., T, S) of queries (..., T, 64) against keys (..., S, 64).
+
+        Raises:
+            ValueError: when q or k are no rows of width 64.
+        """
+        for name, x in (("q", q), ("k", k)):
+            if x.ndim < 2 or x.shape[-1] != HEAD_WIDTH:
+                raise ValueError(
+                    f"{name} must have shape (..., tokens, {HEAD_WIDTH}), got {tuple(x.shape)}: "
+                    f"the model's width {D_MODEL} is split into {NUM_HEADS} heads"
+                )
+        return q @ k.transpose(-2, -1) / DIVISORS[self.kind](k.shape[-2])
+
+
+def suspects(seed: int = 0) -> dict[str, Suspect]:
+    """Six models by name, with d_model 512 and 8 heads; ``seed`` decides which name is which.
+
+    >>> import torch
+    >>> models = suspects()
+    >>> list(models)
+    ['amber', 'birch', 'cedar', 'dogwood', 'elder', 'fir']
+    >>> models["amber"](torch.ones(2, 64), torch.ones(3, 64)).shape
+    torch.Size([2, 3])
+    """
+    kinds = list(DIVISORS)
+    random.Random(seed).shuffle(kinds)
+    return {name: Suspect(name, kind) for name, kind in zip(NAMES, kinds, strict=True)}
+
+
+def named(models: dict[str, Suspect], kind: str) -> str:
+    """The name under which ``kind`` hides.
+
+    >>> models = suspects()
+    >>> models[named(models, "nothing")].kind
+    'nothing'
+    """
+    return next(name for name, model in models.items() if model.kind == kind)

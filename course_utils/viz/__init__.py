@@ -1,0 +1,36 @@
+"""Pictures: the style, drawing functions, the Explorer engine and every explorer of the course."""
+
+from collections.abc import Callable
+
+from course_utils.viz.cosines_01 import RandomCosines
+from course_utils.viz.explorer import Explorer
+from course_utils.viz.heads_00 import RealHeads
+from course_utils.viz.reach_00 import GradientReach
+from course_utils.viz.regression_00 import KernelRegression
+from course_utils.viz.scores_01 import ScoreVariance
+from course_utils.viz.show import show
+
+explore_real_heads = RealHeads
+explore_gradient_reach = GradientReach
+explore_kernel_regression = KernelRegression
+explore_score_variance = ScoreVariance
+explore_random_cosines = RandomCosines
+
+EXPLORERS: dict[str, Callable[[], Explorer]] = {
+    "explore_real_heads": explore_real_heads,
+    "explore_gradient_reach": explore_gradient_reach,
+    "explore_kernel_regression": explore_kernel_regression,
+    "explore_score_variance": explore_score_variance,
+    "explore_random_cosines": explore_random_cosines,
+}
+
+__all__ = [
+    "EXPLORERS",
+    "Explorer",
+    "explore_gradient_reach",
+    "explore_kernel_regression",
+    "explore_random_cosines",
+    "explore_real_heads",
+    "explore_score_variance",
+    "show",
+]

@@ -1,0 +1,102 @@
+"""Static figures of lecture 01."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course_utils.viz.style import BLUE, GRID, INK, MUTED, ORANGE, course_style, new_figure
+
+DIAGONAL = np.ones(3) / np.sqrt(3)
+ACROSS = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
+
+
+def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
+    """Vectors in three dimensions, seen along (1, 1, 1) and from the side.
+
+    Args:
+        clouds: name → (N, 3) vectors, all made from the same N originals.
+    """
+    figure = new_figure(8.0, 4.0)
+    with course_style():
+        top, side = figure.subplots(1, 2)
+        figure.subplots_adjust(left=0.07, right=0.98, bottom=0.15, top=0.9, wspace=0.22)
+        looks = (("o", MUTED, 0.5, 14), ("s", BLUE, 0.9, 16), ("^", ORANGE, 0.9, 18))
+        for (name, points), (marker, colour, alpha, size) in zip(
+            clouds.items(), looks, strict=True
+        ):
+            look = {"marker": marker, "color": colour, "alpha": alpha, "s": size, "label": name}
+            across, along = points @ ACROSS.T, points @ DIAGONAL
+            top.scatter(*across.T, linewidths=0, **look)
+            side.scatter(np.linalg.norm(across, axis=1), along, linewidths=0, **look)
+        top.set(title="seen along (1, 1, 1)", aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
+        side.set(title="seen from the side", aspect="equal", xlim=(0, 4.2), ylim=(-3.2, 3.2))
+        side.set(xlabel="distance from the axis", ylabel="along (1, 1, 1)")
+        side.legend(loc="lower right", handletextpad=0.2, borderaxespad=0)
+    return figure
+
+
+def draw_lengths(lengths: Mapping[str, np.ndarray]) -> Figure:
+    """Lengths of several families of vectors, each divided by its own mean, as strips of dots."""
+    figure = new_figure(8.0, 0.62 * len(lengths) + 1.0)
+    with course_style():
+        axes = figure.add_axes(
+            (0.27, 0.8 / figure.get_figheight(), 0.71, 0.97 - 0.8 / figure.get_figheight())
+        )
+        for row, values in enumerate(lengths.values()):
+            colour = BLUE if np.ptp(values / values.mean()) < 1e-3 else ORANGE
+            axes.plot(
+                values / values.mean(), np.full(len(values), row), "|", color=colour, markersize=17
+            )
+        axes.set_yticks(range(len(lengths)), list(lengths))
+        axes.set(ylim=(len(lengths) - 0.5, -0.5), xlabel="length, divided by the mean length")
+        axes.tick_params(axis="y", length=0)
+        axes.axvline(1, color=GRID, zorder=0)
+    return figure
+
+
+def draw_head_spreads(before: np.ndarray, after: np.ndarray, width: int) -> Figure:
+    """Standard deviation of the scores of every head, before and after the division by √width.
+
+    Args:
+        before: (layers, heads), the standard deviation of q·k.
+        after: the same of q·k / √width.
+        width: the heads' width, for the two lines that the proof predicts.
+    """
+    figure = new_figure(8.0, 3.9)
+    with course_style():
+        axes = figure.add_axes((0.09, 0.15, 0.73, 0.8))
+        for table, colour, marker in ((before, ORANGE, "o"), (after, BLUE, "s")):
+            _draw_heads(axes, table, colour, marker)
+        root = np.sqrt(width)
+        for level, colour, words in (
+            (root, ORANGE, f"predicted, q·k:\n√{width} = {root:.2f}"),
+            (1.0, BLUE, f"predicted,\nq·k / √{width}: 1"),
+        ):
+            axes.axhline(level, color=colour, linestyle="--", linewidth=1.4)
+            axes.annotate(
+                words,
+                (1.01, level),
+                xycoords=("axes fraction", "data"),
+                color=colour,
+                va="center",
+                fontsize=10.5,
+            )
+        axes.set(yscale="log", xlabel="layer", ylabel="standard deviation of the scores")
+        axes.set_xticks(range(len(before)))
+        axes.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+        axes.minorticks_off()
+        axes.tick_params(axis="x", length=0)
+        axes.yaxis.label.set_color(INK)
+    return figure
+
+
+def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None:
+    layers, heads = table.shape
+    offset = np.linspace(-0.32, 0.32, heads)
+    for layer in range(layers):
+        ranked = np.sort(table[layer])
+        axes.plot(layer + offset, ranked, marker, color=colour, markersize=5, alpha=0.85)

@@ -1,0 +1,160 @@
+"""Lecture 01: the histogram of scores, unscaled and scaled, with the density that is predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course_utils.score_samples import (
+    DISTRIBUTIONS,
+    WIDTHS,
+    ScoreLaw,
+    running_sums,
+    sample_scores,
+    score_law,
+)
+from course_utils.viz.explorer import Explorer
+from course_utils.viz.inputs import Choice, Slider, Steps
+from course_utils.viz.style import BLUE, INK, ORANGE
+
+BINS = 81
+VIEW_UNSCALED = 50.0
+VIEW_SCALED = 6.0
+AS_TAUGHT = {
+    "width": 64,
+    "distribution": "normal",
+    "correlation": 0.0,
+    "variance": 1.0,
+    "mean": 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Scores in BINS bins from -view to view, relative to the tallest, and the predicted curve.
+
+    Heights are relative so that the shape stays in sight while its width grows a hundredfold.
+    """
+
+    heights: np.ndarray
+    predicted: np.ndarray | None
+    spread: float
+    outside: float
+
+
+@dataclass(frozen=True)
+class ScoreState:
+    """Scores and their law, before and after the division by the root of the width."""
+
+    unscaled: Histogram
+    scaled: Histogram
+    law: ScoreLaw
+    scaled_law: ScoreLaw
+
+
+def _curve_x(view: float) -> np.ndarray:
+    return np.linspace(-view, view, 601)
+
+
+def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
+    counts, edges = np.histogram(scores, bins=BINS, range=(-view, view))
+    tallest = max(int(counts.max()), 1)
+    predicted = None
+    if law.mean is not None and law.variance is not None:
+        per_bin = len(scores) * (edges[1] - edges[0]) / tallest
+        predicted = per_bin * _normal_density(_curve_x(view), law.mean, math.sqrt(law.variance))
+    return Histogram(
+        heights=counts / tallest,
+        predicted=predicted,
+        spread=float(scores.std()),
+        outside=float((np.abs(scores) > view).mean()),
+    )
+
+
+def _normal_density(x: np.ndarray, mean: float, spread: float) -> np.ndarray:
+    return np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
+
+
+class ScoreVariance(Explorer):
+    """Head width, distribution, correlation, variance, mean → what the scores look like."""
+
+    title = "When does dividing by √d_k give variance 1?"
+    inputs = {
+        "width": Steps("head width d_k", WIDTHS, 64),
+        "distribution": Choice("coordinates are", tuple(DISTRIBUTIONS), "normal"),
+        "correlation": Slider("correlation ρ of q and k", -1.0, 1.0, 0.05, 0.0),
+        "variance": Slider("variance σ² of each", 0.25, 4.0, 0.25, 1.0),
+        "mean": Slider("mean μ of each", -1.0, 1.0, 0.1, 0.0),
+    }
+    scenes = {
+        "as the proof assumes": AS_TAUGHT,
+        "not normal, still right": {**AS_TAUGHT, "distribution": "±1 (coin flips)"},
+        "variance 2": {**AS_TAUGHT, "variance": 2.0},
+        "q and k correlated": {**AS_TAUGHT, "correlation": 0.3},
+        "mean not 0": {**AS_TAUGHT, "mean": 0.5},
+        "no variance at all": {**AS_TAUGHT, "distribution": "Cauchy (no variance)"},
+        "d_k = 512": {**AS_TAUGHT, "width": 512},
+    }
+    size = (8.0, 3.5)
+
+    def prepare(self) -> None:
+        for name in DISTRIBUTIONS:
+            running_sums(name)
+
+    def compute(
+        self, width: int, distribution: str, correlation: float, variance: float, mean: float
+    ) -> ScoreState:
+        shape = {"correlation": correlation, "variance": variance, "mean": mean}
+        scores = sample_scores(distribution, width, **shape).numpy()
+        law = score_law(distribution, width, **shape)
+        scaled_law = law.divided_by(math.sqrt(width))
+        return ScoreState(
+            unscaled=_histogram(scores, law, VIEW_UNSCALED),
+            scaled=_histogram(scores / math.sqrt(width), scaled_law, VIEW_SCALED),
+            law=law,
+            scaled_law=scaled_law,
+        )
+
+    def draw(self, figure: Figure, state: ScoreState) -> None:
+        left, right = figure.subplots(1, 2)
+        figure.subplots_adjust(left=0.075, right=0.985, bottom=0.15, top=0.89, wspace=0.2)
+        self._left = self._draw_panel(left, r"$q \cdot k$, not divided", ORANGE, VIEW_UNSCALED)
+        self._right = self._draw_panel(right, r"$q \cdot k \,/\, \sqrt{d_k}$", BLUE, VIEW_SCALED)
+        left.set_ylabel("relative frequency")
+
+    def _draw_panel(self, axes: Axes, title: str, colour: str, view: float):
+        x = _curve_x(view)
+        axes.set(title=title, xlabel="score", xlim=(-view, view), ylim=(0, 1.15), yticks=[0, 1])
+        edges = np.linspace(-view, view, BINS + 1)
+        bars = axes.stairs(np.zeros(BINS), edges, fill=True, color=colour, alpha=0.55)
+        (curve,) = axes.plot(x, np.zeros_like(x), color=INK, linewidth=1.8)
+        self.animate(bars, curve)
+        return bars, curve
+
+    def update(self, state: ScoreState) -> None:
+        for panel, histogram in ((self._left, state.unscaled), (self._right, state.scaled)):
+            bars, curve = panel
+            bars.set_data(histogram.heights)
+            curve.set_visible(histogram.predicted is not None)
+            if histogram.predicted is not None:
+                curve.set_ydata(histogram.predicted)
+
+    def caption(self, state: ScoreState) -> str:
+        cut = state.unscaled.outside
+        beyond = f" {cut:.0%} of the scores lie beyond the left panel." if cut >= 0.005 else ""
+        spread = f"{state.unscaled.spread:.2f} before the division, {state.scaled.spread:.2f} after"
+        if state.scaled_law.variance is None or state.law.variance is None:
+            return (
+                f"Measured standard deviation {spread}. A Cauchy coordinate has no variance, so "
+                f"there is nothing to predict: a few huge products decide these numbers.{beyond}"
+            )
+        return (
+            f"Measured standard deviation {spread}. Predicted {math.sqrt(state.law.variance):.2f} "
+            f"and {math.sqrt(state.scaled_law.variance):.2f}, around a mean of "
+            f"{state.scaled_law.mean:.2f} after the division. The line is the normal density with "
+            f"the predicted mean and variance.{beyond}"
+        )

@@ -1,0 +1,39 @@
+"""Show a static figure with its words."""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+
+import numpy as np
+from IPython.display import display
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from course_utils.viz.png import encode_png
+from course_utils.viz.style import course_style
+
+CAPTION_WIDTH = 96
+
+
+def show(figure: Figure, *, alt: str) -> None:
+    """Display a figure, and print its alternative text under it as the caption.
+
+    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are printed:
+    a reader who cannot see the picture, and one who can, read the same sentence.
+
+    Raises:
+        ValueError: when `alt` is empty.
+        TypeError: when `figure` is not a matplotlib Figure.
+    """
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure must be a matplotlib Figure; got {type(figure).__name__}")
+    if not alt.strip():
+        raise ValueError("alt must say in words what the figure shows; got an empty text")
+    with course_style():
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
+    words = textwrap.fill(alt, CAPTION_WIDTH)
+    display({"image/png": png, "text/plain": words}, raw=True, metadata={"image/png": {"alt": alt}})
+    print(words)

@@ -1,0 +1,94 @@
+"""One word in two meanings: how its vector moves apart, layer by layer, in a real encoder.
+
+In every sentence the word stands at the same place, so the vectors that enter the first layer
+are equal, and whatever differs later came from the other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from course_utils.models.stand_in import read_text
+from course_utils.shapes import Float
+
+BAT_ANIMAL = (
+    "The bat slept upside down in the dark cave.",
+    "The bat flew out of the cave at night.",
+    "The bat ate insects near the old barn.",
+    "The bat hung from the roof of the cave.",
+    "The bat squeaked and flapped its wings.",
+)
+BAT_CLUB = (
+    "The bat hit the ball over the fence.",
+    "The bat cracked when he hit the ball.",
+    "The bat belonged to the baseball player.",
+    "The bat swung hard and missed the ball.",
+    "The bat broke during the ninth inning.",
+)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Angles in degrees between vectors of one word, by layer (embeddings first)."""
+
+    same_meaning: Float[torch.Tensor, "pairs layers"]
+    other_meaning: Float[torch.Tensor, "pairs layers"]
+
+
+def word_vectors(sentences: Sequence[str], word: str) -> Float[torch.Tensor, "N layers C"]:
+    """The word's vector in each sentence after each layer.
+
+    Raises:
+        ValueError: when a sentence does not contain the word as one token.
+
+    >>> word_vectors(["The bat slept."], "bat").shape
+    torch.Size([1, 7, 384])
+    """
+    vectors = []
+    for sentence in sentences:
+        reading = read_text(sentence)
+        if word not in reading.tokens:
+            raise ValueError(
+                f"word must be a token of each sentence; {word!r} is not in {sentence!r}"
+            )
+        place = reading.tokens.index(word)
+        vectors.append(torch.stack([hidden[place] for hidden in reading.hidden_states]))
+    return torch.stack(vectors)
+
+
+def angles(
+    a: Float[torch.Tensor, "N layers C"], b: Float[torch.Tensor, "M layers C"]
+) -> Float[torch.Tensor, "N M layers"]:
+    """Angle in degrees between every vector of a and every vector of b, layer by layer.
+
+    Computed as 2 atan2(|u - v|, |u + v|) of the unit vectors, which keeps its precision for
+    small angles where the arc cosine has none (Kahan, "How futile are mindless assessments of
+    roundoff", 2006, section 12).
+
+    >>> x = torch.tensor([[[1.0, 0.0]], [[1.0, 1.0]]])
+    >>> angles(x, x)[..., 0].round().tolist()
+    [[0.0, 45.0], [45.0, 0.0]]
+    """
+    u = torch.nn.functional.normalize(a, dim=-1)[:, None]
+    v = torch.nn.functional.normalize(b, dim=-1)[None]
+    return torch.rad2deg(2 * torch.atan2((u - v).norm(dim=-1), (u + v).norm(dim=-1)))
+
+
+def measure_drift(first: Sequence[str], second: Sequence[str], word: str) -> Drift:
+    """Angles within the two groups of sentences, and between them.
+
+    >>> drift = measure_drift(BAT_ANIMAL, BAT_CLUB, "bat")
+    >>> drift.same_meaning.shape, drift.other_meaning.shape
+    (torch.Size([20, 7]), torch.Size([25, 7]))
+    """
+    a, b = word_vectors(first, word), word_vectors(second, word)
+    within = [_each_pair_once(angles(group, group)) for group in (a, b)]
+    return Drift(torch.cat(within), angles(a, b).flatten(0, 1))
+
+
+def _each_pair_once(table: Float[torch.Tensor, "N N layers"]) -> Float[torch.Tensor, "P layers"]:
+    rows, columns = torch.triu_indices(len(table), len(table), offset=1)
+    return table[rows, columns]

@@ -1,0 +1,166 @@
+"""What a saved notebook may contain: cleaning, comparing and judging outputs. Starts no kernel."""
+
+import base64
+import copy
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from nbformat import NotebookNode
+from PIL import Image
+
+# Its model id is new on every run, and a fresh JupyterLab that trusts the notebook prefers it to
+# the picture beside it and then says "model not found". nbval does not compare it.
+LIVE_WIDGET = "application/vnd.jupyter.widget-view+json"
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+# Cells whose saved output nbval does not compare, since it differs between machines.
+NOT_COMPARED = "nbval-ignore-output"
+MAY_RAISE = "raises-exception"
+
+_PATHS = re.compile(
+    r"(?<![\w.:/])/(?:home|Users|root|work|tmp|var|opt|usr|private|mnt|workspaces?)/[\w.~-]+"
+    r"|\b[A-Za-z]:\\{1,2}\w+"
+    r"|\bsite-packages[/\\]"
+)
+_WARNINGS = re.compile(r"\b\w*Warning: ")
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the cells that a kernel runs."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def tags(cell: NotebookNode) -> set[str]:
+    """Return the tags of a cell, none for a cell without."""
+    return set(cell.metadata.get("tags", []))
+
+
+def texts(output: NotebookNode) -> Iterator[str]:
+    """Yield every text of an output: stream, representations that are text, error and traceback."""
+    if output.output_type == "stream":
+        yield output.text
+    elif output.output_type == "error":
+        yield from (output.ename, output.evalue, *output.traceback)
+    else:
+        for kind, content in output.data.items():
+            if not kind.startswith("image/") or kind == "image/svg+xml":
+                yield content if isinstance(content, str) else repr(content)
+
+
+def absolute_paths(text: str) -> list[str]:
+    """Return what looks like a place on somebody's machine.
+
+    >>> absolute_paths("saved in /home/ada/course/x.npz")
+    ['/home/ada']
+    >>> absolute_paths("see https://example.org/home/page and a/tmp/b")
+    []
+    """
+    return _PATHS.findall(text)
+
+
+def _shorten_paths(text: str, root: Path) -> str:
+    """Name files in a traceback from the repository root, or from their package."""
+    text = re.sub(r"[^\s\"'<>\x1b]*?[/\\]site-packages[/\\]", "", text)
+    text = re.sub(r"[^\s\"'<>\x1b]*?[/\\]lib[/\\]python3\.\d+[/\\]", "", text)
+    for folder in {str(root), str(root).replace(str(Path.home()), "~", 1)}:
+        text = text.replace(folder + "/", "").replace(folder + "\\", "")
+    return text
+
+
+def _joined_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Merge neighbouring pieces of one stream: where they are cut depends on timing."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and before.output_type == output.output_type == "stream"
+            and before.name == output.name
+        ):
+            before.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def cleaned(notebook: NotebookNode, root: Path) -> NotebookNode:
+    """Return a copy with nothing in it that changes from run to run or from machine to machine.
+
+    Cell ids, execution counts, tags and slide types stay. `root` is the repository, whose files
+    tracebacks name by their place in it.
+    """
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["kernelspec"] = dict(KERNEL)
+    notebook.metadata.setdefault("language_info", {"name": "python"}).pop("version", None)
+    for cell in code_cells(notebook):
+        for key in ("execution", "ExecuteTime", "collapsed", "scrolled"):
+            cell.metadata.pop(key, None)
+        cell.outputs = _joined_streams(cell.outputs)
+        for output in cell.outputs:
+            output.pop("transient", None)
+            if output.output_type in ("display_data", "execute_result"):
+                output.data.pop(LIVE_WIDGET, None)
+                output.metadata.pop(LIVE_WIDGET, None)
+            elif output.output_type == "error":
+                output.traceback = [_shorten_paths(line, root) for line in output.traceback]
+    return notebook
+
+
+def faults(notebook: NotebookNode) -> list[str]:
+    """Return what keeps these outputs from being published, one sentence each."""
+    found = []
+    for number, cell in enumerate(code_cells(notebook), start=1):
+        raised = False
+        for output in cell.outputs:
+            where = f"code cell {number}"
+            if output.output_type == "stream" and output.name == "stderr":
+                found.append(f"{where} writes to stderr: {output.text.strip()[:200]}")
+            if output.output_type == "error":
+                raised = True
+                if MAY_RAISE not in tags(cell):
+                    found.append(f"{where} raises {output.ename}: {output.evalue}")
+            for text in texts(output):
+                found += [f"{where} shows the path {path}" for path in absolute_paths(text)]
+                if output.output_type != "error" and _WARNINGS.search(text):
+                    found.append(f"{where} shows a warning: {text.strip()[:200]}")
+        if MAY_RAISE in tags(cell) and not raised:
+            found.append(f"code cell {number} is tagged {MAY_RAISE} and raises nothing")
+    return found
+
+
+def _pixels(png: str) -> bytes:
+    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
+        return repr(image.size).encode() + np.asarray(image.convert("RGBA")).tobytes()
+
+
+def _comparable(notebook: NotebookNode) -> NotebookNode:
+    """Return a copy with noise taken out: outputs nobody compares, and how a PNG is encoded."""
+    notebook = copy.deepcopy(notebook)
+    for cell in code_cells(notebook):
+        if NOT_COMPARED in tags(cell):
+            cell.outputs = [len(cell.outputs)]
+            continue
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                output.data["image/png"] = _pixels(output.data["image/png"])
+    return notebook
+
+
+def differs(old: NotebookNode, new: NotebookNode) -> bool:
+    """Return whether anything but noise changed between two cleaned notebooks."""
+    return _comparable(old) != _comparable(new)
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook in today's format."""
+    return nbformat.read(path, as_version=4)
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook as JupyterLab does, with one line ending on every system."""
+    text = nbformat.writes(notebook)
+    path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", newline="\n")

@@ -1,0 +1,180 @@
+"""A lecture open in JupyterLab, driven as a reader drives it: keyboard, eyes on the picture.
+
+JupyterLab's own application object is asked for two things only: to bring a cell into view (the
+notebook is windowed), and for the outputs it holds.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from support_lab import Lab
+
+OPEN_MS = 60_000
+RUN_SECONDS = 240
+CHANGE_MS = 8_000
+
+PANEL = "window.jupyterapp.shell.currentWidget"
+# What ipywidgets and JupyterLab say in the place of a widget that cannot be shown.
+BROKEN = (
+    "Error displaying widget",
+    "Error creating widget",
+    "model not found",
+    "Click to show javascript error",
+)
+
+# What the reader sees of an explorer: the pixels of its picture, as a number, and its words.
+# Null until JupyterLab has built it and the browser has decoded its picture.
+SEEN = """box => {
+    const image = box.querySelector('img.course-picture, .course-picture img');
+    if (!image || !image.complete || !image.naturalWidth) return null;
+    const canvas = document.createElement('canvas');
+    canvas.width = image.naturalWidth;
+    canvas.height = image.naturalHeight;
+    const context = canvas.getContext('2d');
+    context.drawImage(image, 0, 0);
+    const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
+    let hash = 17, least = 255, most = 0;
+    for (let i = 0; i < data.length; i += 1) {
+        hash = (hash * 31 + data[i]) | 0;
+        if (i % 4 !== 3) { least = Math.min(least, data[i]); most = Math.max(most, data[i]); }
+    }
+    const error = box.querySelector('.course-error');
+    const shown = error && error.offsetParent !== null ? error.innerText.trim() : '';
+    return {
+        pixels: hash,
+        contrast: most - least,
+        caption: box.querySelector('.course-caption').innerText.trim(),
+        error: shown,
+    };
+}"""
+
+
+def is_home(url: str) -> bool:
+    """Return whether a request stays on this machine (or carries its data in itself)."""
+    parts = urlsplit(url)
+    return parts.scheme in ("data", "blob") or parts.hostname in ("127.0.0.1", "localhost")
+
+
+class LecturePage:
+    """One notebook in one tab."""
+
+    def __init__(self, page: Any, lab: Lab, notebook: str) -> None:
+        self.page = page
+        self.lab = lab
+        self.notebook = notebook
+
+    def open(self) -> "LecturePage":
+        """Open the notebook and wait until its cells are there and its kernel is idle."""
+        self.page.goto(self.lab.link(self.notebook), timeout=OPEN_MS)
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=OPEN_MS)
+        self.page.wait_for_function(
+            f"{PANEL}?.context?.isReady && {PANEL}.content.widgets.length"
+            f" === {PANEL}.content.model.cells.length",
+            timeout=OPEN_MS,
+        )
+        self.wait_until_idle()
+        return self
+
+    def wait_until_idle(self, seconds: float = 60) -> None:
+        """Wait until the kernel has nothing more to do."""
+        self.page.wait_for_function(
+            f"{PANEL}.sessionContext.session?.kernel?.status === 'idle'", timeout=seconds * 1000
+        )
+
+    def run_all(self) -> None:
+        """Run → Run All Cells, and wait until every code cell has its number."""
+        self.page.evaluate(
+            "() => { window.courseRan = false;"
+            " window.jupyterapp.commands.execute('notebook:run-all-cells')"
+            ".finally(() => { window.courseRan = true; }); }"
+        )
+        code = f"{PANEL}.content.widgets.filter(cell => cell.model.type === 'code')"
+        done = "cell => cell.model.executionCount && cell.model.executionState === 'idle'"
+        self.page.wait_for_function(
+            f"window.courseRan && {code}.every({done})", timeout=RUN_SECONDS * 1000
+        )
+        self.wait_until_idle()
+
+    def type_into(self, number: int, source: str) -> None:
+        """Replace the source of a code cell by typing, and leave the cursor in it."""
+        self.cell(number).locator(".cm-content").click()
+        self.page.keyboard.press("ControlOrMeta+A")
+        self.page.keyboard.insert_text(source)
+
+    def run_selected(self, seconds: float = RUN_SECONDS) -> None:
+        """Run the selected cell by keyboard, and select the next one."""
+        self.page.keyboard.press("Shift+Enter")
+        self.wait_until_idle(seconds)
+
+    def close(self) -> None:
+        """End the kernel; the tab goes with its fixture."""
+        self.page.evaluate(f"{PANEL}.sessionContext.shutdown()")
+
+    def cells(self) -> list[dict]:
+        """Return the cells as JupyterLab holds them now, outputs included."""
+        return self.page.evaluate(f"{PANEL}.content.model.toJSON().cells")
+
+    def cell(self, number: int) -> Any:
+        """Bring a cell (counted from 0) into view and return its element."""
+        self.page.evaluate(
+            f"async number => {{ await {PANEL}.content.scrollToItem(number, 'start'); }}", number
+        )
+        element = self.page.locator(f".jp-Notebook [data-windowed-list-index='{number}']")
+        element.wait_for(state="visible", timeout=CHANGE_MS)
+        return element
+
+    def find(self, css: str, among: list[int]) -> dict[int, Any]:
+        """Return those of the cells that contain an element, with that element."""
+        found = {}
+        for number in among:
+            element = self.cell(number).locator(css)
+            if element.count():
+                found[number] = element.first
+        return found
+
+    def code_cells(self) -> list[int]:
+        """Return the places of the code cells among all."""
+        return [i for i, cell in enumerate(self.cells()) if cell["cell_type"] == "code"]
+
+    def broken_words(self) -> list[str]:
+        """Return what a reader would see of a widget that cannot be shown, in any cell."""
+        found = []
+        for number in self.code_cells():
+            text = self.cell(number).inner_text()
+            found += [f"cell {number}: {words}" for words in BROKEN if words in text]
+        return found
+
+
+def seen(explorer: Any) -> dict:
+    """Return what the reader sees of an explorer, once its picture is there."""
+    views: list[dict] = []
+
+    def has_picture() -> bool:
+        views[:] = [view] if (view := explorer.evaluate(SEEN)) else []
+        return bool(views)
+
+    wait_for(has_picture, lambda: "the explorer shows no picture")
+    return views[0]
+
+
+def changed(explorer: Any, before: dict, act: str) -> dict:
+    """Wait until pixels and caption both differ from before; return what is seen then."""
+
+    def same() -> list[str]:
+        now = seen(explorer)
+        return [part for part in ("pixels", "caption") if now[part] == before[part]]
+
+    wait_for(lambda: not same(), lambda: f"{act}: no new {' and '.join(same())}")
+    return seen(explorer)
+
+
+def wait_for(
+    condition: Callable[[], bool], otherwise: Callable[[], str], milliseconds: int = CHANGE_MS
+) -> None:
+    """Poll until the condition holds; fail with these words when it never does."""
+    deadline = time.monotonic() + milliseconds / 1000
+    while not condition():
+        assert time.monotonic() < deadline, otherwise()
+        time.sleep(0.02)

@@ -1,0 +1,207 @@
+"""Every lecture in the real JupyterLab: as cloned, run, moved by keyboard, answered."""
+
+import re
+
+import pytest
+import support_controls as controls
+from support_lab import trust
+from support_notebooks import NOTEBOOKS, read, tags
+from support_page import LecturePage, is_home, seen
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1280, 900)
+# Text or a control beyond its box: what a reader cannot see without scrolling sideways.
+CUT_OFF = """area => {
+    const found = [];
+    const edge = area.getBoundingClientRect().right + 1;
+    const named = element => element.className + ' ' + (element.innerText ?? '').slice(0, 40);
+    for (const output of area.querySelectorAll('.jp-OutputArea-output'))
+        if (output.scrollWidth > output.clientWidth + 1) found.push('scrolls: ' + named(output));
+    const parts = 'button, label, input, select, .widget-readout, .noUi-base, img, p, li';
+    for (const part of area.querySelectorAll(parts)) {
+        if (part.offsetParent === null) continue;
+        if (part.getBoundingClientRect().right > edge) found.push('beyond: ' + named(part));
+        if (part.matches('button, .widget-label, .widget-readout')
+            && part.scrollWidth > part.clientWidth + 1) found.push('cut: ' + named(part));
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_pictures_are_there_before_the_first_run(
+    path, trusted, lab, private, open_notebook, keep_picture
+):
+    # A trusted notebook may show live widgets, so it is the one in which dead ones would appear.
+    name = f"before_{'trusted' if trusted else 'untrusted'}_{path.name}"
+    text = path.read_text(encoding="utf-8")
+    copy = lab.folder / name
+    copy.write_text(text.replace('"nbformat_minor"', f'"x": "{name}", "nbformat_minor"', 1))
+    if trusted:
+        trust(copy, private)
+
+    lecture = open_notebook(name)
+    shown = 0
+    for number, cell in enumerate(lecture.cells()):
+        pictures = [o for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
+        if pictures:
+            images = lecture.cell(number).locator(".jp-OutputArea img")
+            images.first.wait_for(state="visible")
+            assert images.count() == len(pictures), f"cell {number}"
+            assert images.first.evaluate("image => image.decode().then(() => image.naturalWidth)")
+            shown += len(pictures)
+    assert shown >= 1
+    assert lecture.broken_words() == []
+    keep_picture(lecture.page, f"{path.stem}-before-first-run")
+    lecture.close()
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def lecture(request, browser, lab):
+    """A lecture after Run All, shared by the tests below."""
+    context = browser.new_context(viewport={"width": WIDTHS[0], "height": 900})
+    page = context.new_page()
+    asked, failures = [], []
+    page.on("request", lambda sent: asked.append(sent.url))
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    opened = LecturePage(page, lab, request.param.name).open()
+    opened.run_all()
+    opened.path, opened.asked, opened.failures = request.param, asked, failures
+    yield opened
+    opened.close()
+    context.close()
+
+
+@pytest.fixture
+def explorers(lecture):
+    """The explorers of the lecture: place of the cell → element."""
+    return lecture.find(".course-explorer", lecture.code_cells())
+
+
+def test_run_all_leaves_no_error_and_nothing_broken(lecture):
+    for number, cell in enumerate(lecture.cells()):
+        kinds = [output["output_type"] for output in cell.get("outputs", [])]
+        streams = [output.get("name") for output in cell.get("outputs", [])]
+        may_raise = "raises-exception" in cell["metadata"].get("tags", [])
+        assert ("error" in kinds) == may_raise, f"cell {number}: {kinds}"
+        assert "stderr" not in streams, f"cell {number}"
+    assert lecture.broken_words() == []
+
+
+def test_every_explorer_of_the_lecture_is_live(lecture, explorers):
+    from course_utils.viz import EXPLORERS
+
+    number = lecture.path.stem[:2]
+    own = [name for name, make in EXPLORERS.items() if make.__module__.endswith(f"_{number}")]
+    assert len(explorers) >= len(own) >= 1
+    for place, explorer in explorers.items():
+        lecture.cell(place)
+        view = seen(explorer)
+        assert view["contrast"] > 100, f"cell {place}: blank"
+        assert len(view["caption"]) > 20, f"cell {place}: {view['caption']}"
+        assert view["error"] == ""
+
+
+@pytest.mark.parametrize("kind", controls.KINDS, ids=["sliders", "lists", "texts"])
+def test_every_control_answers_the_keyboard(lecture, explorers, kind):
+    for place, explorer in explorers.items():
+        lecture.cell(place)
+        for name, control in controls.names(explorer, kind):
+            after = controls.KINDS[kind](lecture, explorer, control, name)
+            assert after["contrast"] > 100, f"cell {place}, {name}: blank"
+            assert after["error"] == "", f"cell {place}, {name}"
+            assert name, f"cell {place}: a control without words"
+
+
+def test_every_scene_answers_the_keyboard(lecture, explorers):
+    played = 0
+    for place, explorer in explorers.items():
+        lecture.cell(place)
+        for view in controls.play_scenes(lecture, explorer):
+            assert view["contrast"] > 100, f"cell {place}: blank"
+            assert view["error"] == "", f"cell {place}"
+            played += 1
+    assert played >= 2
+
+
+def test_pictures_for_people_to_look_at(lecture, explorers, keep_picture):
+    for place, explorer in explorers.items():
+        lecture.cell(place)
+        stem = f"{lecture.path.stem}-cell{place:02d}"
+        keep_picture(explorer, f"{stem}-default")
+        for name, handle in controls.names(explorer, controls.SLIDER):
+            for key in ("Home", "End"):
+                controls.press(lecture, handle, key)
+                lecture.wait_until_idle()
+                lecture.page.wait_for_timeout(300)
+                assert seen(explorer)["error"] == "", f"cell {place}, {name} at {key}"
+                word = re.sub(r"\W+", "_", name).strip("_")
+                keep_picture(explorer, f"{stem}-{word}-{key.lower()}")
+
+
+def test_a_quiz_explains_every_choice_by_keyboard(lecture):
+    from importlib import import_module
+
+    number = lecture.path.stem[:2]
+    quiz = import_module(f"course_utils.teaching.quizzes_{number}").QUIZ
+    [box] = lecture.find(".course-quiz", lecture.code_cells()).values()
+    box.locator("input[type=radio]").first.focus()
+    for question in quiz.questions:
+        for place, option in enumerate(question.options):
+            # Tab goes through the options to the button, and so to the next question.
+            to_button = len(question.options) - place
+            for key in [*["Tab"] * place, "Space", *["Tab"] * to_button, "Enter"]:
+                lecture.page.keyboard.press(key)
+            verdict = "Right." if option.correct else "Not that one."
+            said = box.locator("button:focus").locator("xpath=../*[last()]").get_by_text(verdict)
+            said.wait_for(state="visible", timeout=8000)
+            assert len(said.locator("xpath=..").inner_text()) > len(verdict) + 20
+            for _ in question.options:
+                lecture.page.keyboard.press("Shift+Tab")
+        for _ in [*question.options, "button"]:
+            lecture.page.keyboard.press("Tab")
+
+
+def stubs(path):
+    """Return the exercises of a notebook: place of the stub, solution as published."""
+    cells = read(path).cells
+    for place, cell in enumerate(cells):
+        if "exercise" in tags(cell):
+            [solution] = re.findall(r"```python\n(.*?)```", cells[place + 3].source, re.S)
+            yield place, solution.rstrip()
+
+
+def test_every_exercise_can_be_solved(lecture):
+    solved = 0
+    for place, solution in stubs(lecture.path):
+        check = lecture.cell(place + 1)
+        assert "Not started" in check.inner_text()
+        lecture.type_into(place, solution)
+        assert lecture.cells()[place]["source"] == solution
+        lecture.run_selected()
+        lecture.run_selected()
+        lecture.cell(place + 1).get_by_text("Passed").first.wait_for(timeout=8000)
+        solved += 1
+    assert solved >= 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_off(lecture, width, keep_picture):
+    lecture.page.set_viewport_size({"width": width, "height": 900})
+    found = []
+    for place in lecture.code_cells():
+        area = lecture.cell(place).locator(".jp-Cell-outputArea")
+        if area.count():
+            found += [f"cell {place}: {words}" for words in area.evaluate(CUT_OFF)]
+            if lecture.cell(place).locator(".course-explorer").count():
+                keep_picture(area, f"{lecture.path.stem}-cell{place:02d}-{width}px")
+    lecture.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    assert found == []
+
+
+def test_the_page_kept_to_this_machine_and_threw_nothing(lecture):
+    assert len(lecture.asked) > 20
+    assert [url for url in lecture.asked if not is_home(url)] == []
+    assert lecture.failures == []

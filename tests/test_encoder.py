@@ -1,0 +1,202 @@
+"""The post-LN encoder on random weights: against PyTorch's own layer, and under bad input."""
+
+import pytest
+import torch
+from support_errors import refuses
+from torch import nn
+
+from course_utils.masks import padding_mask
+from course_utils.models import Encoder, EncoderConfig
+from course_utils.models.encoder import EncoderLayer, SelfAttention
+
+B, T, C, H, V = 2, 7, 15, 3, 31
+CONFIG = EncoderConfig(
+    vocab_size=V, width=C, num_layers=2, num_heads=H, feedforward_width=23, max_positions=11
+)
+# float64 through two layers.
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+@pytest.fixture
+def encoder():
+    return Encoder(CONFIG).double().eval()
+
+
+@pytest.fixture
+def token_ids():
+    return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
+
+
+def torch_layer(ours: EncoderLayer, **changed) -> nn.TransformerEncoderLayer:
+    """PyTorch's own layer with the weights of ours."""
+    options = {"norm_first": False, "activation": "gelu", "layer_norm_eps": CONFIG.norm_eps}
+    theirs = nn.TransformerEncoderLayer(
+        C, H, CONFIG.feedforward_width, dropout=0.0, batch_first=True, **(options | changed)
+    ).double()
+    attention = ours.attention
+    joined = (attention.query, attention.key, attention.value)
+    theirs.load_state_dict(
+        {
+            "self_attn.in_proj_weight": torch.cat([part.weight for part in joined]),
+            "self_attn.in_proj_bias": torch.cat([part.bias for part in joined]),
+            "self_attn.out_proj.weight": attention.output.weight,
+            "self_attn.out_proj.bias": attention.output.bias,
+            "linear1.weight": ours.expand.weight,
+            "linear1.bias": ours.expand.bias,
+            "linear2.weight": ours.contract.weight,
+            "linear2.bias": ours.contract.bias,
+            "norm1.weight": ours.attention_norm.weight,
+            "norm1.bias": ours.attention_norm.bias,
+            "norm2.weight": ours.feedforward_norm.weight,
+            "norm2.bias": ours.feedforward_norm.bias,
+        }
+    )
+    return theirs
+
+
+def layer_with_random_norms() -> EncoderLayer:
+    layer = EncoderLayer(CONFIG).double()
+    for norm in (layer.attention_norm, layer.feedforward_norm):
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+    return layer
+
+
+def test_layer_agrees_with_torch():
+    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
+    reference = torch_layer(layer)(x)
+    assert torch.allclose(layer(x)[0], reference, **CLOSE)
+    assert not torch.allclose(torch_layer(layer, norm_first=True)(x), reference, atol=1e-2)
+    tanh_gelu = torch_layer(layer, activation=nn.GELU(approximate="tanh"))(x)
+    assert not torch.allclose(tanh_gelu, reference, **CLOSE)
+
+
+def test_layer_agrees_with_torch_under_padding():
+    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
+    may_attend = padding_mask([4, T], T)
+    hidden = ~may_attend[:, 0, 0]
+    reference = torch_layer(layer)(x, src_key_padding_mask=hidden)
+    assert torch.allclose(layer(x, may_attend)[0], reference, **CLOSE)
+    assert not torch.allclose(layer(x)[0], reference, atol=1e-2)
+
+
+def test_attention_weights_agree_with_torch_head_by_head():
+    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
+    _, reference = torch_layer(layer).self_attn(x, x, x, average_attn_weights=False)
+    _, heads = layer.attention(x)
+    assert torch.allclose(heads.weights, reference, **CLOSE)
+
+
+def test_split_gives_each_head_its_own_channels():
+    x = torch.arange(B * T * C).double().view(B, T, C)
+    split = SelfAttention(C, H).split(x)
+    assert split.shape == (B, H, T, C // H)
+    for head in range(H):
+        assert torch.equal(split[:, head], x[..., head * C // H : (head + 1) * C // H])
+    mixed = x.view(B, H, T, C // H)  # the same shape, and the wrong order
+    assert not torch.equal(split, mixed)
+
+
+def test_output_holds_every_layer_and_head(encoder, token_ids):
+    output = encoder(token_ids)
+    assert [tuple(x.shape) for x in output.hidden_states] == [(B, T, C)] * 3
+    assert [tuple(x.shape) for x in output.attentions] == [(B, H, T, T)] * 2
+    assert [tuple(x.shape) for x in output.queries] == [(B, H, T, C // H)] * 2
+    assert [tuple(x.shape) for x in output.keys] == [(B, H, T, C // H)] * 2
+
+
+def test_queries_and_keys_explain_the_weights(encoder, token_ids):
+    output = encoder(token_ids)
+    for q, k, weights in zip(output.queries, output.keys, output.attentions, strict=True):
+        again = (q @ k.mT / (C // H) ** 0.5).softmax(-1)
+        assert torch.allclose(again, weights, **CLOSE)
+        assert not torch.allclose((q @ k.mT / C**0.5).softmax(-1), weights, **CLOSE)
+
+
+def test_last_hidden_state_is_the_last_layers_output(encoder, token_ids):
+    states = encoder(token_ids).hidden_states
+    for i, layer in enumerate(encoder.layers):
+        assert torch.equal(layer(states[i])[0], states[i + 1])
+
+
+def test_padding_does_not_change_what_the_real_tokens_become(encoder, token_ids):
+    may_attend = padding_mask([4, T], T)
+    padded = encoder(token_ids, may_attend).hidden_states[-1][0, :4]
+    alone = encoder(token_ids[:1, :4]).hidden_states[-1][0]
+    assert torch.allclose(padded, alone, **CLOSE)
+    unmasked = encoder(token_ids).hidden_states[-1][0, :4]
+    assert not torch.allclose(unmasked, alone, atol=1e-3)
+
+
+def test_positions_count(encoder, token_ids):
+    forwards = encoder(token_ids).hidden_states[-1]
+    backwards = encoder(token_ids.flip(1)).hidden_states[-1].flip(1)
+    assert not torch.allclose(forwards, backwards, atol=1e-3)
+
+
+def test_forward_keeps_nothing_on_the_module(encoder, token_ids):
+    before = {name: set(vars(module)) for name, module in encoder.named_modules()}
+    encoder(token_ids)
+    assert {name: set(vars(module)) for name, module in encoder.named_modules()} == before
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        ([[1, 2]], TypeError, "token_ids must be a torch.Tensor, got list"),
+        (
+            torch.zeros(T, dtype=torch.int64),
+            ValueError,
+            "token_ids must have 2 axes (B, T), got shape (7,)",
+        ),
+        (torch.zeros(B, T), TypeError, "token_ids must be torch.int64, got torch.float32"),
+        (
+            torch.zeros(B, 0, dtype=torch.int64),
+            ValueError,
+            "the length of token_ids, T, must be at least 1, got 0",
+        ),
+        (
+            torch.zeros(B, 12, dtype=torch.int64),
+            ValueError,
+            "the length of token_ids, T, must be at most 11, got 12",
+        ),
+        (
+            torch.full((B, T), V),
+            ValueError,
+            "token_ids must lie in 0 to V - 1 (30), got 31",
+        ),
+        (
+            torch.full((B, T), -1),
+            ValueError,
+            "token_ids must lie in 0 to V - 1 (30), got -1",
+        ),
+    ],
+)
+def test_encoder_refuses_bad_ids(encoder, ids, error, message):
+    with refuses(error, message):
+        encoder(ids)
+
+
+def test_encoder_refuses_a_bad_mask(encoder, token_ids):
+    with pytest.raises(TypeError, match="this looks like an additive mask"):
+        encoder(token_ids, torch.zeros(B, 1, 1, T))
+    with refuses(
+        ValueError,
+        "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (2, 7)",
+    ):
+        encoder(token_ids, torch.ones(B, T, dtype=torch.bool))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"num_heads": 7}, ValueError, "num_heads (7) must divide width (15)"),
+        ({"num_layers": 0}, ValueError, "num_layers must be at least 1, got 0"),
+        ({"width": 15.0}, TypeError, "width must be an integer, got 15.0 (float)"),
+        ({"norm_eps": 0.0}, ValueError, "norm_eps must be positive, got 0.0"),
+        ({"norm_eps": float("nan")}, ValueError, "norm_eps must be finite, got nan"),
+    ],
+)
+def test_config_refuses_bad_sizes(changed, error, message):
+    with refuses(error, message):
+        EncoderConfig(**(vars(CONFIG) | changed))
