@@ -42,10 +42,11 @@ def chosen_lecture(arguments: list[str]) -> str:
     return (arguments or [os.environ.get("LECTURE") or "00"])[0]
 
 
+EXAMPLE = "py course.py present 01" if WINDOWS else "make present LECTURE=01"
 COMMANDS = {
     "lab": Command("lab", "open the course in JupyterLab", start),
     "test": Command("test", "run every test that needs no browser and no GPU", tasks.test),
-    "present": Command("lab", "open a lecture in large type (LECTURE=01)", start_presenting),
+    "present": Command("lab", f"open a lecture in large type ({EXAMPLE})", start_presenting),
     "setup": Command("lab", "make the environment, and nothing else", nothing_more),
     "doctor": Command("", "say what works here and what mends the rest", tasks.doctor),
     "test-browser": Command("browser", "drive JupyterLab in Chromium", tasks.test_browser),

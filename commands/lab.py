@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from .place import CommandError, Place, how_to_run, say, warn
+from .place import WINDOWS, CommandError, Place, how_to_run, say, warn
 
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
@@ -33,9 +33,10 @@ def find_lecture(wanted: str, place: Place) -> str:
     for lecture in known:
         if name in (lecture, lecture.split("_")[0]):
             return lecture
+    example = f"{how_to_run('present')} {'00' if WINDOWS else 'LECTURE=00'}"
     raise CommandError(
         f"There is no lecture {wanted!r}; there are: {', '.join(known) or 'none yet'}. "
-        f"For example: `{how_to_run('present')}{'' if os.name == 'nt' else ' LECTURE=00'}`."
+        f"For example: `{example}`."
     )
 
 

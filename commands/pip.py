@@ -56,8 +56,10 @@ def explain(output: str, *, again: str, log: str) -> str:
         found = re.search(pattern, output)
         if found:
             return sentence.format(**words, **found.groupdict())
-    last = [line for line in output.splitlines() if line.strip()][-5:]
-    return "\n".join(["pip failed; its last words:", *last, f"All of them are in {log}."])
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"\w*(Error|ERROR): ", line)]
+    telling = errors[-3:] or lines[-5:]
+    return "\n".join(["pip failed and said:", *telling, f"All of it is in {log}."])
 
 
 def install(place: Place, arguments: list[str], *, again: str) -> None:
@@ -127,7 +129,7 @@ class Progress:
         self.started = self.last = time.monotonic()
         self.terminal = sys.stdout.isatty()
         self.seen = 0
-        self.doing = "asking for the list of packages"
+        self.doing = "asking which packages there are"
 
     def show(self, line: str | None) -> None:
         """Take note of a line of pip's, or of a second of silence."""
@@ -149,7 +151,8 @@ class Progress:
         elif word == "Downloading":
             self.doing = f"package {self.seen}: downloading {rest.split('/')[-1]}"
         elif line.startswith("Installing collected packages"):
-            self.doing = f"unpacking {line.count(',') + 1} packages"
+            count = line.count(",") + 1
+            self.doing = f"unpacking {count} package{'s' if count > 1 else ''}"
 
     def finish(self) -> None:
         """Leave the terminal on a fresh line."""

@@ -92,18 +92,31 @@ def kernel_estimate(
     """The estimate at each point, and the weights it gives the data: one call of `attend`.
 
     Raises:
-        ValueError: when `precision` is not positive.
+        TypeError: when an argument is not a tensor.
+        ValueError: when `precision` is not positive, or has not one value for each point; when
+            there is not one y for each x.
 
     >>> at, x = torch.tensor([0.0]), torch.tensor([0.0, 1.0])
     >>> estimate, weights = kernel_estimate(at, torch.tensor([2.0]), x, x)
     >>> torch.allclose(weights[0], torch.softmax(torch.tensor([0.0, -1.0]), dim=0))
     True
     """
-    check_rank("at", at, "T")
+    for name, tensor, axes in (("at", at, "T"), ("precision", precision, "T"), ("x", x, "S")):
+        check_rank(name, tensor, axes)
+    _check_one_each("precision", precision, "at", at)
+    _check_one_each("y", y, "x", x)
     if not bool((precision > 0).all()):
         raise ValueError(f"precision must be positive; got {float(precision.min()):.3g}")
     out, weights = attend(queries(at, precision), keys(x), y[:, None], scale=1.0)
     return out[:, 0], weights
+
+
+def _check_one_each(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    if tensor.shape != other.shape:
+        raise ValueError(
+            f"{name} must have one value for each of {other_name}, shape {tuple(other.shape)}; "
+            f"got {tuple(tensor.shape)}"
+        )
 
 
 def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor, " T"]:

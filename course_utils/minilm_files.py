@@ -54,7 +54,7 @@ model.safetensors, tokenizer.json, config.json; there is no folder 'no/such/fold
         return _checked_folder(path)
     for folder in (*_package_folders(), *_hub_folders()):
         if not _missing(folder):
-            return folder
+            return folder.resolve()
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
 

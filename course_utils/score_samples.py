@@ -203,8 +203,11 @@ def cosine_density(x: Float[Tensor, " N"], width: int) -> Float[Tensor, " N"]:
     [0.5, 0.5]
 
     Raises:
-        ValueError: when width is below 2, where there are only two directions.
+        ValueError: when width is below 2, where there are only two directions, or when an x is
+            no cosine.
     """
     check_int("width", width, minimum=2)
+    if not bool((x.abs() <= 1).all()):
+        raise ValueError(f"x must lie in [-1, 1]; got values up to {float(x.abs().max()):.3g}")
     log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)
     return math.exp(log_norm) * (1 - x.square()) ** ((width - 3) / 2)

@@ -1,7 +1,8 @@
 """Axis letters, shape annotations, and the input checks that every module shares.
 
 An error states the rule, then what came, and names the argument:
-``num_heads (7) must divide width (512)``.
+``num_heads (7) must divide width (512)``. The checks hide their own frames (IPython and pytest
+read ``__tracebackhide__``), so that the traceback ends at the call that was wrong.
 
 Shape annotations such as ``Float[Tensor, "B H T D"]`` come from jaxtyping. They are enforced in
 the tests only, so the course runs without that package.
@@ -95,6 +96,7 @@ def check_int(name: str, value: object, *, minimum: int = 1, maximum: int | None
     Traceback (most recent call last):
     ValueError: window must be at least 1, got 0
     """
+    __tracebackhide__ = True
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__})")
     value = int(value)
@@ -116,6 +118,7 @@ def check_finite(name: str, value: object) -> float:
     Traceback (most recent call last):
     ValueError: scale must be finite, got inf
     """
+    __tracebackhide__ = True
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {value!r} ({type(value).__name__})")
     value = float(value)
@@ -131,6 +134,7 @@ def check_divides(divisor_name: str, divisor: int, name: str, value: int) -> Non
     Traceback (most recent call last):
     ValueError: num_heads (7) must divide width (512)
     """
+    __tracebackhide__ = True
     if value % divisor:
         raise ValueError(f"{divisor_name} ({divisor}) must divide {name} ({value})")
 
@@ -152,6 +156,7 @@ def check_rank(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) ->
     Traceback (most recent call last):
     ValueError: x must have 2 axes (T, C), got shape (3,)
     """
+    __tracebackhide__ = True
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
     letters = axes.split()
@@ -168,6 +173,7 @@ def check_floating(name: str, tensor: Tensor) -> None:
     Traceback (most recent call last):
     TypeError: q must be a floating-point tensor, got torch.int64
     """
+    __tracebackhide__ = True
     if not tensor.is_floating_point():
         raise TypeError(f"{name} must be a floating-point tensor, got {tensor.dtype}")
 
@@ -183,6 +189,7 @@ def check_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
     Traceback (most recent call last):
     TypeError: k must have the dtype of q (torch.float32), got torch.float64
     """
+    __tracebackhide__ = True
     if tensor.dtype != other.dtype:
         raise TypeError(
             f"{name} must have the dtype of {other_name} ({other.dtype}), got {tensor.dtype}"
@@ -210,6 +217,7 @@ def check_may_attend(may_attend: Tensor | None, shape: Iterable[int], device: to
     TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks like an \
 additive mask; pass mask == 0 (or mask > -inf) instead
     """
+    __tracebackhide__ = True
     if may_attend is None:
         return
     if not isinstance(may_attend, Tensor):
@@ -265,6 +273,7 @@ def check_attention_inputs(
     Traceback (most recent call last):
     ValueError: k must have the head width of q, D (4), got shape (7, 3)
     """
+    __tracebackhide__ = True
     for name, tensor, axes in (("q", q, "T D"), ("k", k, "S D"), ("v", v, "S E")):
         check_rank(name, tensor, axes, exactly=False)
         check_floating(name, tensor)

@@ -34,19 +34,24 @@ BAT_CLUB = (
 class Drift:
     """Angles in degrees between vectors of one word, by layer (embeddings first)."""
 
-    same_meaning: Float[torch.Tensor, "pairs layers"]
-    other_meaning: Float[torch.Tensor, "pairs layers"]
+    same_meaning: Float[torch.Tensor, "P layers"]
+    other_meaning: Float[torch.Tensor, "Q layers"]
 
 
 def word_vectors(sentences: Sequence[str], word: str) -> Float[torch.Tensor, "N layers C"]:
     """The word's vector in each sentence after each layer.
 
     Raises:
-        ValueError: when a sentence does not contain the word as one token.
+        TypeError: when `sentences` is one text.
+        ValueError: when there is no sentence, or one does not contain the word as one token.
 
     >>> word_vectors(["The bat slept."], "bat").shape
     torch.Size([1, 7, 384])
     """
+    if isinstance(sentences, str):
+        raise TypeError(f"sentences must be a sequence of texts; got the one text {sentences!r}")
+    if not sentences:
+        raise ValueError("sentences must hold at least one text; got none")
     vectors = []
     for sentence in sentences:
         reading = read_text(sentence)

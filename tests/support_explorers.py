@@ -1,12 +1,15 @@
 """Small explorers to try the engine on, and what its tests look at."""
 
 import dataclasses
+import gc
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 
 import ipywidgets
 import numpy as np
+from matplotlib.artist import Artist
 
 from course_utils.viz import Explorer
 from course_utils.viz.inputs import Choice, FreeText, Slider
@@ -145,3 +148,21 @@ def same_state(one, other):
         and all(np.array_equal(first[name], second[name]) for name in first)
         and texts_in(one) == texts_in(other)
     )
+
+
+def random_events(explorer, count, seed):
+    """Move one control at a time at random; yields after each event."""
+    random = Random(seed)
+    for _ in range(count):
+        name = random.choice(list(explorer.inputs))
+        move(explorer, **{name: explorer.inputs[name].sample(random)})
+        yield name
+
+
+def counted_objects():
+    """How many objects are alive: all that the collector sees, and matplotlib's artists."""
+    gc.collect()
+    alive = gc.get_objects()
+    # Asking an object itself for its class wakes the deprecation warnings of some.
+    artists = sum(issubclass(type(each), Artist) for each in alive)
+    return {"objects": len(alive), "artists": artists}

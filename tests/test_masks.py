@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from support_errors import refuses
+from support_properties import given, st
 from torch.nn.attention.bias import causal_lower_right
 
 from course_utils.masks import causal_mask, padding_mask, prefix_mask, sliding_window_mask

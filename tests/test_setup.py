@@ -271,7 +271,11 @@ def test_an_orphaned_pip_keeps_the_lock(tmp_path):
         ("ERROR: No matching distribution found for torch==2.13.0", "There is no torch==2.13.0"),
         ("ERROR: Could not install: [Errno 13] Permission denied: 'x'", "close JupyterLab"),
         ("ERROR: ResolutionImpossible: for help visit", "contradict each other"),
-        ("something\n\nelse", "pip failed; its last words:\nsomething\nelse"),
+        (
+            "something\n\nelse",
+            "pip failed and said:\nsomething\nelse\nAll of it is in /x/setup.log",
+        ),
+        ("ModuleError: no x\nnote: see above", "pip failed and said:\nModuleError: no x\nAll"),
     ],
 )
 def test_every_failure_is_one_sentence_and_a_command(output, sentence):

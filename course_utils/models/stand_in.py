@@ -6,6 +6,7 @@ The pictures then show how an untrained encoder attends. Every caption says so.
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 from functools import lru_cache
 
@@ -49,13 +50,19 @@ def read_text(text: str, max_tokens: int = 64) -> Reading:
 def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
     """The reading of an untrained encoder: words are numbered by a checksum.
 
+    Words are cut after 12 letters, and control characters left out, as MiniLM's tokenizer does
+    after its own fashion.
+
+    >>> read_with_random_weights("Attention!", max_tokens=5).tokens
+    ('[CLS]', 'attention', '!', '[SEP]')
+
     Raises:
         TypeError: when text is not a string or max_tokens not an integer.
         ValueError: when the text holds nothing to read, or max_tokens is out of range.
     """
     _check_text(text)
     max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=MAX_POSITIONS)
-    words = re.findall(r"\w+|[^\w\s]", text.lower())
+    words = _words(text)
     if not words:
         raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
     truncated = len(words) > max_tokens - 2
@@ -72,6 +79,11 @@ def _check_text(text: str) -> None:
         raise TypeError(f"text must be a string, got {text!r} ({type(text).__name__})")
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError("text must be valid Unicode, got half of a surrogate pair")
+
+
+def _words(text: str) -> list[str]:
+    kept = (c for c in text.lower() if c.isspace() or not unicodedata.category(c).startswith("C"))
+    return re.findall(r"\w{1,12}|[^\w\s]", "".join(kept))
 
 
 @lru_cache(maxsize=1)

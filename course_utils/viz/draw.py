@@ -13,6 +13,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.text import Annotation
 
 from course_utils.viz.style import BLUE, INK, MAGNITUDE_MAP, MUTED, ORANGE
 
@@ -179,8 +180,8 @@ def mute_axes(axes: Axes) -> None:
     axes.spines[:].set_visible(False)
 
 
-def end_label(axes: Axes, x: float, y: float, text: str, colour: str = MUTED) -> None:
+def end_label(axes: Axes, x: float, y: float, text: str, colour: str = MUTED) -> Annotation:
     """Name a curve at its end, so that no legend has to be looked up."""
-    axes.annotate(
+    return axes.annotate(
         text, (x, y), (6, 0), textcoords="offset points", color=colour, va="center", fontsize=11
     )

@@ -204,7 +204,6 @@ class Explorer:
             return
         self.state, self.error, self.__words = state, None, words
         self.__image.value = png
-        self.__image.tooltip = words  # the accessible name of the picture
         self.__caption.value = _as_html(words, "course-caption", "status")
         if self.__problem.layout.display is None:
             self.__problem.value, self.__problem.layout.display = "", "none"

@@ -67,3 +67,35 @@ def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
         axes.set(xlim=(0, layers[-1]), ylim=(0, None), xlabel="layer (0 = embeddings)")
         axes.set_ylabel("angle, degrees", color=INK)
     return figure
+
+
+def describe_three_words(weights: np.ndarray, words: Sequence[str]) -> str:
+    """The words of `draw_three_words`."""
+    own = ", ".join(f"{word} {weights[i, i]:.2f}" for i, word in enumerate(words))
+    return (
+        "A table of weights; the row is the word that reads. Each word reads itself with weight "
+        f"{own}. The smallest weight is {weights.min():.2f}, the largest {weights.max():.2f}."
+    )
+
+
+def describe_maps(maps: dict[str, Sequence[np.ndarray]]) -> str:
+    """The words of `draw_maps`: how much each weight changes from the first text to the last."""
+    changes = ", ".join(
+        f"{method} {np.abs(each[0] - each[-1]).max():.2f}" for method, each in maps.items()
+    )
+    return (
+        "One row of tables per sentence, one column per method; dark is 0, yellow 0.5 and more. "
+        f"Largest change of a weight from the first sentence to the last: {changes}."
+    )
+
+
+def describe_drift(same: np.ndarray, other: np.ndarray) -> str:
+    """The words of `draw_drift`."""
+    by_layer = other.mean(0) - same.mean(0)
+    return (
+        "Mean angle between vectors of the word by layer; the bands hold all pairs. Both curves "
+        f"start at {same[:, 0].max():.0f} degrees. At the end pairs of two meanings are "
+        f"{other[:, -1].mean():.0f} degrees apart, pairs of one meaning {same[:, -1].mean():.0f}. "
+        f"After the first layer the gap is never below {by_layer[1:].min():.0f} degrees, "
+        "but the bands overlap."
+    )

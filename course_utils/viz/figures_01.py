@@ -100,3 +100,33 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
     for layer in range(layers):
         ranked = np.sort(table[layer])
         axes.plot(layer + offset, ranked, marker, color=colour, markersize=5, alpha=0.85)
+
+
+def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
+    """The words of `draw_norms`: lengths, and how far each cloud reaches along (1, 1, 1)."""
+    parts = []
+    for name, points in clouds.items():
+        length, along = np.linalg.norm(points, axis=1), np.abs(points @ DIAGONAL)
+        parts.append(
+            f"{name}: length {length.min():.2f} to {length.max():.2f}, up to {along.max():.2f} "
+            "along (1, 1, 1)"
+        )
+    count = len(next(iter(clouds.values())))
+    return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
+
+
+def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
+    """The words of `draw_lengths`."""
+    ratios = ", ".join(
+        f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
+    )
+    return f"Each stroke is one token's vector. Longest over shortest: {ratios}."
+
+
+def describe_head_spreads(after: np.ndarray) -> str:
+    """The words of `draw_head_spreads`."""
+    return (
+        f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "
+        f"layer. After the division they run from {after.min():.2f} to {after.max():.1f}, with "
+        f"median {np.median(after):.2f}; {int((after > 1).sum())} lie above the predicted 1."
+    )

@@ -58,7 +58,7 @@ class RealHeads(Explorer):
 
     title = "Who reads whom? 6 layers of 12 heads, on a sentence of your own"
     inputs = {
-        "sentence": Choice("sentence", SENTENCES, TIRED),
+        "sentence": Choice("sentence", SENTENCES, TIRED, wide=True),
         "own_text": FreeText(
             "or your own text",
             "",
@@ -131,6 +131,7 @@ class RealHeads(Explorer):
         ramp = HeatMap(scale)
         ramp.set_data(np.linspace(1, 0, 64)[:, None])
         mute_axes(scale)
+        scale.set_ylim(63.5, -0.5)
         scale.yaxis.tick_right()
         scale.set_yticks([-0.5, 31.5, 63.5], ["1", "½", "0"])
         scale.tick_params(length=0)
@@ -157,7 +158,8 @@ class RealHeads(Explorer):
         where = f"Layer {state.layer}, head {state.head}."
         parts = [where, _strongest(state), _spread(state)]
         if state.word and state.row is None:
-            parts.append(f"“{state.word}” is not one of these tokens, so every word is shown.")
+            word = state.word if len(state.word) <= 40 else state.word[:40] + "…"
+            parts.append(f"“{word}” is not one of these tokens, so every word is shown.")
         if state.truncated:
             parts.append(f"The text is cut at {MAX_TOKENS} tokens.")
         if any(drawable(token) != token for token in state.tokens):

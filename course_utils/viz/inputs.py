@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import ipywidgets
 
 CONTROL_WIDTH = "392px"
+WIDE = "792px"
 STYLE = {"description_width": "168px"}
 
 
@@ -44,9 +45,9 @@ class Input(Protocol):
         ...
 
 
-def _layout() -> ipywidgets.Layout:
+def _layout(width: str = CONTROL_WIDTH) -> ipywidgets.Layout:
     # A phone-wide notebook shrinks the control instead of cutting it off.
-    return ipywidgets.Layout(width=CONTROL_WIDTH, max_width="100%")
+    return ipywidgets.Layout(width=width, max_width="100%")
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,9 @@ class Steps:
 
 @dataclass(frozen=True)
 class Choice(Steps):
-    """One of a few named things, as a drop-down list."""
+    """One of a few named things, as a drop-down list; `wide` for names that are sentences."""
+
+    wide: bool = False
 
     def build(self) -> ipywidgets.ValueWidget:
         return ipywidgets.Dropdown(
@@ -146,7 +149,7 @@ class Choice(Steps):
             value=self.default,
             description=self.description,
             style=STYLE,
-            layout=_layout(),
+            layout=_layout(WIDE if self.wide else CONTROL_WIDTH),
         )
 
 
@@ -166,7 +169,7 @@ class FreeText:
             placeholder=self.placeholder,
             continuous_update=True,
             style=STYLE,
-            layout=ipywidgets.Layout(width="792px", max_width="100%"),
+            layout=_layout(WIDE),
         )
 
     def check(self, name: str, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,13 @@ def _shares(width: int) -> dict[str, np.ndarray]:
     return {kind: gradient_by_distance(kind, width=width, length=LENGTH).numpy() for kind in KINDS}
 
 
+def _label_heights(shares: dict[str, np.ndarray]) -> dict[str, float]:
+    """Where each curve is named: at its end, but LSTM and GRU, which end close by, kept apart."""
+    heights = {kind: max(float(share[-1]), FLOOR) for kind, share in shares.items()}
+    low, high = sorted(("lstm", "gru"), key=heights.__getitem__)
+    return {**heights, low: heights[low] / 10, high: heights[high] * 10}
+
+
 class GradientReach(Explorer):
     """Distance and width → what is left of the gradient, for four layers."""
 
@@ -66,17 +74,21 @@ class GradientReach(Explorer):
         axes.set(yscale="log", xlim=(0, LENGTH - 1), ylim=(FLOOR, 3), xlabel="steps back t")
         axes.set_ylabel("share of the gradient")
         axes.grid(axis="y")
-        self._curves, self._dots = {}, {}
+        self._curves, self._dots, self._labels = {}, {}, {}
         for kind in KINDS:
             colour, style = LOOKS[kind]
             (self._curves[kind],) = axes.plot([], [], color=colour, linestyle=style)
             (self._dots[kind],) = axes.plot([], [], "o", color=colour, markersize=8)
-            end = max(state.shares[kind][-1], FLOOR)
-            # LSTM and GRU end close together: the labels keep clear of each other.
-            lift = {"lstm": 1e-1, "gru": 1e1}.get(kind, 1.0)
-            end_label(axes, LENGTH - 1, end * lift, NAMES[kind], colour)
+            self._labels[kind] = end_label(axes, LENGTH - 1, 1.0, NAMES[kind], colour)
         self._mark = axes.axvline(0, color="#999999", linewidth=1)
         self.animate(self._mark, *self._curves.values(), *self._dots.values())
+
+    def backdrop(self, state: ReachState) -> Hashable:
+        return state.width
+
+    def draw_backdrop(self, state: ReachState) -> None:
+        for kind, height in _label_heights(state.shares).items():
+            self._labels[kind].xy = (LENGTH - 1, height)
 
     def update(self, state: ReachState) -> None:
         steps = np.arange(LENGTH)

@@ -64,7 +64,7 @@ def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
     counts, edges = np.histogram(scores, bins=BINS, range=(-view, view))
     tallest = max(int(counts.max()), 1)
     predicted = None
-    if law.mean is not None and law.variance is not None:
+    if law.mean is not None and law.variance is not None and law.variance > 0:
         per_bin = len(scores) * (edges[1] - edges[0]) / tallest
         predicted = per_bin * _normal_density(_curve_x(view), law.mean, math.sqrt(law.variance))
     return Histogram(
@@ -151,6 +151,12 @@ class ScoreVariance(Explorer):
             return (
                 f"Measured standard deviation {spread}. A Cauchy coordinate has no variance, so "
                 f"there is nothing to predict: a few huge products decide these numbers.{beyond}"
+            )
+        if state.law.variance == 0:
+            return (
+                f"Measured standard deviation {spread}. k is q or its negative here, so every "
+                f"score is {state.law.mean:.0f} before the division: no spread, hence no curve."
+                f"{beyond}"
             )
         return (
             f"Measured standard deviation {spread}. Predicted {math.sqrt(state.law.variance):.2f} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import textwrap
+import html
 
 import numpy as np
 from IPython.display import display
@@ -13,14 +13,12 @@ from matplotlib.figure import Figure
 from course_utils.viz.png import encode_png
 from course_utils.viz.style import course_style
 
-CAPTION_WIDTH = 96
-
 
 def show(figure: Figure, *, alt: str) -> None:
-    """Display a figure, and print its alternative text under it as the caption.
+    """Display a figure, and its alternative text under it as the caption.
 
-    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are printed:
-    a reader who cannot see the picture, and one who can, read the same sentence.
+    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are an output of
+    their own: a reader who cannot see the picture, and one who can, read the same sentence.
 
     Raises:
         ValueError: when `alt` is empty.
@@ -34,6 +32,5 @@ def show(figure: Figure, *, alt: str) -> None:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
-    words = textwrap.fill(alt, CAPTION_WIDTH)
-    display({"image/png": png, "text/plain": words}, raw=True, metadata={"image/png": {"alt": alt}})
-    print(words)
+    display({"image/png": png, "text/plain": f"figure: {alt}"}, raw=True)
+    display({"text/html": f"<small>{html.escape(alt)}</small>", "text/plain": alt}, raw=True)

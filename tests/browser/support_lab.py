@@ -77,8 +77,6 @@ def environment(private: Path) -> dict[str, str]:
         **os.environ,
         **{name: str(folder) for name, folder in folders.items()},
         "PYTHONPATH": str(ROOT),
-        # The suite's one thread per worker is for two workers; here is one lecture at a time.
-        "OMP_NUM_THREADS": "2",
     }
 
 

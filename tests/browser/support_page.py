@@ -83,6 +83,10 @@ class LecturePage:
             f"{PANEL}.sessionContext.session?.kernel?.status === 'idle'", timeout=seconds * 1000
         )
 
+    def is_busy(self) -> bool:
+        """Return whether the kernel is at work."""
+        return self.page.evaluate(f"{PANEL}.sessionContext.session.kernel.status") == "busy"
+
     def run_all(self) -> None:
         """Run → Run All Cells, and wait until every code cell has its number."""
         self.page.evaluate(
