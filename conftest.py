@@ -16,7 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
-import support_offline  # noqa: E402  (tests/ has to be importable first)
+import support_figures  # noqa: E402  (tests/ has to be importable first)
+import support_offline  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Before anything imports course_utils: from here on, annotations with shapes are enforced.
@@ -61,6 +62,5 @@ def same_random_numbers():
 def no_pyplot_figures():
     """Fail a test that leaves a pyplot figure behind: nobody would ever close it."""
     yield
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    left = pyplot.get_fignums() if pyplot else []
+    left = support_figures.left_open()
     assert not left, f"pyplot figures left open: {left}"

@@ -35,7 +35,7 @@ def pytest_arguments() -> list[str]:
     """
     workers = min(max(os.cpu_count() or 1, 2), 4)
     return [
-        *("-m", "pytest", "tests", "course_utils", "notebooks"),
+        *("-m", "pytest", "tests", "course_utils", "commands", "notebooks"),
         *("--nbval", "--nbval-current-env", "-n", str(workers), "--dist", "loadfile"),
     ]
 

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from course_utils.attention import attend
 from course_utils.shapes import Float, check_finite, check_int, check_rank
+from course_utils.threads import one_thread
 
 POINTS = 150
 NOISE = 0.4
@@ -59,7 +60,12 @@ def true_curve(x: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
 
 @lru_cache(maxsize=16)
 def regression_data(seed: int = 1) -> RegressionData:
-    """150 points at random places, with normal noise of standard deviation 0.4."""
+    """150 points at random places, with normal noise of standard deviation 0.4.
+
+    >>> data = regression_data()
+    >>> data.x.shape, data.grid.shape
+    (torch.Size([150]), torch.Size([201]))
+    """
     generator = torch.Generator().manual_seed(check_int("seed", seed, minimum=0))
     x = torch.rand(POINTS, generator=generator).sort().values
     y = true_curve(x) + NOISE * torch.randn(POINTS, generator=generator)
@@ -68,18 +74,30 @@ def regression_data(seed: int = 1) -> RegressionData:
 
 
 def precision_features(x: Float[Tensor, " N"]) -> Float[Tensor, "N 3"]:
-    """(1, z, z^2) with z = 2x - 1: what the query may know about where it stands."""
+    """(1, z, z^2) with z = 2x - 1: what the query may know about where it stands.
+
+    >>> precision_features(torch.tensor([0.0, 1.0])).tolist()
+    [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
     z = 2 * x - 1
     return torch.stack([torch.ones_like(z), z, z**2], dim=-1)
 
 
 def queries(x: Float[Tensor, " T"], precision: Float[Tensor, " T"]) -> Float[Tensor, "T 2"]:
-    """q(x) = p(x) (x, 1), with the precision p = 1/h^2."""
+    """q(x) = p(x) (x, 1), with the precision p = 1/h^2.
+
+    >>> queries(torch.tensor([0.5]), torch.tensor([3.0])).tolist()
+    [[1.5, 3.0]]
+    """
     return precision[:, None] * torch.stack([x, torch.ones_like(x)], dim=-1)
 
 
 def keys(x: Float[Tensor, " S"]) -> Float[Tensor, "S 2"]:
-    """k_i = (x_i, -x_i^2 / 2)."""
+    """k_i = (x_i, -x_i^2 / 2).
+
+    >>> keys(torch.tensor([1.0])).tolist()
+    [[1.0, -0.5]]
+    """
     return torch.stack([x, -(x**2) / 2], dim=-1)
 
 
@@ -124,6 +142,9 @@ def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor,
 
     Raises:
         ValueError: when `bandwidth` is not a positive finite number.
+
+    >>> static_precision(torch.tensor([0.0, 1.0]), 0.5).tolist()
+    [4.0, 4.0]
     """
     if check_finite("bandwidth", bandwidth) <= 0:
         raise ValueError(f"bandwidth must be positive; got {bandwidth}")
@@ -135,19 +156,23 @@ def learned_coefficients(seed: int = 1) -> Tensor:
     """(a, b, c) of log p(x), from 200 steps of Adam on the leave-one-out error.
 
     A point may not read itself while training: otherwise the narrowest kernel always wins.
+
+    >>> learned_coefficients().shape
+    torch.Size([3])
     """
     data = regression_data(seed)
     features = precision_features(data.x)
     others = ~torch.eye(POINTS, dtype=torch.bool)
     coefficients = torch.tensor([6.0, 0.0, 0.0], requires_grad=True)
     optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE)
-    for _ in range(STEPS):
-        q = queries(data.x, torch.exp(features @ coefficients))
-        guess, _ = attend(q, keys(data.x), data.y[:, None], may_attend=others, scale=1.0)
-        loss = (guess[:, 0] - data.y).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    with one_thread():
+        for _ in range(STEPS):
+            q = queries(data.x, torch.exp(features @ coefficients))
+            guess, _ = attend(q, keys(data.x), data.y[:, None], may_attend=others, scale=1.0)
+            loss = (guess[:, 0] - data.y).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
     return coefficients.detach()
 
 
@@ -158,6 +183,10 @@ def learned_precision(
 
     Raises:
         ValueError: when `temperature` is not a positive finite number.
+
+    >>> calm, waves = learned_precision(torch.tensor([0.3, 0.85])).rsqrt()
+    >>> bool(calm > 2 * waves)
+    True
     """
     if check_finite("temperature", temperature) <= 0:
         raise ValueError(f"temperature must be positive; got {temperature}")
@@ -171,7 +200,20 @@ def compare_on_data_sets(
 
     For each data set the static kernel gets, of `bandwidths`, the one that is best *knowing the
     truth*, which no one has in practice. Attention learns from the noisy points alone.
+
+    Raises:
+        ValueError: when there is no seed or no bandwidth.
+
+    >>> static, attention = compare_on_data_sets([1], bandwidths=[0.016, 0.03])
+    >>> bool(attention[0] < static[0])
+    True
     """
+    seeds = tuple(seeds)
+    if not seeds or not bandwidths:
+        raise ValueError(
+            f"seeds and bandwidths must each hold one value or more; got {len(seeds)} seeds and "
+            f"{len(bandwidths)} bandwidths"
+        )
     errors = []
     for seed in seeds:
         data = regression_data(seed)

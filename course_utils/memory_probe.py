@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from course_utils.attention import attend
 from course_utils.shapes import Float, check_int
+from course_utils.threads import one_thread
 
 __all__ = ["KINDS", "ProbeKind", "gradient_by_distance"]
 
@@ -78,7 +79,8 @@ def gradient_by_distance(
 def _median_shares(
     kind: ProbeKind, width: int, length: int, seed: int, trials: int
 ) -> Float[Tensor, " length"]:
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+    # The caller's random numbers stay as they were.
+    with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         norms = torch.stack([_gradient_norms(kind, width, length) for _ in range(trials)])
     shares = norms / norms.sum(dim=-1, keepdim=True)

@@ -96,7 +96,14 @@ def _student_t(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
 
 @lru_cache(maxsize=len(DISTRIBUTIONS))
 def running_sums(name: str, seed: int = 0) -> dict[int, Float[Tensor, "4 N"]]:
-    """For each width d: the sums over d coordinates of a, c, a^2 and a c, for 4000 pairs."""
+    """For each width d: the sums over d coordinates of a, c, a^2 and a c, for 4000 pairs.
+
+    Raises:
+        ValueError: for an unknown distribution.
+
+    >>> running_sums("normal")[64].shape
+    torch.Size([4, 4000])
+    """
     generator = torch.Generator().manual_seed(seed)
     total = torch.zeros(4, SAMPLES)
     sums, done = {}, 0
@@ -121,6 +128,9 @@ def sample_scores(
 
     Raises:
         ValueError: for a value outside those.
+
+    >>> float(sample_scores("normal", 64).std().round())  # the square root of 64
+    8.0
     """
     _check_law(name, width, correlation, variance, mean)
     sum_a, sum_c, sum_aa, sum_ac = running_sums(name)[width]
@@ -188,6 +198,9 @@ def sample_cosines(width: int) -> Float[Tensor, " N"]:
 
     Raises:
         ValueError: for a width that is not one of COSINE_WIDTHS.
+
+    >>> round(float(sample_cosines(64).var()) * 64, 1)
+    1.0
     """
     if check_int("width", width) not in COSINE_WIDTHS:
         raise ValueError(f"width must be one of {list(COSINE_WIDTHS)}; got {width}")

@@ -74,7 +74,7 @@ def refresh(path: Path, *, force: bool = False) -> tuple[str, list[str]]:
 
 def main(arguments: list[str]) -> int:
     """Refresh the notebooks named, or all; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Run lectures from a clean kernel, save outputs.")
     parser.add_argument("notebooks", nargs="*", type=Path)
     parser.add_argument("--force", action="store_true", help="write even where only noise changed")
     options = parser.parse_args(arguments)

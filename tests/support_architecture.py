@@ -16,6 +16,7 @@ PACKAGE = "course_utils"
 LEVELS = {
     "shapes": 0,
     "masks": 0,
+    "threads": 0,
     "minilm_files": 0,
     "attention": 1,
     "positions": 1,

@@ -8,10 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import support_annotations
 import support_architecture as rules
-from jaxtyping import Float, jaxtyped
-from jaxtyping import TypeCheckError as AnnotationBroken
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = rules.read_sources(ROOT, "course_utils")
@@ -139,57 +136,3 @@ assert "matplotlib.pyplot" not in sys.modules
 print(len({modules}))
 """
     assert run_python(code) == str(len(modules))
-
-
-# The annotations of course_utils are enforced while tests run (conftest.py).
-
-
-def test_annotations_of_the_course_are_enforced_here():
-    from course_utils import attention
-
-    assert hasattr(attention.attend, "__wrapped__")
-
-
-def annotated(body):
-    """Return f(x: Float[Tensor, "T D"]) -> Float[Tensor, "D"] with this body, checked."""
-    from torch import Tensor
-
-    def f(x: Float[Tensor, "T D"]) -> Float[Tensor, "D"]:  # noqa: F821
-        return body(x)
-
-    return jaxtyped(f, typechecker=support_annotations.check_after)
-
-
-def test_annotations_stop_a_result_of_the_wrong_shape():
-    import torch
-
-    assert annotated(lambda x: x.sum(0))(torch.ones(3, 5)).tolist() == [3.0] * 5
-    with pytest.raises(AnnotationBroken):
-        annotated(lambda x: x.sum(1))(torch.ones(3, 5))
-
-
-def test_annotations_stop_a_bad_argument_that_the_function_let_pass():
-    import torch
-
-    with pytest.raises(AnnotationBroken):
-        annotated(lambda x: x)(torch.ones(5))
-
-
-def test_annotations_take_an_int_for_a_float_but_no_text():
-    def half(x: float) -> float:
-        return x if isinstance(x, str) else x / 2
-
-    checked = jaxtyped(half, typechecker=support_annotations.check_after)
-    assert checked(3) == 1.5
-    with pytest.raises(AnnotationBroken):
-        checked("3")
-
-
-def test_a_function_speaks_for_itself_before_its_annotations_do():
-    import torch
-
-    def body(x):
-        raise ValueError(f"x must have two axes, got {x.ndim}")
-
-    with pytest.raises(ValueError, match="two axes, got 1"):
-        annotated(body)(torch.ones(5))

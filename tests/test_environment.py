@@ -125,7 +125,7 @@ def test_an_unknown_command_lists_the_known(capsys):
 
 def test_make_test_compares_every_notebook_and_splits_none():
     arguments = pytest_arguments()
-    assert {"tests", "course_utils", "notebooks"} <= set(arguments)
+    assert {"tests", "course_utils", "commands", "notebooks"} <= set(arguments)
     assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(arguments)
     assert "--nbval-lax" not in arguments
     assert "--doctest-modules" in PROJECT["tool"]["pytest"]["ini_options"]["addopts"]

@@ -9,6 +9,7 @@ from course_utils.attention import attend, effective_tokens
 from course_utils.kernel_regression import (
     NOISE,
     POINTS,
+    compare_on_data_sets,
     kernel_estimate,
     keys,
     learned_coefficients,
@@ -100,6 +101,17 @@ def test_a_bandwidth_that_the_query_chooses_beats_every_fixed_one():
     assert error_of(shuffled) > min(fixed), "the places matter, not the mixture of bandwidths"
 
 
+def test_the_comparison_over_data_sets_is_the_error_of_each():
+    bandwidths = (0.008, 0.016, 0.03)
+    static, attention = compare_on_data_sets([1, 3], bandwidths)
+    grid = regression_data(1).grid
+    assert float(static[0]) == pytest.approx(
+        min(error_of(static_precision(grid, h)) for h in bandwidths)
+    )
+    assert float(attention[0]) == pytest.approx(error_of(learned_precision(grid, 1)))
+    assert static.shape == attention.shape == (2,) and static[0] != static[1]
+
+
 def test_it_chooses_wide_where_the_curve_is_calm():
     calm, waves = (learned_precision(part, 1) ** -0.5 for part in (CALM, WAVES))
     assert bool((calm[:, None] > 2 * waves).all())
@@ -147,6 +159,11 @@ def test_learning_is_the_same_each_time_and_leaves_the_seed_alone():
             lambda: learned_precision(CALM, 1, "1"),
             TypeError,
             "temperature must be a real number, got '1' (str)",
+        ),
+        (
+            lambda: compare_on_data_sets([]),
+            ValueError,
+            "seeds and bandwidths must each hold one value or more; got 0 seeds and 12 bandwidths",
         ),
         (lambda: regression_data(-1), ValueError, "seed must be at least 0, got -1"),
         (

@@ -17,6 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from notebook_outputs import LIVE_WIDGET, cleaned, differs, faults
 from PIL import Image
 
+# pyzmq on Windows says that asyncio's loop there needs a helper thread, and starts one.
+pytestmark = pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # A picture, a live widget with its description in words, text in two pieces, an exception.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_utils.viz.draw import Arcs, HeatMap, arc_segments, drawable, draw_weights, label_tokens
+from course_utils.viz.draw import Arcs, HeatMap, arc_segments, draw_weights, drawable, label_tokens
 from course_utils.viz.style import MAGNITUDE_MAP, new_figure
 
 

@@ -1,7 +1,9 @@
 """`show`: the picture, its words under it, and nothing registered with pyplot."""
 
 import base64
+import html
 import io
+import re
 
 import numpy as np
 import pytest
@@ -44,7 +46,13 @@ def test_picture_and_words():
         assert image.size == (300, 200)
         assert len(np.unique(np.asarray(image))) > 2, "the picture is blank"
     assert WORDS in picture["text/plain"]
-    assert words == {"text/markdown": WORDS, "text/plain": WORDS}
+    assert words["text/plain"] == WORDS
+    assert html.unescape(re.sub(r"</?\w+>", "", words["text/html"])) == WORDS
+
+
+def test_words_are_text_and_never_markup():
+    _, words = shown(line_figure(), "a < b & c > d, $x_1$ and *stars*")
+    assert "a &lt; b &amp; c &gt; d, $x_1$ and *stars*" in words["text/html"]
 
 
 def test_another_figure_gives_another_picture_and_the_same_one_the_same():

@@ -35,7 +35,7 @@ QUIZ = Quiz(
             ),
         ),
         Question(
-            "The first word's scaled scores are 0.65, 0.45 and 0.30. The source text prints its "
+            "The first word's scaled scores are 0.65, 0.45 and 0.30. A text prints its "
             "weights as 0.348, 0.325 and 0.327. What shows, without a computer, that these weights "
             "cannot come from these scores?",
             (

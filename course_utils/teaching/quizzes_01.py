@@ -120,7 +120,7 @@ QUIZ = Quiz(
                 Option(
                     "It is wrong, and √d_k is a convention",
                     "It proves what it assumes: independent coordinates of mean 0 and variance 1. "
-                    "That describes a network at the start.",
+                    "A fresh network comes near to that, up to the variance.",
                 ),
                 Option(
                     "It holds for d_k → ∞, and 32 is too small",

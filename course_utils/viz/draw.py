@@ -85,7 +85,7 @@ class Arcs:
 def arc_segments(reader: np.ndarray, read: np.ndarray, count: int) -> np.ndarray:
     """Half ellipses between rows, as (arcs, points, 2), in x from -1 (far) to 0 (at the words).
 
-    >>> arc_segments(np.array([0]), np.array([4]), 5)[0, [0, 12, 24]].round(2).tolist()
+    >>> (arc_segments(np.array([0]), np.array([4]), 5)[0, [0, 12, 24]].round(2) + 0).tolist()
     [[0.0, 0.0], [-0.91, 2.0], [0.0, 4.0]]
     """
     angle = np.linspace(0.0, np.pi, ARC_POINTS)
@@ -122,7 +122,9 @@ def _drawable_letters() -> frozenset[int]:
     return frozenset(get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap())
 
 
-def label_tokens(axes: Axes, tokens: Sequence[str], *, rows: bool = True, top: bool = True) -> None:
+def label_tokens(
+    axes: Axes, tokens: Sequence[str], *, rows: bool = True, columns: bool = True
+) -> None:
     """Write tokens beside the rows and above the columns of a heat map.
 
     Mathematics is switched off in the labels, so that a dollar sign is a dollar sign. Beyond
@@ -134,7 +136,7 @@ def label_tokens(axes: Axes, tokens: Sequence[str], *, rows: bool = True, top: b
     size = label_size(len(tokens))
     if rows:
         axes.set_yticks(places, words, fontsize=size)
-    if top:
+    if columns:
         axes.xaxis.tick_top()
         axes.set_xticks(places, words, fontsize=size, rotation=90)
     for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):

@@ -19,6 +19,7 @@ import ipywidgets
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
+from course_utils.threads import one_thread
 from course_utils.viz.inputs import Input
 from course_utils.viz.picture import BlitPicture
 from course_utils.viz.style import course_style, new_figure
@@ -143,7 +144,7 @@ class Explorer:
         return self.__words
 
     def widget(self) -> ipywidgets.VBox:
-        """The live widget: title, controls, scenes, picture, caption, error line."""
+        """The live widget: title, controls, scenes, error line, picture, caption."""
         self.__ensure_drawn()
         if self.__box is None:
             self.__box = self.__build_box()
@@ -192,10 +193,11 @@ class Explorer:
         """Compute, draw, and only then show: a failure leaves the last good picture in place."""
         values = self.values
         try:
-            if not self.__prepared:
-                self.prepare()
-                self.__prepared = True
-            state = self.compute(**values)
+            with one_thread():  # the browser that shows the picture needs the other cores
+                if not self.__prepared:
+                    self.prepare()
+                    self.__prepared = True
+                state = self.compute(**values)
             words = _sendable(self.caption(state))
             png = self.__render(state)
         except Exception as error:
@@ -240,9 +242,9 @@ class Explorer:
             title,
             controls,
             self.__build_scenes(),
+            self.__problem,
             self.__image,
             self.__caption,
-            self.__problem,
         ]
         box = ipywidgets.VBox([row for row in rows if row is not None])
         box.add_class("course-explorer")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from course_utils.viz.draw import HeatMap, draw_weights, end_label, label_tokens, mute_axes
 from course_utils.viz.style import BLUE, INK, ORANGE, course_style, new_figure
@@ -21,34 +22,38 @@ def draw_three_words(weights: np.ndarray, words: Sequence[str]) -> Figure:
     return figure
 
 
-def draw_maps(maps: dict[str, Sequence[np.ndarray]], texts: Sequence[Sequence[str]]) -> Figure:
-    """Weight maps of several methods (columns) on several texts (rows).
+def draw_maps(
+    maps: dict[str, Sequence[np.ndarray]], texts: Sequence[Sequence[str]], *, row: int
+) -> Figure:
+    """Weight maps of several methods (columns) on several texts (rows), one row of each framed.
 
     Args:
         maps: method → one (T, T) map for each text.
         texts: the tokens of each text.
+        row: the reading token to frame.
     """
-    figure = new_figure(8.0, 5.4)
+    figure = new_figure(8.0, 6.1)
     with course_style():
         grid = figure.subplots(len(texts), len(maps), squeeze=False)
         figure.subplots_adjust(
-            left=0.11, right=0.99, bottom=0.02, top=0.93, wspace=0.06, hspace=0.08
+            left=0.13, right=0.99, bottom=0.115, top=0.94, wspace=0.06, hspace=0.06
         )
         for column, (method, each) in enumerate(maps.items()):
             grid[0, column].set_title(method)
-            for row, weights in enumerate(each):
-                _draw_map(grid[row, column], weights, texts[row], labelled=column == 0)
+            for line, weights in enumerate(each):
+                axes = grid[line, column]
+                _draw_map(axes, weights, row)
+                label_tokens(axes, texts[line], rows=column == 0, columns=line == len(each) - 1)
+                axes.tick_params(axis="x", bottom=False, labelbottom=True, labeltop=False)
     return figure
 
 
-def _draw_map(axes: Axes, weights: np.ndarray, tokens: Sequence[str], *, labelled: bool) -> None:
+def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
     mute_axes(axes)
-    count = len(tokens)
+    count = len(weights)
     axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
-    # Half of the range: the maps are compared, and most weights are small.
-    HeatMap(axes, high=0.5).set_data(weights)
-    if labelled:
-        label_tokens(axes, tokens, top=False)
+    HeatMap(axes).set_data(weights)
+    axes.add_patch(Rectangle((-0.5, row - 0.5), count, 1, fill=False, edgecolor=ORANGE, lw=1.6))
 
 
 def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
@@ -63,7 +68,7 @@ def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
         ):
             axes.fill_between(layers, table.min(0), table.max(0), color=colour, alpha=0.18, lw=0)
             axes.plot(layers, table.mean(0), style, color=colour, marker="o")
-            end_label(axes, layers[-1], table[:, -1].mean(), name, colour)
+            end_label(axes, float(layers[-1]), float(table[:, -1].mean()), name, colour)
         axes.set(xlim=(0, layers[-1]), ylim=(0, None), xlabel="layer (0 = embeddings)")
         axes.set_ylabel("angle, degrees", color=INK)
     return figure
@@ -78,14 +83,21 @@ def describe_three_words(weights: np.ndarray, words: Sequence[str]) -> str:
     )
 
 
-def describe_maps(maps: dict[str, Sequence[np.ndarray]]) -> str:
-    """The words of `draw_maps`: how much each weight changes from the first text to the last."""
-    changes = ", ".join(
-        f"{method} {np.abs(each[0] - each[-1]).max():.2f}" for method, each in maps.items()
-    )
+def describe_maps(maps: dict[str, Sequence[np.ndarray]], tokens: Sequence[str], *, row: int) -> str:
+    """The words of `draw_maps`: what the framed row reads, first text against last."""
+    parts = []
+    for method, each in maps.items():
+        first, last = each[0][row], each[-1][row]
+        if np.array_equal(first, last):
+            parts.append(f"{method}: nothing changes")
+            continue
+        most = np.argsort(-np.abs(first - last), kind="stable")[:3]
+        moves = ", ".join(f"{tokens[i]} {first[i]:.2f} → {last[i]:.2f}" for i in most)
+        parts.append(f"{method}: {moves}")
     return (
-        "One row of tables per sentence, one column per method; dark is 0, yellow 0.5 and more. "
-        f"Largest change of a weight from the first sentence to the last: {changes}."
+        "One row of tables per sentence, one column per method; dark is 0, yellow is 1. Framed: "
+        f"the row in which “{tokens[row]}” reads. From the first sentence to the last, "
+        f"{'; '.join(parts)}."
     )
 
 

@@ -35,6 +35,7 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
         top.set(title="seen along (1, 1, 1)", aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
         side.set(title="seen from the side", aspect="equal", xlim=(0, 4.2), ylim=(-3.2, 3.2))
         side.set(xlabel="distance from the axis", ylabel="along (1, 1, 1)")
+        top.set(xlabel="across, first direction", ylabel="across, second direction")
         side.legend(loc="lower right", handletextpad=0.2, borderaxespad=0)
     return figure
 
@@ -58,36 +59,44 @@ def draw_lengths(lengths: Mapping[str, np.ndarray]) -> Figure:
     return figure
 
 
-def draw_head_spreads(before: np.ndarray, after: np.ndarray, width: int) -> Figure:
+def draw_head_spreads(
+    before: np.ndarray, after: np.ndarray, fresh: np.ndarray, width: int
+) -> Figure:
     """Standard deviation of the scores of every head, before and after the division by √width.
 
     Args:
         before: (layers, heads), the standard deviation of q·k.
         after: the same of q·k / √width.
+        fresh: the same as `after`, in an untrained encoder of the same shape.
         width: the heads' width, for the two lines that the proof predicts.
     """
-    figure = new_figure(8.0, 3.9)
+    figure = new_figure(8.0, 4.3)
     with course_style():
-        axes = figure.add_axes((0.09, 0.15, 0.73, 0.8))
-        for table, colour, marker in ((before, ORANGE, "o"), (after, BLUE, "s")):
-            _draw_heads(axes, table, colour, marker)
-        root = np.sqrt(width)
-        for level, colour, words in (
-            (root, ORANGE, f"predicted, q·k:\n√{width} = {root:.2f}"),
-            (1.0, BLUE, f"predicted,\nq·k / √{width}: 1"),
+        axes = figure.add_axes((0.09, 0.13, 0.71, 0.84))
+        for table, colour, marker in (
+            (before, ORANGE, "o"),
+            (after, BLUE, "s"),
+            (fresh, MUTED, "D"),
         ):
-            axes.axhline(level, color=colour, linestyle="--", linewidth=1.4)
+            _draw_heads(axes, table, colour, marker)
+        for level, colour, words in (
+            (np.sqrt(width), ORANGE, "q·k, trained\n" + rf"line: $\sqrt{{{width}}}$"),
+            (1.0, BLUE, "divided, trained\nline: 1"),
+            (np.median(fresh), MUTED, "divided, fresh"),
+        ):
+            if colour != MUTED:
+                axes.axhline(level, color=colour, linestyle="--", linewidth=1.4)
             axes.annotate(
                 words,
-                (1.01, level),
+                (1.015, level),
                 xycoords=("axes fraction", "data"),
                 color=colour,
                 va="center",
-                fontsize=10.5,
+                fontsize=11,
             )
         axes.set(yscale="log", xlabel="layer", ylabel="standard deviation of the scores")
         axes.set_xticks(range(len(before)))
-        axes.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+        axes.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20, 50], ["0.2", "0.5", *"125", "10", "20", "50"])
         axes.minorticks_off()
         axes.tick_params(axis="x", length=0)
         axes.yaxis.label.set_color(INK)
@@ -104,14 +113,15 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
 
 def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
     """The words of `draw_norms`: lengths, and how far each cloud reaches along (1, 1, 1)."""
+    count = len(next(iter(clouds.values())))
     parts = []
     for name, points in clouds.items():
         length, along = np.linalg.norm(points, axis=1), np.abs(points @ DIAGONAL)
-        parts.append(
-            f"{name}: length {length.min():.2f} to {length.max():.2f}, up to {along.max():.2f} "
-            "along (1, 1, 1)"
-        )
-    count = len(next(iter(clouds.values())))
+        lengths = f"{length.min():.2f}" if np.ptp(length) < 0.005 else "of many lengths"
+        if lengths[0].isdigit():
+            lengths = f"all of length {lengths}"
+        flat = "in the plane across (1, 1, 1)" if along.max() < 0.005 else "in every direction"
+        parts.append(f"{name}: {lengths}, {flat}")
     return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
 
 
@@ -123,10 +133,12 @@ def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
     return f"Each stroke is one token's vector. Longest over shortest: {ratios}."
 
 
-def describe_head_spreads(after: np.ndarray) -> str:
+def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
     """The words of `draw_head_spreads`."""
+    layer, head = np.unravel_index(int(after.argmax()), after.shape)
     return (
         f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "
-        f"layer. After the division they run from {after.min():.2f} to {after.max():.1f}, with "
-        f"median {np.median(after):.2f}; {int((after > 1).sum())} lie above the predicted 1."
+        f"layer. Trained and divided they run from {after.min():.2f} to {after.max():.1f} (layer "
+        f"{layer}, head {head}), with median {np.median(after):.2f}; {int((after > 1).sum())} lie "
+        f"above 1. A fresh encoder of the same shape has {fresh.min():.2f} to {fresh.max():.2f}."
     )

@@ -88,7 +88,7 @@ class RealHeads(Explorer):
         },
         "previous token": {"sentence": TIRED, "own_text": "", "layer": 0, "head": 2, "word": ""},
         "next token": {"sentence": TIRED, "own_text": "", "layer": 1, "head": 8, "word": ""},
-        "almost everything": {"sentence": TIRED, "own_text": "", "layer": 5, "head": 0, "word": ""},
+        "almost everything": {"sentence": TIRED, "own_text": "", "layer": 0, "head": 3, "word": ""},
     }
     size = (8.0, 4.7)
 

@@ -96,7 +96,7 @@ class Slider:
         kind, words = (Integral, "a whole number") if self._whole else (Real, "a number")
         if isinstance(value, bool) or not isinstance(value, kind):
             raise TypeError(f"{name} must be {words}; got {value!r}")
-        if not self.minimum <= value <= self.maximum:
+        if not self.minimum <= float(value) <= self.maximum:
             raise ValueError(
                 f"{name} must lie between {self.minimum} and {self.maximum}; got {value!r}"
             )

@@ -19,7 +19,7 @@ from course_utils.score_samples import (
 )
 from course_utils.viz.explorer import Explorer
 from course_utils.viz.inputs import Choice, Slider, Steps
-from course_utils.viz.style import BLUE, INK, ORANGE
+from course_utils.viz.style import BLUE, GRID, INK, ORANGE
 
 BINS = 81
 VIEW_UNSCALED = 50.0
@@ -124,7 +124,8 @@ class ScoreVariance(Explorer):
         figure.subplots_adjust(left=0.075, right=0.985, bottom=0.15, top=0.89, wspace=0.2)
         self._left = self._draw_panel(left, r"$q \cdot k$, not divided", ORANGE, VIEW_UNSCALED)
         self._right = self._draw_panel(right, r"$q \cdot k \,/\, \sqrt{d_k}$", BLUE, VIEW_SCALED)
-        left.set_ylabel("relative frequency")
+        left.axvspan(-VIEW_SCALED, VIEW_SCALED, color=GRID, linewidth=0, zorder=0)
+        left.set_ylabel("height (tallest bar = 1)")
 
     def _draw_panel(self, axes: Axes, title: str, colour: str, view: float):
         x = _curve_x(view)
@@ -162,5 +163,6 @@ class ScoreVariance(Explorer):
             f"Measured standard deviation {spread}. Predicted {math.sqrt(state.law.variance):.2f} "
             f"and {math.sqrt(state.scaled_law.variance):.2f}, around a mean of "
             f"{state.scaled_law.mean:.2f} after the division. The line is the normal density with "
-            f"the predicted mean and variance.{beyond}"
+            f"the predicted mean and variance; the grey band is the range of the right panel."
+            f"{beyond}"
         )

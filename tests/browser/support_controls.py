@@ -9,6 +9,7 @@ SLIDER = ".noUi-handle"
 TEXT = ".widget-text input"
 LIST = ".widget-dropdown select"
 SCENE = ".course-scenes button"
+FOCUSABLE = f"{SLIDER}, {TEXT}, {LIST}, {SCENE}"
 TYPED = "The cat sat on the mat because it was soft."
 
 

@@ -83,6 +83,11 @@ class LecturePage:
             f"{PANEL}.sessionContext.session?.kernel?.status === 'idle'", timeout=seconds * 1000
         )
 
+    def is_trusted(self) -> bool:
+        """Return whether JupyterLab trusts every code cell: only then it runs their HTML."""
+        code = f"{PANEL}.content.widgets.filter(cell => cell.model.type === 'code')"
+        return self.page.evaluate(f"{code}.every(cell => cell.model.trusted)")
+
     def is_busy(self) -> bool:
         """Return whether the kernel is at work."""
         return self.page.evaluate(f"{PANEL}.sessionContext.session.kernel.status") == "busy"
@@ -122,11 +127,14 @@ class LecturePage:
 
     def cell(self, number: int) -> Any:
         """Bring a cell (counted from 0) into view and return its element."""
-        self.page.evaluate(
-            f"async number => {{ await {PANEL}.content.scrollToItem(number, 'start'); }}", number
-        )
         element = self.page.locator(f".jp-Notebook [data-windowed-list-index='{number}']")
-        element.wait_for(state="visible", timeout=CHANGE_MS)
+
+        def has_text() -> bool:
+            # A cell out of view is not laid out, and then has no text.
+            self.page.evaluate(f"number => {PANEL}.content.scrollToItem(number, 'start')", number)
+            return element.count() == 1 and element.inner_text().strip() != ""
+
+        wait_for(has_text, lambda: f"cell {number} does not come into view")
         return element
 
     def find(self, css: str, among: list[int]) -> dict[int, Any]:

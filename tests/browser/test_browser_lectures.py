@@ -4,9 +4,12 @@ import re
 
 import pytest
 import support_controls as controls
+from nbformat.v4 import new_output
+from notebook_outputs import write
 from support_lab import trust
-from support_notebooks import NOTEBOOKS, read, tags
-from support_page import LecturePage, is_home, seen
+from support_notebooks import LIVE_WIDGET, NOTEBOOKS, read, tags
+from support_page import LecturePage, is_home, seen, wait_for
+from support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -24,37 +27,69 @@ CUT_OFF = """area => {
         if (part.getBoundingClientRect().right > edge) found.push('beyond: ' + named(part));
         if (part.matches('button, .widget-label, .widget-readout')
             && part.scrollWidth > part.clientWidth + 1) found.push('cut: ' + named(part));
+        if (part.matches('select')) {
+            const pen = document.createElement('canvas').getContext('2d');
+            const style = getComputedStyle(part);
+            pen.font = `${style.fontSize} ${style.fontFamily}`;
+            const text = part.selectedOptions[0].text, room = part.clientWidth - ARROW_PX;
+            // A long text may be cut where the list is as wide as the page allows.
+            const could_grow = part.getBoundingClientRect().right < edge - 40;
+            if (could_grow && pen.measureText(text).width > room) found.push('cut: ' + text);
+        }
     }
     return found;
-}"""
+}""".replace("ARROW_PX", "24")
 
 
 @pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_pictures_are_there_before_the_first_run(
+def test_pictures_and_quiz_are_there_before_the_first_run(
     path, trusted, lab, private, open_notebook, keep_picture
 ):
     # A trusted notebook may show live widgets, so it is the one in which dead ones would appear.
     name = f"before_{'trusted' if trusted else 'untrusted'}_{path.name}"
-    text = path.read_text(encoding="utf-8")
-    copy = lab.folder / name
-    copy.write_text(text.replace('"nbformat_minor"', f'"x": "{name}", "nbformat_minor"', 1))
+    notebook = read(path)
+    notebook.metadata["copy"] = name  # trust goes by content
+    write(notebook, lab.folder / name)
     if trusted:
-        trust(copy, private)
+        trust(lab.folder / name, private)
 
     lecture = open_notebook(name)
-    shown = 0
-    for number, cell in enumerate(lecture.cells()):
-        pictures = [o for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
-        if pictures:
-            images = lecture.cell(number).locator(".jp-OutputArea img")
-            images.first.wait_for(state="visible")
-            assert images.count() == len(pictures), f"cell {number}"
-            assert images.first.evaluate("image => image.decode().then(() => image.naturalWidth)")
-            shown += len(pictures)
-    assert shown >= 1
+    assert lecture.is_trusted() is trusted
+    shown = [show_saved(lecture, number, cell) for number, cell in enumerate(lecture.cells())]
+    assert sum(shown) >= 3
     assert lecture.broken_words() == []
     keep_picture(lecture.page, f"{path.stem}-before-first-run")
+    lecture.close()
+
+
+def show_saved(lecture, number, cell):
+    """Check that a reader sees the pictures and cards saved in a cell; return how many."""
+    saved = [output["data"] for output in cell.get("outputs", []) if "data" in output]
+    pictures = [data for data in saved if "image/png" in data]
+    cards = [data for data in saved if "text/html" in data]
+    if pictures:
+        images = lecture.cell(number).locator(".jp-OutputArea img")
+        images.first.wait_for(state="visible")
+        assert images.count() == len(pictures), f"cell {number}"
+        assert images.first.evaluate("image => image.decode().then(() => image.naturalWidth)")
+    for data in cards:
+        words = lecture.cell(number).locator(".jp-OutputArea").inner_text()
+        assert data["text/plain"][:10] in words, f"cell {number} shows {words[:200]!r}"
+    return len(pictures) + len(cards)
+
+
+def test_a_dead_widget_would_be_noticed(lab, private, open_notebook):
+    dead = {LIVE_WIDGET: {"model_id": "7", "version_major": 2, "version_minor": 0}}
+    path = lab.folder / "dead.ipynb"
+    write_notebook(path, "1")
+    notebook = read(path)
+    notebook.cells[0].outputs = [new_output("display_data", data={**dead, "text/plain": "slider"})]
+    write(notebook, path)
+    trust(path, private)
+    lecture = open_notebook(path.name)
+    wait_for(lambda: lecture.broken_words() != [], lambda: "a dead widget went unnoticed")
+    assert lecture.is_trusted()
     lecture.close()
 
 
@@ -115,6 +150,20 @@ def test_every_control_answers_the_keyboard(lecture, explorers, kind):
             assert name, f"cell {place}: a control without words"
 
 
+def test_tab_reaches_every_control(lecture, explorers):
+    for place, explorer in explorers.items():
+        lecture.cell(place)
+        controls_here = explorer.locator(controls.FOCUSABLE)
+        count = controls_here.count()
+        controls_here.first.focus()
+        reached = set()
+        # A slider's number can be typed too, so there are more stops than controls.
+        for _ in range(3 * count):
+            reached.add(controls_here.evaluate_all("all => all.indexOf(document.activeElement)"))
+            lecture.page.keyboard.press("Tab")
+        assert reached >= set(range(count)), f"cell {place}"
+
+
 def test_every_scene_answers_the_keyboard(lecture, explorers):
     played = 0
     for place, explorer in explorers.items():
@@ -148,20 +197,34 @@ def test_a_quiz_explains_every_choice_by_keyboard(lecture):
     quiz = import_module(f"course_utils.teaching.quizzes_{number}").QUIZ
     [box] = lecture.find(".course-quiz", lecture.code_cells()).values()
     box.locator("input[type=radio]").first.focus()
-    for question in quiz.questions:
+    for number, question in enumerate(quiz.questions):
+        button = box.locator("button").nth(number)
+        said = ""
         for place, option in enumerate(question.options):
-            # Tab goes through the options to the button, and so to the next question.
-            to_button = len(question.options) - place
-            for key in [*["Tab"] * place, "Space", *["Tab"] * to_button, "Enter"]:
-                lecture.page.keyboard.press(key)
+            said = answer(lecture, button, place, len(question.options), said)
             verdict = "Right." if option.correct else "Not that one."
-            said = box.locator("button:focus").locator("xpath=../*[last()]").get_by_text(verdict)
-            said.wait_for(state="visible", timeout=8000)
-            assert len(said.locator("xpath=..").inner_text()) > len(verdict) + 20
-            for _ in question.options:
-                lecture.page.keyboard.press("Shift+Tab")
+            assert said.startswith(verdict), f"{option.text}: {said}"
+            assert len(said) > len(verdict) + 20, f"{option.text}: {said}"
         for _ in [*question.options, "button"]:
             lecture.page.keyboard.press("Tab")
+
+
+def answer(lecture, button, place, options, before):
+    """From the first option choose another, check it, go back; return the explanation."""
+    keys = lecture.page.keyboard
+    # Tab goes through the options to the button, and so to the next question.
+    for key in [*["Tab"] * place, "Space", *["Tab"] * (options - place)]:
+        keys.press(key)
+    assert button.evaluate("button => button === document.activeElement")
+    keys.press("Enter")
+    explanation = button.locator("xpath=../*[last()]")
+    wait_for(
+        lambda: explanation.inner_text().strip() not in ("", before),
+        lambda: f"option {place + 1}: nothing but {before!r}",
+    )
+    for _ in range(options):
+        keys.press("Shift+Tab")
+    return explanation.inner_text().strip()
 
 
 def stubs(path):
@@ -176,8 +239,7 @@ def stubs(path):
 def test_every_exercise_can_be_solved(lecture):
     solved = 0
     for place, solution in stubs(lecture.path):
-        check = lecture.cell(place + 1)
-        assert "Not started" in check.inner_text()
+        lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=8000)
         lecture.type_into(place, solution)
         assert lecture.cells()[place]["source"] == solution
         lecture.run_selected()
@@ -198,7 +260,7 @@ def test_nothing_is_cut_off(lecture, width, keep_picture):
             if lecture.cell(place).locator(".course-explorer").count():
                 keep_picture(area, f"{lecture.path.stem}-cell{place:02d}-{width}px")
     lecture.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_the_page_kept_to_this_machine_and_threw_nothing(lecture):

@@ -1,0 +1,1 @@
+"""What backs the figures of speed that the course states."""

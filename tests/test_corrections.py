@@ -1,0 +1,140 @@
+"""The measured side of every source note: what the source texts say must fail, what we say hold.
+
+One test a row of the corrections; each computes from scratch what its note in the lecture states,
+and a last test sees to it that every row has its note.
+"""
+
+import math
+
+import pytest
+import torch
+from support_notebooks import NOTEBOOKS, read
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils.attention import attend, cosine_attend
+from course_utils.estimates import estimate_mean
+from course_utils.models.minilm import load_minilm
+
+ROWS = {"00": (1, 2, 3), "01": (4, 5, 6)}
+PAIRS = 20_000
+
+
+def test_row_1_the_three_words():
+    x = torch.tensor([[1.0, 0.5, 0.2, 0.1], [0.3, 1.0, 0.4, 0.2], [0.2, 0.3, 1.0, 0.5]])
+    out, weights = attend(x, x, x)
+    ours = torch.tensor([[0.396, 0.324, 0.279], [0.313, 0.380, 0.307], [0.277, 0.315, 0.408]])
+    printed = torch.tensor([[0.348, 0.325, 0.327], [0.32, 0.36, 0.32], [0.309, 0.314, 0.377]])
+    rounding = 5e-4  # three decimals; the third row's 0.3146 is the closest call
+    assert torch.allclose(weights, ours, atol=rounding + 1e-4)
+    assert (weights - printed).abs().max() > 0.04
+    printed_out = torch.tensor([[0.5, 0.6, 0.533, 0.267]])
+    assert (out[:1] - printed_out).abs().max() > 0.02
+    # Nor do the printed outputs belong to the printed weights.
+    assert (printed[:1] @ x - printed_out).abs().max() > 0.01
+
+
+def layers_until_seen(tokens, dilations):
+    """Plain convolutions of width 3 that look back: how many until the first token arrives."""
+    signal = torch.zeros(1, 1, tokens)
+    signal[0, 0, 0] = 1
+    for count, dilation in enumerate(dilations, start=1):
+        padded = torch.nn.functional.pad(signal, (2 * dilation, 0))
+        signal = torch.nn.functional.conv1d(padded, torch.ones(1, 1, 3), dilation=dilation)
+        if signal[0, 0, -1] > 0:
+            return count
+    return None
+
+
+@pytest.mark.parametrize("tokens", [9, 27, 81])
+def test_row_2_only_dilation_makes_a_logarithm(tokens):
+    assert layers_until_seen(tokens, [1] * tokens) == (tokens - 1) / 2
+    assert layers_until_seen(tokens, [3**layer for layer in range(9)]) == round(math.log(tokens, 3))
+
+
+def counted_flops(module, *inputs):
+    with FlopCounterMode(display=False) as counter:
+        module(*inputs)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("length,cheaper", [(31, "attention"), (67, "recurrent")])
+def test_row_3_length_against_width_decides(length, cheaper):
+    width = 47
+    x = torch.randn(length, width)
+    weights = torch.randn(2, width, width)
+
+    def recurrent(x):
+        state = torch.zeros(width)
+        for token in x:
+            state = torch.tanh(weights[0] @ token[:, None] + weights[1] @ state[:, None])[:, 0]
+        return state
+
+    def mixing(x):
+        return (x @ x.T).softmax(-1) @ x
+
+    work = {"attention": counted_flops(mixing, x), "recurrent": counted_flops(recurrent, x)}
+    assert work["attention"] == 4 * length**2 * width
+    assert work["recurrent"] == 4 * length * width**2
+    assert min(work, key=work.__getitem__) == cheaper
+
+
+@pytest.mark.parametrize("width", [53, 256])
+def test_row_4_independence_not_normality(width):
+    flips = lambda: torch.randint(0, 2, (PAIRS, width)) * 2.0 - 1  # noqa: E731
+    uniform = lambda: math.sqrt(3) * (2 * torch.rand(PAIRS, width) - 1)  # noqa: E731
+    for draw in (flips, uniform):
+        score = (draw() * draw()).sum(1)
+        assert width in estimate_mean(score**2)
+        assert 1.2 * width not in estimate_mean(score**2)
+    rho, q = 0.3, torch.randn(PAIRS, width)
+    tied = rho * q + math.sqrt(1 - rho**2) * torch.randn(PAIRS, width)
+    mean = estimate_mean((q * tied).sum(1))
+    assert rho * width in mean and 0 not in mean
+
+
+def test_row_4_trained_heads_break_it():
+    reading = load_minilm().read("The animal didn't cross the street because it was too tired.")
+    spreads = torch.stack(
+        [
+            (q @ k.mT / math.sqrt(q.shape[-1])).flatten(1).std(1)
+            for q, k in zip(reading.queries, reading.keys, strict=True)
+        ]
+    )
+    assert spreads.min() < 0.7 and spreads.max() > 10
+    assert (spreads > 1).sum() > 50  # of 72
+
+
+def test_row_5_layer_norm_is_no_unit_length():
+    width = 61
+    x = torch.randn(PAIRS // 10, width) * 3 + 1
+    normed = torch.nn.functional.layer_norm(x, (width,), eps=0.0)
+    assert torch.allclose(normed.norm(dim=1), torch.tensor(math.sqrt(width)), atol=1e-3)
+    q = normed @ torch.randn(width, width) / math.sqrt(width)
+    assert q.norm(dim=1).max() / q.norm(dim=1).min() > 1.3
+    cosines = normed[:7] @ normed[7:18].T
+    assert cosines.max() > 1, "LayerNorm'd vectors do not give cosines"
+    _, ours = cosine_attend(5 * q[:7], q[7:18], q[7:18], scale=1.0)
+    _, same = cosine_attend(q[:7], 3 * q[7:18], q[7:18], scale=1.0)
+    assert torch.allclose(ours, same, atol=1e-6)
+    _, plain = attend(5 * q[:7], q[7:18], q[7:18])
+    assert not torch.allclose(plain, attend(q[:7], q[7:18], q[7:18])[1], atol=1e-2)
+
+
+@pytest.mark.parametrize("width", [37, 128])
+def test_row_6_unit_vectors_call_for_a_multiplication(width):
+    draw = lambda: torch.nn.functional.normalize(torch.randn(PAIRS, width), dim=1)  # noqa: E731
+    score = (draw() * draw()).sum(1)
+    assert 1 in estimate_mean((score * math.sqrt(width)) ** 2)
+    assert 1 not in estimate_mean((score / math.sqrt(width)) ** 2)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_row_has_its_note(path):
+    shown = [
+        output["data"]["text/plain"].partition("\n")[0]
+        for cell in read(path).cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if "Source note" in output.get("data", {}).get("text/plain", "")
+    ]
+    assert shown == [f"Source note {row}" for row in ROWS[path.stem[:2]]]

@@ -1,0 +1,51 @@
+"""One thread for small work, and as many as before after it."""
+
+import pytest
+import torch
+
+from course_utils import memory_probe
+from course_utils.threads import one_thread
+from course_utils.viz import EXPLORERS
+
+
+@pytest.fixture(autouse=True)
+def three_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_inside_one_and_afterwards_as_many_as_before():
+    with one_thread():
+        assert torch.get_num_threads() == 1
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+
+
+def test_an_error_inside_changes_nothing():
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
+    assert torch.get_num_threads() == 3
+
+
+def test_explorers_compute_on_one_thread_and_leave_the_rest_alone(monkeypatch):
+    explorer = EXPLORERS["explore_random_cosines"]()
+    seen = []
+    compute = explorer.compute
+    monkeypatch.setattr(
+        explorer, "compute", lambda **v: (seen.append(torch.get_num_threads()), compute(**v))[1]
+    )
+    explorer.png()
+    explorer.set(width=8)
+    assert seen == [1, 1]
+    assert torch.get_num_threads() == 3
+
+
+def test_the_probe_gives_the_same_numbers_on_any_number_of_threads():
+    one = memory_probe.gradient_by_distance("gru", width=7, length=11)
+    memory_probe._median_shares.cache_clear()
+    torch.set_num_threads(2)
+    assert torch.equal(memory_probe.gradient_by_distance("gru", width=7, length=11), one)

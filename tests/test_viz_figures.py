@@ -1,0 +1,103 @@
+"""Static figures: what is on the axes, and that the words say the numbers that are drawn."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from course_utils.viz import figures_00, figures_01
+
+
+def overhang(figure):
+    """How far, in pixels, what is drawn reaches beyond the figure's edge."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer, edge = canvas.get_renderer(), figure.bbox
+    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+    beyond = [
+        max(edge.x0 - box.x0, box.x1 - edge.x1, edge.y0 - box.y0, box.y1 - edge.y1) for box in boxes
+    ]
+    return max(beyond)
+
+
+WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
+WORDS = ["I", "love", "Transformers"]
+SAME = np.array([[0.0, 10.0, 19.0], [0.0, 12.0, 17.0]])
+OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
+CLOUD = np.random.default_rng(0).normal(size=(11, 3))
+CLOUDS = {
+    "x": CLOUD,
+    "LayerNorm(x)": (CLOUD - CLOUD.mean(1, keepdims=True)) / CLOUD.std(1, keepdims=True),
+    "x / |x|": CLOUD / np.linalg.norm(CLOUD, axis=1, keepdims=True),
+}
+LENGTHS = {"same": np.full(5, 3.0), "spread": np.array([1.0, 2.0, 4.0])}
+BEFORE = np.linspace(3.7, 64.0, 72).reshape(6, 12)
+
+
+def maps():
+    moved = WEIGHTS[::-1]
+    return {"fixed": [WEIGHTS, WEIGHTS], "moving": [WEIGHTS, moved]}
+
+
+FIGURES = {
+    "three words": lambda: figures_00.draw_three_words(WEIGHTS, WORDS),
+    "maps": lambda: figures_00.draw_maps(maps(), [WORDS, WORDS]),
+    "drift": lambda: figures_00.draw_drift(SAME, OTHER),
+    "norms": lambda: figures_01.draw_norms(CLOUDS),
+    "lengths": lambda: figures_01.draw_lengths(LENGTHS),
+    "spreads": lambda: figures_01.draw_head_spreads(BEFORE, BEFORE / 32**0.5, 32),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_is_cut_off(name):
+    assert overhang(FIGURES[name]()) <= 1  # a pixel: half a line's width at the frame
+
+
+def test_a_cut_off_text_is_caught():
+    figure = FIGURES["drift"]()
+    figure.axes[0].text(0.9, 0.5, "far too long " * 9, transform=figure.axes[0].transAxes)
+    assert overhang(figure) > 100
+
+
+def test_drift_draws_the_mean_of_each_group():
+    axes = figures_00.draw_drift(SAME, OTHER).axes[0]
+    drawn = [line.get_ydata().tolist() for line in axes.lines]
+    assert drawn == [OTHER.mean(0).tolist(), SAME.mean(0).tolist()]
+    words = figures_00.describe_drift(SAME, OTHER)
+    assert "29 degrees apart" in words and "one meaning 18" in words and "below 6 degrees" in words
+
+
+def test_maps_say_which_table_moved():
+    assert "fixed 0.00, moving 0.65" in figures_00.describe_maps(maps())
+
+
+def test_three_words_are_described_by_their_numbers():
+    words = figures_00.describe_three_words(WEIGHTS, WORDS)
+    assert "I 0.50, love 0.70, Transformers 0.90" in words and "smallest weight is 0.00" in words
+
+
+def test_norms_show_where_each_cloud_lies():
+    top, side = figures_01.draw_norms(CLOUDS).axes
+    _, normed, unit = (points.get_offsets() for points in side.collections)
+    assert np.allclose(normed[:, 1], 0, atol=1e-12), "LayerNorm leaves nothing along (1, 1, 1)"
+    assert np.allclose(np.hypot(*unit.T), 1)
+    radius = np.linalg.norm(top.collections[1].get_offsets(), axis=1)
+    assert np.allclose(radius, np.sqrt(3))
+    assert "LayerNorm(x): length 1.73 to 1.73, up to 0.00" in figures_01.describe_norms(CLOUDS)
+
+
+def test_lengths_are_relative_to_their_mean():
+    same, spread = (line.get_xdata() for line in figures_01.draw_lengths(LENGTHS).axes[0].lines[:2])
+    assert np.allclose(same, 1) and np.allclose(spread, np.array([3, 6, 12]) / 7)
+    assert "same 1.00, spread 4.00" in figures_01.describe_lengths(LENGTHS)
+
+
+def test_every_head_is_drawn_once_and_sorted_within_its_layer():
+    axes = FIGURES["spreads"]().axes[0]
+    dots = [line for line in axes.lines if line.get_marker() in ("o", "s")]
+    heights = np.concatenate([line.get_ydata() for line in dots])
+    assert np.allclose(np.sort(heights), np.sort(np.r_[BEFORE.ravel(), BEFORE.ravel() / 32**0.5]))
+    assert all((np.diff(line.get_ydata()) >= 0).all() for line in dots)
+    low, high = axes.get_ylim()
+    assert low < heights.min() and heights.max() < high
+    assert "from 0.65 to 11.3" in figures_01.describe_head_spreads(BEFORE / 32**0.5)
