@@ -8,6 +8,7 @@ import math
 import torch
 from torch import Tensor
 
+from course_utils.checks import check_values
 from course_utils.shapes import (
     Bool,
     Float,
@@ -16,6 +17,7 @@ from course_utils.shapes import (
     check_floating,
     check_int,
     check_may_attend,
+    check_not_empty,
     check_rank,
 )
 
@@ -82,20 +84,26 @@ def masked_softmax(
     stays finite inside, and the second fill makes it zero; its gradient is zero as well.
 
     Raises:
-        TypeError, ValueError: if the scores or the mask do not fit, as in ``attend``.
+        TypeError, ValueError: if the scores or the mask do not fit, as in ``attend``, or there
+            is no score.
 
     >>> nothing_to_read = torch.tensor([[True, True], [False, False]])
     >>> masked_softmax(torch.zeros(2, 2), nothing_to_read).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    check_rank("scores", scores, "T S", exactly=False)
-    check_floating("scores", scores)
-    check_may_attend(may_attend, scores.shape, scores.device)
+    _check_scores(scores, may_attend)
     if may_attend is None:
         return scores.softmax(dim=-1)
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~may_attend, lowest).softmax(dim=-1)
     return weights.masked_fill(~may_attend, 0.0)
+
+
+def _check_scores(scores: Tensor, may_attend: Tensor | None) -> None:
+    check_rank("scores", scores, "T S", exactly=False)
+    check_floating("scores", scores)
+    check_not_empty("scores", scores, axes=2)
+    check_may_attend(may_attend, scores.shape, scores.device)
 
 
 def cosine_attend(
@@ -142,13 +150,14 @@ def unit_vectors(x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
 
     Raises:
         TypeError: if x is not a floating-point tensor.
-        ValueError: if x has no axis.
+        ValueError: if x has no axis, or vectors of no coordinate.
 
     >>> unit_vectors(torch.tensor([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     check_rank("x", x, "D", exactly=False)
     check_floating("x", x)
+    check_not_empty("x", x, axes=1)
     # 1e-12 is too small to write in float16; there its smallest normal number serves.
     shortest = max(1e-12, torch.finfo(x.dtype).tiny)
     return x / x.norm(dim=-1, keepdim=True).clamp_min(shortest)
@@ -166,7 +175,8 @@ def top_k_attend(
     """Attention in which each query reads only its ``k_keep`` best-matching allowed keys.
 
     Of equal scores at the border some are dropped, so that exactly ``k_keep`` are kept. A query
-    that has fewer allowed keys reads those.
+    that has fewer allowed keys reads those. A score that is NaN or infinite has no rank: such a
+    query keeps all its allowed keys, and its weights are NaN throughout, as with ``attend``.
 
     Args:
         q: queries.
@@ -198,6 +208,7 @@ def top_k_attend(
         scores = scores.masked_fill(~may_attend, -torch.inf)
     best = scores.topk(k_keep, dim=-1).indices  # (..., T, k_keep)
     kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, best, True)
+    kept = kept | ~(scores.amax(dim=-1, keepdim=True) < torch.inf)  # NaN is not below infinity
     weights = masked_softmax(scores, kept if may_attend is None else kept & may_attend)
     return weights @ v, weights
 
@@ -253,12 +264,7 @@ def effective_tokens(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batc
 
 
 def _check_weights(name: str, weights: Tensor, *, may_be_zero: bool) -> None:
-    check_rank(name, weights, "S", exactly=False)
-    check_floating(name, weights)
-    if weights.numel() == 0:
-        raise ValueError(f"{name} must not be empty, got shape {tuple(weights.shape)}")
-    if not weights.isfinite().all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    check_values(name, weights, "S", exactly=False)
     if weights.min() < 0:
         raise ValueError(f"{name} must not be negative, got {weights.min().item():.6g}")
     total = weights.detach().sum(dim=-1)

@@ -10,6 +10,7 @@ Lengths are numbers of tokens (N in the lectures), widths are model widths (C).
 
 from typing import Literal, get_args
 
+from course_utils.checks import check_choice, check_flag
 from course_utils.shapes import check_int
 
 __all__ = [
@@ -53,7 +54,7 @@ def recurrent_flops(length: int, width: int, *, cell: Cell = "rnn") -> int:
     (2560, 10240)
     """
     length, width = check_int("length", length), check_int("width", width)
-    return 4 * _GATES[_check_choice("cell", cell, Cell)] * length * width**2
+    return 4 * _GATES[check_choice("cell", cell, get_args(Cell))] * length * width**2
 
 
 def attention_projection_flops(length: int, width: int) -> int:
@@ -148,7 +149,8 @@ def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool 
         count_projections: whether attention's q, k, v and output projections count.
 
     Raises:
-        TypeError, ValueError: if the width is not a positive integer or the cell is unknown.
+        TypeError, ValueError: if the width is not a positive integer, the cell is unknown, or
+            count_projections is neither True nor False.
 
     Source: Vaswani et al., "Attention is all you need", 2017, section 4 and table 1.
 
@@ -157,8 +159,9 @@ def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool 
     >>> crossover_length(512, count_projections=True)
     0
     """
-    gates = _GATES[_check_choice("cell", cell, Cell)]
-    return max(0, gates - 2 if count_projections else gates) * check_int("width", width)
+    gates = _GATES[check_choice("cell", cell, get_args(Cell))]
+    gates -= 2 if check_flag("count_projections", count_projections) else 0
+    return max(0, gates) * check_int("width", width)
 
 
 def sequential_steps(layer: Layer, length: int) -> int:
@@ -180,7 +183,7 @@ def sequential_steps(layer: Layer, length: int) -> int:
     (64, 1)
     """
     length = check_int("length", length)
-    return length if _check_choice("layer", layer, Layer) == "recurrent" else 1
+    return length if check_choice("layer", layer, get_args(Layer)) == "recurrent" else 1
 
 
 def layers_needed(
@@ -212,7 +215,7 @@ def layers_needed(
 
     Raises:
         TypeError, ValueError: if a size is no integer in its range, a centred kernel has an even
-            width or is dilated, or the geometry is unknown.
+            width or is dilated, the geometry is unknown, or dilated is neither True nor False.
 
     Source: van den Oord et al., "WaveNet", 2016, section 2.1; Vaswani et al., 2017, table 1.
 
@@ -224,7 +227,8 @@ def layers_needed(
     length = check_int("length", length)
     kernel_width = check_int("kernel_width", kernel_width, minimum=2)
     reach = kernel_width - 1
-    if _check_choice("geometry", geometry, Geometry) == "centred":
+    dilated = check_flag("dilated", dilated)
+    if check_choice("geometry", geometry, get_args(Geometry)) == "centred":
         if kernel_width % 2 == 0:
             raise ValueError(f"kernel_width must be odd if centred, got {kernel_width}")
         if dilated:
@@ -262,18 +266,14 @@ def path_length(
     >>> [path_length(kind, 81) for kind in kinds]
     [80, 40, 4, 1]
     """
-    _check_choice("layer", layer, Layer)
+    check_choice("layer", layer, get_args(Layer))
     length = check_int("length", length)
+    # Refused for every layer, though only convolutions use them.
+    check_int("kernel_width", kernel_width, minimum=2)
+    check_choice("geometry", geometry, get_args(Geometry))
     if layer == "recurrent":
         return length - 1
     if layer == "attention":
         return min(1, length - 1)
     dilated = layer == "dilated convolution"
     return layers_needed(length, kernel_width=kernel_width, geometry=geometry, dilated=dilated)
-
-
-def _check_choice(name: str, value: str, choices: object) -> str:
-    known = get_args(choices)
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-    return value

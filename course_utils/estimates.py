@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from course_utils.shapes import check_floating, check_rank
+from course_utils.shapes import check_finite, check_floating, check_rank
 
 # Two-sided 99 % quantile of the normal distribution.
 Z_99 = 2.5758293035489004
@@ -17,6 +17,9 @@ Z_99 = 2.5758293035489004
 class Interval:
     """A mean and the half-width of its 99 % confidence interval.
 
+    Raises:
+        TypeError, ValueError: when one is not a finite number, or the half-width is negative.
+
     >>> interval = Interval(1.02, 0.03)
     >>> print(interval), 1.0 in interval, 1.1 in interval
     1.020 ± 0.030
@@ -25,6 +28,11 @@ class Interval:
 
     mean: float
     half_width: float
+
+    def __post_init__(self) -> None:
+        check_finite("mean", self.mean)
+        if check_finite("half_width", self.half_width) < 0:
+            raise ValueError(f"half_width must not be negative; got {self.half_width}")
 
     def __contains__(self, value: float) -> bool:
         return abs(value - self.mean) <= self.half_width

@@ -40,7 +40,8 @@ def causal_mask(
         device: where the mask is made.
 
     Raises:
-        TypeError, ValueError: if T or S is not an integer of at least 1.
+        TypeError, ValueError: if T or S is not an integer of at least 1, or the device not one
+            that torch knows.
 
     Source: Dao, "FlashAttention-2", 2023; the alignment is that of its code since version 2.1.
 
@@ -50,7 +51,19 @@ def causal_mask(
     """
     T = check_int("T", T)
     S = T if S is None else check_int("S", S)
+    _check_device(device)
     return torch.ones(T, S, dtype=torch.bool, device=device).tril(S - T)
+
+
+def _check_device(device: torch.device | str | None) -> None:
+    __tracebackhide__ = True
+    rule = "device must be a torch.device or its name, such as 'cpu'"
+    if not isinstance(device, torch.device | str | None):
+        raise TypeError(f"{rule}, got {device!r} ({type(device).__name__})")
+    try:
+        torch.device(device or "cpu")
+    except RuntimeError:
+        raise ValueError(f"{rule}, got {device!r}") from None
 
 
 def sliding_window_mask(
@@ -76,8 +89,8 @@ def sliding_window_mask(
             [0, 1, 1, 0],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    window = check_int("window", window)
-    return causal_mask(T, device=device).triu(1 - window)
+    T, window = check_int("T", T), check_int("window", window)
+    return causal_mask(T, device=device).triu(1 - min(window, T))
 
 
 def prefix_mask(
@@ -129,7 +142,7 @@ def padding_mask(lengths: Sequence[int] | Int[Tensor, " B"], S: int) -> Bool[Ten
     S = check_int("S", S)
     device = lengths.device if isinstance(lengths, Tensor) else None
     values = lengths.tolist() if isinstance(lengths, Tensor) else lengths
-    if not isinstance(values, Sequence) or isinstance(values, str):
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise TypeError(f"lengths must hold one length per sequence, got {lengths!r}")
     if not values:
         raise ValueError("lengths must hold at least one length, got none")

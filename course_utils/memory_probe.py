@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.attention import attend
+from course_utils.checks import check_choice, check_seed
 from course_utils.shapes import Float, check_int
 from course_utils.threads import one_thread
 
@@ -67,10 +68,9 @@ def gradient_by_distance(
     >>> bool(share[0] > 100 * share[10])
     False
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    check_choice("kind", kind, KINDS)
     sizes = check_int("width", width), check_int("length", length)
-    seed = check_int("seed", seed, minimum=0)
+    seed = check_seed(seed)
     # A copy: the caller may change it, the kept one must stay.
     return _median_shares(kind, *sizes, seed, check_int("trials", trials)).clone()
 

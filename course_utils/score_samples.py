@@ -18,11 +18,16 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from course_utils.checks import check_seed, check_sequence, check_values
+from course_utils.remember import remember
 from course_utils.shapes import Float, check_finite, check_int
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 SAMPLES = 4000
 HEAVY_DEGREES = 5
+# Beyond it, squares of a mean or a variance would leave the range of float32.
+LARGEST = 1e12
+WIDEST = 10**6
 
 # name → fourth moment E[a^4] of the standardised coordinate (None: it has no variance).
 DISTRIBUTIONS: dict[str, float | None] = {
@@ -36,53 +41,81 @@ DISTRIBUTIONS: dict[str, float | None] = {
 
 @dataclass(frozen=True)
 class ScoreLaw:
-    """What the proof predicts for q . k: its mean and variance, or None where none exists."""
+    """What the proof predicts for q . k: its mean and variance, or None where none exists.
+
+    Raises:
+        TypeError, ValueError: when one is neither None nor a finite number, or the variance is
+            negative.
+    """
 
     mean: float | None
     variance: float | None
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                check_finite(name, value)
+        if self.variance is not None and self.variance < 0:
+            raise ValueError(f"variance must not be negative; got {self.variance}")
+
     def divided_by(self, divisor: float) -> ScoreLaw:
         """The law of q . k / divisor.
+
+        Raises:
+            TypeError, ValueError: when the divisor is not a positive finite number, or too small
+                for the result to be finite.
 
         >>> ScoreLaw(32.0, 64.0).divided_by(8.0)
         ScoreLaw(mean=4.0, variance=1.0)
         """
+        if check_finite("divisor", divisor) <= 0:
+            raise ValueError(f"divisor must be positive; got {divisor}")
         if self.mean is None or self.variance is None:
             return self
-        return ScoreLaw(self.mean / divisor, self.variance / divisor**2)
+        # Divided twice: the square of a small divisor would be 0.
+        return ScoreLaw(self.mean / divisor, self.variance / divisor / divisor)
 
 
-def check_distribution(name: str) -> None:
-    """Raise ValueError unless `name` is one of DISTRIBUTIONS.
+def check_distribution(distribution: str) -> None:
+    """Raise ValueError unless `distribution` is one of DISTRIBUTIONS.
 
     >>> check_distribution("gamma")
     Traceback (most recent call last):
     ValueError: distribution must be one of ['normal', '±1 (coin flips)', 'uniform', \
 'heavy-tailed (Student t, 5)', 'Cauchy (no variance)']; got 'gamma'
     """
-    if name not in DISTRIBUTIONS:
-        raise ValueError(f"distribution must be one of {list(DISTRIBUTIONS)}; got {name!r}")
+    if not isinstance(distribution, str) or distribution not in DISTRIBUTIONS:
+        raise ValueError(f"distribution must be one of {list(DISTRIBUTIONS)}; got {distribution!r}")
 
 
-def draw_coordinates(name: str, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+def draw_coordinates(
+    distribution: str, shape: tuple[int, ...], generator: torch.Generator
+) -> Tensor:
     """Independent coordinates of mean 0 and variance 1 (the Cauchy ones have neither).
 
     Raises:
-        ValueError: for an unknown distribution.
+        TypeError: when `shape` is not a sequence of integers, or `generator` no torch.Generator.
+        ValueError: for an unknown distribution, or an axis without a coordinate.
 
     >>> coins = draw_coordinates("±1 (coin flips)", (3, 5), torch.Generator().manual_seed(0))
     >>> sorted(set(coins.flatten().tolist()))
     [-1.0, 1.0]
     """
-    check_distribution(name)
+    check_distribution(distribution)
+    shape = tuple(
+        check_int(f"shape[{axis}]", size)
+        for axis, size in enumerate(check_sequence("shape", shape))
+    )
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator must be a torch.Generator; got {generator!r}")
     normal = torch.randn(shape, generator=generator)
-    if name == "normal":
+    if distribution == "normal":
         return normal
-    if name == "±1 (coin flips)":
+    if distribution == "±1 (coin flips)":
         return torch.where(normal > 0, 1.0, -1.0)
-    if name == "uniform":
+    if distribution == "uniform":
         return math.sqrt(3) * (2 * torch.rand(shape, generator=generator) - 1)
-    if name == "Cauchy (no variance)":
+    if distribution == "Cauchy (no variance)":
         return normal / torch.randn(shape, generator=generator)
     return _student_t(shape, generator) * math.sqrt((HEAVY_DEGREES - 2) / HEAVY_DEGREES)
 
@@ -94,46 +127,54 @@ def _student_t(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     return (HEAVY_DEGREES * away).sqrt() * torch.cos(2 * math.pi * angle)
 
 
-@lru_cache(maxsize=len(DISTRIBUTIONS))
-def running_sums(name: str, seed: int = 0) -> dict[int, Float[Tensor, "4 N"]]:
+@remember(maxsize=len(DISTRIBUTIONS))
+def running_sums(distribution: str, seed: int = 0) -> dict[int, Float[Tensor, "4 N"]]:
     """For each width d: the sums over d coordinates of a, c, a^2 and a c, for 4000 pairs.
 
     Raises:
-        ValueError: for an unknown distribution.
+        TypeError, ValueError: for an unknown distribution, or a seed that is not an integer of at
+            least 0.
 
     >>> running_sums("normal")[64].shape
     torch.Size([4, 4000])
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(check_seed(seed))
     total = torch.zeros(4, SAMPLES)
     sums, done = {}, 0
     for width in WIDTHS:
-        a, c = (draw_coordinates(name, (SAMPLES, width - done), generator) for _ in range(2))
+        a, c = (
+            draw_coordinates(distribution, (SAMPLES, width - done), generator) for _ in range(2)
+        )
         total = total + torch.stack([part.sum(1) for part in (a, c, a * a, a * c)])
         sums[width], done = total, width
     return sums
 
 
 def sample_scores(
-    name: str, width: int, *, correlation: float = 0.0, variance: float = 1.0, mean: float = 0.0
+    distribution: str,
+    width: int,
+    *,
+    correlation: float = 0.0,
+    variance: float = 1.0,
+    mean: float = 0.0,
 ) -> Float[Tensor, " N"]:
     """4000 unscaled scores q . k of this head width.
 
     Args:
-        name: one of DISTRIBUTIONS.
+        distribution: one of DISTRIBUTIONS.
         width: d_k, one of WIDTHS.
         correlation: r between coordinate i of q and of k, in [-1, 1].
-        variance: s^2 of every coordinate, positive.
-        mean: m of every coordinate.
+        variance: s^2 of every coordinate, positive, at most 1e12.
+        mean: m of every coordinate, at most 1e12 in size.
 
     Raises:
-        ValueError: for a value outside those.
+        TypeError, ValueError: for a value outside those.
 
     >>> float(sample_scores("normal", 64).std().round())  # the square root of 64
     8.0
     """
-    _check_law(name, width, correlation, variance, mean)
-    sum_a, sum_c, sum_aa, sum_ac = running_sums(name)[width]
+    _check_law(distribution, width, correlation, variance, mean)
+    sum_a, sum_c, sum_aa, sum_ac = running_sums(distribution)[width]
     rest = math.sqrt(1 - correlation**2)
     sum_b = correlation * sum_a + rest * sum_c
     sum_ab = correlation * sum_aa + rest * sum_ac
@@ -141,7 +182,12 @@ def sample_scores(
 
 
 def score_law(
-    name: str, width: int, *, correlation: float = 0.0, variance: float = 1.0, mean: float = 0.0
+    distribution: str,
+    width: int,
+    *,
+    correlation: float = 0.0,
+    variance: float = 1.0,
+    mean: float = 0.0,
 ) -> ScoreLaw:
     """Mean and variance of q . k by formula, for symmetric coordinates.
 
@@ -150,13 +196,16 @@ def score_law(
 
     With r = 0, m = 0, s = 1 this is the lecture's: mean 0, variance d.
 
+    Raises:
+        TypeError, ValueError: for a value that `sample_scores` would not take.
+
     >>> score_law("uniform", 64)
     ScoreLaw(mean=0.0, variance=64.0)
     >>> score_law("normal", 64, correlation=0.5).mean
     32.0
     """
-    _check_law(name, width, correlation, variance, mean)
-    fourth = DISTRIBUTIONS[name]
+    _check_law(distribution, width, correlation, variance, mean)
+    fourth = DISTRIBUTIONS[distribution]
     if fourth is None:
         return ScoreLaw(None, None)
     shifted = 2 * mean**2 * variance * (1 + correlation)
@@ -164,15 +213,19 @@ def score_law(
     return ScoreLaw(width * (mean**2 + correlation * variance), width * (shifted + product))
 
 
-def _check_law(name: str, width: int, correlation: float, variance: float, mean: float) -> None:
-    check_distribution(name)
+def _check_law(
+    distribution: str, width: int, correlation: float, variance: float, mean: float
+) -> None:
+    check_distribution(distribution)
     if check_int("width", width) not in WIDTHS:
         raise ValueError(f"width must be one of {list(WIDTHS)}; got {width}")
     if not -1 <= check_finite("correlation", correlation) <= 1:
         raise ValueError(f"correlation must lie in [-1, 1]; got {correlation}")
     if check_finite("variance", variance) <= 0:
         raise ValueError(f"variance must be positive; got {variance}")
-    check_finite("mean", mean)
+    for what, value in (("variance", variance), ("mean", mean)):
+        if abs(check_finite(what, value)) > LARGEST:
+            raise ValueError(f"{what} must be at most {LARGEST:g} in size; got {value}")
 
 
 COSINE_WIDTHS = (2, 3, 4, 5, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -197,7 +250,7 @@ def sample_cosines(width: int) -> Float[Tensor, " N"]:
     """8000 cosines between independent random directions in `width` dimensions.
 
     Raises:
-        ValueError: for a width that is not one of COSINE_WIDTHS.
+        TypeError, ValueError: for a width that is not one of COSINE_WIDTHS.
 
     >>> round(float(sample_cosines(64).var()) * 64, 1)
     1.0
@@ -216,10 +269,12 @@ def cosine_density(x: Float[Tensor, " N"], width: int) -> Float[Tensor, " N"]:
     [0.5, 0.5]
 
     Raises:
-        ValueError: when width is below 2, where there are only two directions, or when an x is
-            no cosine.
+        TypeError: when x is not a floating-point tensor, or width not an integer.
+        ValueError: when width is below 2, where there are only two directions, or above 10^6,
+            where lgamma has no digits to spare; when x has not one axis, or an x is no cosine.
     """
-    check_int("width", width, minimum=2)
+    check_int("width", width, minimum=2, maximum=WIDEST)
+    check_values("x", x, "N")
     if not bool((x.abs() <= 1).all()):
         raise ValueError(f"x must lie in [-1, 1]; got values up to {float(x.abs().max()):.3g}")
     log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)

@@ -44,6 +44,7 @@ __all__ = [
     "check_int",
     "check_like",
     "check_may_attend",
+    "check_not_empty",
     "check_rank",
 ]
 
@@ -67,6 +68,7 @@ def axis_table(letters: Iterable[str] | None = None) -> str:
         letters: the letters to list, in this order, for example ``"TSD"``. All of them if None.
 
     Raises:
+        TypeError: if ``letters`` cannot be read one by one.
         ValueError: if a letter is not in ``AXES``.
 
     >>> print(axis_table("TS"))
@@ -75,9 +77,11 @@ def axis_table(letters: Iterable[str] | None = None) -> str:
     | `T` | queries: positions that read |
     | `S` | keys: positions that are read |
     """
+    if letters is not None and not isinstance(letters, Iterable):
+        raise TypeError(f"letters must be taken from {''.join(AXES)}, got {letters!r}")
     rows = ["| axis | meaning |", "| :---: | --- |"]
     for letter in AXES if letters is None else letters:
-        if letter not in AXES:
+        if letter not in tuple(AXES):
             raise ValueError(f"letters must be taken from {''.join(AXES)}, got {letter!r}")
         rows.append(f"| `{letter}` | {AXES[letter]} |")
     return "\n".join(rows)
@@ -112,7 +116,7 @@ def check_finite(name: str, value: object) -> float:
 
     Raises:
         TypeError: if it is not a real number.
-        ValueError: if it is NaN or infinite.
+        ValueError: if it is NaN or infinite, or an integer beyond the largest float.
 
     >>> check_finite("scale", float("inf"))
     Traceback (most recent call last):
@@ -121,21 +125,27 @@ def check_finite(name: str, value: object) -> float:
     __tracebackhide__ = True
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {value!r} ({type(value).__name__})")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, got a number beyond the largest float") from None
     if not math.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
     return value
 
 
 def check_divides(divisor_name: str, divisor: int, name: str, value: int) -> None:
-    """Raise ValueError unless ``divisor`` divides ``value``.
+    """Check that ``divisor`` divides ``value``, both being positive integers.
+
+    Raises:
+        TypeError, ValueError: if one is not a positive integer, or the rest is not 0.
 
     >>> check_divides("num_heads", 7, "width", 512)
     Traceback (most recent call last):
     ValueError: num_heads (7) must divide width (512)
     """
     __tracebackhide__ = True
-    if value % divisor:
+    if check_int(name, value) % check_int(divisor_name, divisor):
         raise ValueError(f"{divisor_name} ({divisor}) must divide {name} ({value})")
 
 
@@ -157,8 +167,7 @@ def check_rank(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) ->
     ValueError: x must have 2 axes (T, C), got shape (3,)
     """
     __tracebackhide__ = True
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    _check_tensor(name, tensor)
     letters = axes.split()
     if tensor.ndim < len(letters) or (exactly and tensor.ndim > len(letters)):
         how_many = f"{len(letters)} axes" if exactly else f"at least {len(letters)} axes"
@@ -166,23 +175,45 @@ def check_rank(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) ->
         raise ValueError(f"{name} must have {how_many} ({shown}), got shape {tuple(tensor.shape)}")
 
 
+def _check_tensor(name: str, value: object) -> None:
+    __tracebackhide__ = True
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+
+
+def check_not_empty(name: str, tensor: Tensor, *, axes: int) -> None:
+    """Raise ValueError if one of the last ``axes`` axes of ``tensor`` has no entry.
+
+    >>> check_not_empty("scores", torch.zeros(3, 0), axes=2)
+    Traceback (most recent call last):
+    ValueError: scores must not be empty, got shape (3, 0)
+    """
+    __tracebackhide__ = True
+    _check_tensor(name, tensor)
+    if 0 in tensor.shape[-axes:]:
+        raise ValueError(f"{name} must not be empty, got shape {tuple(tensor.shape)}")
+
+
 def check_floating(name: str, tensor: Tensor) -> None:
-    """Raise TypeError unless ``tensor`` holds floating-point numbers.
+    """Raise TypeError unless ``tensor`` holds floating-point numbers of 16 bits or more.
 
     >>> check_floating("q", torch.tensor([1, 2]))
     Traceback (most recent call last):
     TypeError: q must be a floating-point tensor, got torch.int64
     """
     __tracebackhide__ = True
+    _check_tensor(name, tensor)
     if not tensor.is_floating_point():
         raise TypeError(f"{name} must be a floating-point tensor, got {tensor.dtype}")
+    if tensor.dtype.itemsize < 2:  # numbers to store: torch computes with none of them
+        raise TypeError(f"{name} must have 16 bits or more to a number, got {tensor.dtype}")
 
 
 def check_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     """Check that two tensors have one dtype and one device.
 
     Raises:
-        TypeError: if the dtypes differ.
+        TypeError: if it is not a tensor, or the dtypes differ.
         ValueError: if the devices differ.
 
     >>> check_like("k", torch.zeros(2).double(), "q", torch.zeros(2))
@@ -190,6 +221,8 @@ def check_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
     TypeError: k must have the dtype of q (torch.float32), got torch.float64
     """
     __tracebackhide__ = True
+    _check_tensor(name, tensor)
+    _check_tensor(other_name, other)
     if tensor.dtype != other.dtype:
         raise TypeError(
             f"{name} must have the dtype of {other_name} ({other.dtype}), got {tensor.dtype}"
@@ -220,8 +253,7 @@ additive mask; pass mask == 0 (or mask > -inf) instead
     __tracebackhide__ = True
     if may_attend is None:
         return
-    if not isinstance(may_attend, Tensor):
-        raise TypeError(f"may_attend must be a torch.Tensor, got {type(may_attend).__name__}")
+    _check_tensor("may_attend", may_attend)
     rule = f"may_attend must be boolean, True = may read, got {may_attend.dtype}"
     if may_attend.is_floating_point():
         raise TypeError(
@@ -278,8 +310,7 @@ def check_attention_inputs(
         check_rank(name, tensor, axes, exactly=False)
         check_floating(name, tensor)
         check_like(name, tensor, "q", q)
-        if 0 in tensor.shape[-2:]:
-            raise ValueError(f"{name} must not be empty, got shape {tuple(tensor.shape)}")
+        check_not_empty(name, tensor, axes=2)
         if tensor.shape[:-2] != q.shape[:-2]:
             raise ValueError(
                 f"{name} must have the leading axes of q {tuple(q.shape[:-2])}, "

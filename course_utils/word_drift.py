@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import torch
 
+from course_utils.checks import check_sequence, check_text, check_values
 from course_utils.models.stand_in import read_text
-from course_utils.shapes import Float
+from course_utils.shapes import Float, check_like
 
+SHORTEST = 1e-12  # of a vector with a direction; `normalize` divides shorter ones by this
 BAT_ANIMAL = (
     "The bat slept upside down in the dark cave.",
     "The bat flew out of the cave at night.",
@@ -42,7 +44,7 @@ def word_vectors(sentences: Sequence[str], word: str) -> Float[torch.Tensor, "N 
     """The word's vector in each sentence after each layer.
 
     Raises:
-        TypeError: when `sentences` is one text.
+        TypeError: when `sentences` is one text or no sequence of texts, or the word no text.
         ValueError: when there is no sentence, or one does not contain the word as one token.
 
     >>> word_vectors(["The bat slept."], "bat").shape
@@ -50,10 +52,13 @@ def word_vectors(sentences: Sequence[str], word: str) -> Float[torch.Tensor, "N 
     """
     if isinstance(sentences, str):
         raise TypeError(f"sentences must be a sequence of texts; got the one text {sentences!r}")
+    sentences = check_sequence("sentences", sentences, may_be_empty=True)
     if not sentences:
         raise ValueError("sentences must hold at least one text; got none")
+    check_text("word", word)
     vectors = []
-    for sentence in sentences:
+    for index, sentence in enumerate(sentences):
+        check_text(f"sentences[{index}]", sentence)
         reading = read_text(sentence)
         if word not in reading.tokens:
             raise ValueError(
@@ -73,23 +78,51 @@ def angles(
     small angles where the arc cosine has none (Kahan, "How futile are mindless assessments of
     roundoff", 2006, section 12).
 
+    Raises:
+        TypeError: when one is not a floating-point tensor, or their dtypes differ.
+        ValueError: when one has not three axes, is empty, not finite or holds a zero vector,
+            (it has no direction) or one too long to square; when layers or widths differ.
+
     >>> x = torch.tensor([[[1.0, 0.0]], [[1.0, 1.0]]])
     >>> angles(x, x)[..., 0].round().tolist()
     [[0.0, 45.0], [45.0, 0.0]]
     """
+    _check_vectors("a", a, a)
+    _check_vectors("b", b, a)
     u = torch.nn.functional.normalize(a, dim=-1)[:, None]
     v = torch.nn.functional.normalize(b, dim=-1)[None]
     return torch.rad2deg(2 * torch.atan2((u - v).norm(dim=-1), (u + v).norm(dim=-1)))
 
 
+def _check_vectors(name: str, vectors: torch.Tensor, a: torch.Tensor) -> None:
+    check_values(name, vectors, "N layers C")
+    check_like(name, vectors, "a", a)
+    if vectors.shape[1:] != a.shape[1:]:
+        raise ValueError(
+            f"{name} must have the layers and the width of a {tuple(a.shape[1:])}; "
+            f"got shape {tuple(vectors.shape)}"
+        )
+    lengths = vectors.norm(dim=-1)
+    if not bool(((lengths > SHORTEST) & lengths.isfinite()).all()):
+        raise ValueError(
+            f"{name} must hold vectors longer than {SHORTEST:g}, of a finite length; "
+            f"got lengths {lengths.min().item():.3g} to {lengths.max().item():.3g}"
+        )
+
+
 def measure_drift(first: Sequence[str], second: Sequence[str], word: str) -> Drift:
     """Angles within the two groups of sentences, and between them.
+
+    Raises:
+        TypeError, ValueError: as `word_vectors` does, or when a group has fewer than two sentences
+            and so no pair of one meaning.
 
     >>> drift = measure_drift(BAT_ANIMAL, BAT_CLUB, "bat")
     >>> drift.same_meaning.shape, drift.other_meaning.shape
     (torch.Size([20, 7]), torch.Size([25, 7]))
     """
-    a, b = word_vectors(first, word), word_vectors(second, word)
+    groups = _check_group("first", first), _check_group("second", second)
+    a, b = (word_vectors(group, word) for group in groups)
     within = [_each_pair_once(angles(group, group)) for group in (a, b)]
     return Drift(torch.cat(within), angles(a, b).flatten(0, 1))
 
@@ -97,3 +130,12 @@ def measure_drift(first: Sequence[str], second: Sequence[str], word: str) -> Dri
 def _each_pair_once(table: Float[torch.Tensor, "N N layers"]) -> Float[torch.Tensor, "P layers"]:
     rows, columns = torch.triu_indices(len(table), len(table), offset=1)
     return table[rows, columns]
+
+
+def _check_group(name: str, group: Sequence[str]) -> tuple[str, ...]:
+    sentences = check_sequence(name, group, may_be_empty=True)
+    if len(sentences) < 2:
+        raise ValueError(
+            f"{name} must hold two sentences or more, to have a pair; got {len(sentences)}"
+        )
+    return sentences

@@ -16,6 +16,8 @@ PACKAGE = "course_utils"
 LEVELS = {
     "shapes": 0,
     "masks": 0,
+    "checks": 0,
+    "remember": 0,
     "threads": 0,
     "minilm_files": 0,
     "attention": 1,
@@ -35,7 +37,7 @@ LEVELS = {
     "doctor": 7,
 }
 # Who needs torch alone: the modules a reader may take away without the rest of the course.
-TORCH_ALONE = ("shapes", "masks", "attention", "positions", "kernels", "layers")
+TORCH_ALONE = ("shapes", "checks", "masks", "attention", "positions", "kernels", "layers")
 # Heavy or awkward packages, and the only places that may import them.
 HOMES = {
     "triton": (f"{PACKAGE}/kernels/tiled_triton.py",),

@@ -1,7 +1,10 @@
 """Small explorers to try the engine on, and what its tests look at."""
 
+import base64
 import dataclasses
 import gc
+import html
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,8 +96,20 @@ def parts(explorer, kind):
 
 
 def image_of(explorer):
-    (image,) = parts(explorer, ipywidgets.Image)
+    """The widget that holds the picture, an <img> with its alternative text."""
+    (image,) = (w for w in parts(explorer, ipywidgets.HTML) if "<img" in w.value)
     return image
+
+
+def shown_png(explorer):
+    """The bytes that a browser would decode."""
+    (data,) = re.findall(r'src="data:image/png;base64,([^"]+)"', image_of(explorer).value)
+    return base64.b64decode(data)
+
+
+def alternative_text(explorer):
+    (words,) = re.findall(r'<img [^>]*alt="([^"]*)"', image_of(explorer).value)
+    return html.unescape(words)
 
 
 def words_widget(explorer, css_class):

@@ -12,11 +12,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 from support_explorers import (
     Toy,
+    alternative_text,
     image_of,
     move,
     parts,
     press,
     same_state,
+    shown_png,
     words_widget,
 )
 
@@ -99,7 +101,7 @@ class TestEvents:
         for slope in [*range(11), *reversed(range(11)), 4]:
             move(toy, slope=slope)
         expected = Toy(slope=4)
-        assert toy.png() == expected.png() == image_of(toy).value
+        assert toy.png() == expected.png() == shown_png(toy)
         assert toy.words == expected.words
         assert same_state(toy.state, expected.state)
 
@@ -199,6 +201,10 @@ class TestPicture:
         assert len(full_draws) == draws, "the twelve last used are kept"
         move(toy, slope=0)
         assert len(full_draws) == draws + 1, "the one used longest ago is not"
+        assert toy.png() == first
+        move(toy, slope=1)
+        assert len(full_draws) == draws + 1, "what was used again since is kept longer"
+        move(toy, slope=0)
         assert toy.png() == first == toy.png(fresh=True)
 
     def test_figures_are_not_registered_with_pyplot(self):
@@ -238,16 +244,16 @@ class TestWidget:
         move(toy, slope=5)
         assert "rises by 5" in toy._repr_mimebundle_()["text/plain"]
 
-    def test_the_widget_is_one_box_from_title_to_error_line(self):
+    def test_the_widget_is_one_box_from_title_to_caption(self):
         toy = Toy()
         box = toy.widget()
         assert type(box) is ipywidgets.VBox and box is toy.widget()
         assert "course-explorer" in box._dom_classes
-        title, controls, scenes, image, caption, problem = box.children
+        title, controls, scenes, problem, image, caption = box.children
         assert "What does a slope &lt; 5 do?" in title.value
         assert list(controls.children) == list(toy.controls.values())
         assert [button.description for button in scenes.children] == ["steep", "flat"]
-        assert image is image_of(toy) and image.format == "png"
+        assert image is image_of(toy)
         assert caption is words_widget(toy, "course-caption")
         assert problem is words_widget(toy, "course-error")
         assert problem.layout.display == "none"
@@ -266,6 +272,14 @@ class TestWidget:
         shown = words_widget(toy, "course-caption").value
         assert "The line rises by 7, &lt;script&gt; &amp; on." in shown
         assert 'aria-live="polite"' in shown and "<script>" not in shown
+        assert alternative_text(toy) == toy.words
+        assert "<script>" not in image_of(toy).value
+
+    def test_the_place_of_the_picture_is_kept_free_while_it_loads(self):
+        toy = Toy()
+        width, height = (round(100 * side) for side in toy.size)
+        toy.widget()
+        assert f'width="{width}" height="{height}"' in image_of(toy).value
 
     def test_the_picture_is_seen_no_sooner_than_its_words_are_known(self):
         """No event leaves the image of one state beside the caption of another."""

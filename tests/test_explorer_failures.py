@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support_errors import refuses
-from support_explorers import PAPERS, Toy, error_line, image_of, move, press, words_widget
+from support_explorers import PAPERS, Toy, error_line, move, press, shown_png, words_widget
 
 from course_utils.viz import Explorer
 
@@ -52,7 +52,7 @@ class TestFailures:
         assert isinstance(failing.error, ZeroDivisionError)
         assert (failing.png(), failing.words) == (png, words)
         assert failing.state is state
-        assert image_of(failing).value == png
+        assert shown_png(failing) == png
         assert failing.png(fresh=True) == png
         assert words_widget(failing, "course-caption").value.count("rises by 3")
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from support_explorers import error_line, image_of, move, press
+from support_explorers import error_line, move, press, shown_png
 
 from course_utils.minilm_files import MiniLMNotFoundError
 from course_utils.models import minilm, stand_in
@@ -128,7 +128,7 @@ def test_an_unreadable_text_gives_a_sentence_and_keeps_the_picture(heads, text):
     before = heads.png()
     move(heads, own_text=text)
     line = error_line(heads)
-    assert heads.png() == before == image_of(heads).value
+    assert heads.png() == before == shown_png(heads)
     assert "ValueError: text must " in line and "Traceback" not in line
     assert line.isprintable() and line.encode("utf-8")
     move(heads, own_text="cats")

@@ -78,10 +78,15 @@ def test_token_labels_are_never_read_as_mathematics():
     assert [label.get_parse_math() for label in axes.get_yticklabels()] == [False] * 3
 
 
-def test_many_tokens_are_labelled_every_other():
-    _, axes = whole_axes()
-    label_tokens(axes, ["w"] * 41)
-    assert len(axes.get_yticks()) == 21
+@pytest.mark.parametrize("count", [1, 2, 16, 31, 64, 97])
+def test_labels_are_legible_and_do_not_touch(count):
+    _, axes = whole_axes(3.0, 3.0)
+    label_tokens(axes, ["w"] * count)
+    places = axes.get_yticks()
+    size = axes.get_yticklabels()[0].get_fontsize()
+    distance = 3.0 * 72 / count * (places[1] - places[0] if len(places) > 1 else count)
+    assert 7.5 <= size <= 11 and size <= 0.81 * distance
+    assert places[0] == 0 and len(places) >= min(count, 13)
 
 
 def test_draw_weights_writes_every_number_and_refuses_a_wrong_shape():

@@ -31,6 +31,7 @@ CLOUDS = {
 }
 LENGTHS = {"same": np.full(5, 3.0), "spread": np.array([1.0, 2.0, 4.0])}
 BEFORE = np.linspace(3.7, 64.0, 72).reshape(6, 12)
+AFTER, FRESH = BEFORE / 32**0.5, np.linspace(0.4, 0.2, 72).reshape(6, 12)
 
 
 def maps():
@@ -40,11 +41,11 @@ def maps():
 
 FIGURES = {
     "three words": lambda: figures_00.draw_three_words(WEIGHTS, WORDS),
-    "maps": lambda: figures_00.draw_maps(maps(), [WORDS, WORDS]),
+    "maps": lambda: figures_00.draw_maps(maps(), [WORDS, WORDS], row=2),
     "drift": lambda: figures_00.draw_drift(SAME, OTHER),
     "norms": lambda: figures_01.draw_norms(CLOUDS),
     "lengths": lambda: figures_01.draw_lengths(LENGTHS),
-    "spreads": lambda: figures_01.draw_head_spreads(BEFORE, BEFORE / 32**0.5, 32),
+    "spreads": lambda: figures_01.draw_head_spreads(BEFORE, AFTER, FRESH, 32),
 }
 
 
@@ -67,8 +68,12 @@ def test_drift_draws_the_mean_of_each_group():
     assert "29 degrees apart" in words and "one meaning 18" in words and "below 6 degrees" in words
 
 
-def test_maps_say_which_table_moved():
-    assert "fixed 0.00, moving 0.65" in figures_00.describe_maps(maps())
+def test_maps_say_what_the_framed_row_reads():
+    words = figures_00.describe_maps(maps(), WORDS, row=2)
+    assert "“Transformers” reads" in words and "fixed: nothing changes" in words
+    assert "moving: Transformers 0.90 → 0.25, I 0.00 → 0.50, love 0.10 → 0.25" in words
+    # The middle row is the same in the mirrored table.
+    assert "moving: nothing changes" in figures_00.describe_maps(maps(), WORDS, row=1)
 
 
 def test_three_words_are_described_by_their_numbers():
@@ -83,7 +88,10 @@ def test_norms_show_where_each_cloud_lies():
     assert np.allclose(np.hypot(*unit.T), 1)
     radius = np.linalg.norm(top.collections[1].get_offsets(), axis=1)
     assert np.allclose(radius, np.sqrt(3))
-    assert "LayerNorm(x): length 1.73 to 1.73, up to 0.00" in figures_01.describe_norms(CLOUDS)
+    words = figures_01.describe_norms(CLOUDS)
+    assert "x: of many lengths, in every direction" in words
+    assert "LayerNorm(x): all of length 1.73, in the plane" in words
+    assert "x / |x|: all of length 1.00, in every direction" in words
 
 
 def test_lengths_are_relative_to_their_mean():
@@ -94,10 +102,13 @@ def test_lengths_are_relative_to_their_mean():
 
 def test_every_head_is_drawn_once_and_sorted_within_its_layer():
     axes = FIGURES["spreads"]().axes[0]
-    dots = [line for line in axes.lines if line.get_marker() in ("o", "s")]
+    dots = [line for line in axes.lines if line.get_marker() in ("o", "s", "D")]
     heights = np.concatenate([line.get_ydata() for line in dots])
-    assert np.allclose(np.sort(heights), np.sort(np.r_[BEFORE.ravel(), BEFORE.ravel() / 32**0.5]))
+    assert np.allclose(
+        np.sort(heights), np.sort(np.r_[BEFORE.ravel(), AFTER.ravel(), FRESH.ravel()])
+    )
     assert all((np.diff(line.get_ydata()) >= 0).all() for line in dots)
     low, high = axes.get_ylim()
     assert low < heights.min() and heights.max() < high
-    assert "from 0.65 to 11.3" in figures_01.describe_head_spreads(BEFORE / 32**0.5)
+    words = figures_01.describe_head_spreads(AFTER, FRESH)
+    assert "from 0.65 to 11.3 (layer 5, head 11)" in words and "0.20 to 0.40" in words

@@ -18,8 +18,10 @@ from course_utils.shapes import (
     Int,
     check_divides,
     check_finite,
+    check_floating,
     check_int,
-    check_may_attend,
+    check_like,
+    check_not_empty,
     check_rank,
 )
 
@@ -67,6 +69,12 @@ class EncoderConfig:
             raise ValueError(f"norm_eps must be positive, got {self.norm_eps}")
 
 
+def _check_config(config: object) -> None:
+    __tracebackhide__ = True
+    if not isinstance(config, EncoderConfig):
+        raise TypeError(f"config must be an EncoderConfig, got {type(config).__name__}")
+
+
 class Heads(NamedTuple):
     """What the heads of one layer did: their weights, and the queries and keys behind them."""
 
@@ -95,6 +103,7 @@ class Embeddings(nn.Module):
     """Token, position and segment vectors, added and normalised."""
 
     def __init__(self, config: EncoderConfig) -> None:
+        _check_config(config)
         super().__init__()
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = nn.Embedding(config.max_positions, config.width)
@@ -102,16 +111,43 @@ class Embeddings(nn.Module):
         self.norm = nn.LayerNorm(config.width, eps=config.norm_eps)
 
     def forward(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
-        """Embed one sentence per row: every token belongs to segment 0."""
+        """Embed one sentence per row: every token belongs to segment 0.
+
+        Raises:
+            TypeError: if the ids are not int64.
+            ValueError: if the ids have a wrong rank, length or range.
+        """
+        self._check(token_ids)
         T = token_ids.shape[1]
         vectors = self.tokens(token_ids) + self.positions.weight[:T] + self.segments.weight[0]
         return self.norm(vectors)
 
+    def _check(self, token_ids: Tensor) -> None:
+        check_rank("token_ids", token_ids, "B T")
+        if token_ids.dtype != torch.int64:
+            raise TypeError(f"token_ids must be torch.int64, got {token_ids.dtype}")
+        B, T = token_ids.shape
+        longest, V = self.positions.num_embeddings, self.tokens.num_embeddings
+        check_int("the length of token_ids, T,", T, maximum=longest)
+        for token in (token_ids.min().item(), token_ids.max().item()) if B else ():
+            if not 0 <= token < V:
+                raise ValueError(f"token_ids must lie in 0 to V - 1 ({V - 1}), got {token}")
+
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention: every head reads the same tokens through its own q, k, v."""
+    """Multi-head self-attention: every head reads the same tokens through its own q, k, v.
+
+    Args:
+        width: model width, C.
+        num_heads: number of heads, H; it divides the width.
+
+    Raises:
+        TypeError, ValueError: if one is not a positive integer, or the heads do not divide the
+            width.
+    """
 
     def __init__(self, width: int, num_heads: int) -> None:
+        check_divides("num_heads", num_heads, "width", width)
         super().__init__()
         self.num_heads = num_heads
         self.query = nn.Linear(width, width)
@@ -120,23 +156,53 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(width, width)
 
     def split(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B H T D"]:
-        """Cut each token's vector into one piece for each head, and put the heads first."""
+        """Cut each token's vector into one piece for each head, and put the heads first.
+
+        Raises:
+            TypeError: if x is not a floating-point tensor.
+            ValueError: if x has a wrong rank or width, or is empty.
+        """
+        self._check(x)
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
     def forward(
         self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
     ) -> tuple[Float[Tensor, "B T C"], Heads]:
-        """Return the mixed values, and what the heads did."""
+        """Return the mixed values, and what the heads did.
+
+        Raises:
+            TypeError: if x has another dtype than the weights, or the mask is not boolean.
+            ValueError: if x has a wrong rank, width or device or is empty, or the mask does not
+                fit.
+        """
+        self._check(x)
+        check_like("x", x, "the layer's weights", self.query.weight)
         q, k, v = (self.split(project(x)) for project in (self.query, self.key, self.value))
         out, weights = attend(q, k, v, may_attend=may_attend)
         joined = out.transpose(1, 2).flatten(2)  # (B, T, C)
         return self.output(joined), Heads(weights, q, k)
 
+    def _check(self, x: Tensor) -> None:
+        __tracebackhide__ = True
+        check_rank("x", x, "B T C")
+        check_floating("x", x)
+        check_not_empty("x", x, axes=2)
+        width = self.query.in_features
+        if x.shape[-1] != width:
+            raise ValueError(
+                f"x must have the model width, C ({width}), got shape {tuple(x.shape)}"
+            )
+
 
 class EncoderLayer(nn.Module):
-    """One post-LN layer: attention, add, norm; feed-forward, add, norm."""
+    """One post-LN layer: attention, add, norm; feed-forward, add, norm.
+
+    Raises:
+        TypeError: if config is not an EncoderConfig.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
+        _check_config(config)
         super().__init__()
         self.attention = SelfAttention(config.width, config.num_heads)
         self.attention_norm = nn.LayerNorm(config.width, eps=config.norm_eps)
@@ -147,7 +213,11 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
     ) -> tuple[Float[Tensor, "B T C"], Heads]:
-        """Return the layer's output, and what its heads did."""
+        """Return the layer's output, and what its heads did.
+
+        Raises:
+            TypeError, ValueError: as ``SelfAttention`` does.
+        """
         mixed, heads = self.attention(x, may_attend)
         x = self.attention_norm(x + mixed)
         # The exact GELU, x times the normal distribution function; not the tanh approximation.
@@ -161,6 +231,9 @@ class Encoder(nn.Module):
     Args:
         config: the sizes.
 
+    Raises:
+        TypeError: if config is not an EncoderConfig.
+
     Source: Devlin et al., "BERT", 2019, section 3; post-LN as in Vaswani et al., 2017,
     section 3.1.
 
@@ -173,6 +246,7 @@ class Encoder(nn.Module):
     """
 
     def __init__(self, config: EncoderConfig) -> None:
+        _check_config(config)
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
@@ -193,7 +267,6 @@ class Encoder(nn.Module):
             TypeError: if the ids are not int64 or the mask is not boolean.
             ValueError: if the ids have a wrong rank, length or range, or the mask does not fit.
         """
-        self._check(token_ids, may_attend)
         x = self.embeddings(token_ids)  # (B, T, C)
         hidden_states, all_heads = [x], []
         for layer in self.layers:
@@ -202,15 +275,3 @@ class Encoder(nn.Module):
             all_heads.append(heads)
         weights, queries, keys = zip(*all_heads, strict=True)
         return EncoderOutput(tuple(hidden_states), weights, queries, keys)
-
-    def _check(self, token_ids: Tensor, may_attend: Tensor | None) -> None:
-        check_rank("token_ids", token_ids, "B T")
-        if token_ids.dtype != torch.int64:
-            raise TypeError(f"token_ids must be torch.int64, got {token_ids.dtype}")
-        B, T = token_ids.shape
-        check_int("the length of token_ids, T,", T, maximum=self.config.max_positions)
-        V = self.config.vocab_size
-        for token in (token_ids.min().item(), token_ids.max().item()) if B else ():
-            if not 0 <= token < V:
-                raise ValueError(f"token_ids must lie in 0 to V - 1 ({V - 1}), got {token}")
-        check_may_attend(may_attend, (B, self.config.num_heads, T, T), token_ids.device)

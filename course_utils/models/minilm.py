@@ -19,6 +19,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from course_utils.checks import check_text
 from course_utils.minilm_files import MiniLMRefusedError, find_minilm, read_verified_weights
 from course_utils.models.encoder import Encoder, EncoderConfig
 from course_utils.shapes import Float, check_int
@@ -71,10 +72,21 @@ class MiniLM:
     Attributes:
         encoder: our own encoder, in evaluation mode, without gradients for its weights.
         tokenizer: lower-cases the text and cuts it into word pieces.
+
+    Raises:
+        TypeError: if one is of another kind.
     """
 
     encoder: Encoder
     tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        for name, value, kind in (
+            ("encoder", self.encoder, Encoder),
+            ("tokenizer", self.tokenizer, Tokenizer),
+        ):
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
 
     def read(self, text: str, max_tokens: int = 64) -> Reading:
         """Return what every layer and head makes of a text.
@@ -90,8 +102,7 @@ class MiniLM:
             TypeError: if text is not a string or max_tokens not an integer.
             ValueError: if the text holds nothing to read, or max_tokens is out of range.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {text!r} ({type(text).__name__})")
+        check_text("text", text)
         longest = self.encoder.config.max_positions
         max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=longest)
         return _read(self, text, max_tokens)
@@ -157,13 +168,15 @@ def config_from_bert(bert: Mapping[str, object]) -> EncoderConfig:
     """Translate the fields of a BERT ``config.json``, and refuse what our encoder is not.
 
     Raises:
-        MiniLMRefusedError: if a field is missing, or asks for another activation or position
-            embedding.
+        TypeError: if ``bert`` is not a mapping.
+        MiniLMRefusedError: if a field is missing, is no size of an encoder, or asks for another
+            activation or position embedding.
 
     >>> config_from_bert({"hidden_act": "relu"})
     Traceback (most recent call last):
     course_utils.minilm_files.MiniLMRefusedError: config.json: hidden_act must be 'gelu', got 'relu'
     """
+    _check_mapping("bert", bert)
     for name, value in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if bert.get(name, value) != value:
             raise MiniLMRefusedError(f"config.json: {name} must be {value!r}, got {bert[name]!r}")
@@ -180,7 +193,10 @@ def config_from_bert(bert: Mapping[str, object]) -> EncoderConfig:
     missing = [theirs for theirs in ours.values() if theirs not in bert]
     if missing:
         raise MiniLMRefusedError(f"config.json must give {', '.join(missing)}")
-    return EncoderConfig(**{name: bert[theirs] for name, theirs in ours.items()})  # type: ignore
+    try:
+        return EncoderConfig(**{name: bert[theirs] for name, theirs in ours.items()})  # type: ignore
+    except (TypeError, ValueError) as error:
+        raise MiniLMRefusedError(f"config.json: {error}") from None
 
 
 def weights_from_bert(
@@ -193,12 +209,15 @@ def weights_from_bert(
         expected: our encoder's ``state_dict()``.
 
     Raises:
+        TypeError: if one is not a mapping from names to tensors.
         MiniLMRefusedError: naming the tensors that are missing, left over, or of another shape.
 
     >>> bias = torch.zeros(3)
     >>> list(weights_from_bert({"embeddings.LayerNorm.bias": bias}, {"embeddings.norm.bias": bias}))
     ['embeddings.norm.bias']
     """
+    _check_tensors("tensors", tensors)
+    _check_tensors("expected", expected)
     ours = {_our_name(name): tensor for name, tensor in tensors.items() if name not in _UNUSED}
     _refuse_if_any("is missing", expected.keys() - ours.keys())
     _refuse_if_any("is not part of this encoder", ours.keys() - expected.keys())
@@ -209,6 +228,23 @@ def weights_from_bert(
                 f"got {tuple(tensor.shape)}"
             )
     return ours
+
+
+def _check_mapping(name: str, value: object) -> None:
+    __tracebackhide__ = True
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping, got {value!r} ({type(value).__name__})")
+
+
+def _check_tensors(name: str, tensors: object) -> None:
+    __tracebackhide__ = True
+    _check_mapping(name, tensors)
+    for key, tensor in tensors.items():  # type: ignore
+        if not isinstance(key, str) or not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{name} must map strings to torch.Tensors, "
+                f"got {key!r} ({type(key).__name__}) to {type(tensor).__name__}"
+            )
 
 
 def _our_name(name: str) -> str:
@@ -227,9 +263,12 @@ def _refuse_if_any(what: str, names: Iterable[str]) -> None:
 
 def _read_json(path: Path) -> dict:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise MiniLMRefusedError(f"{path.name} must be JSON, got: {error}") from None
+    if not isinstance(content, dict):
+        raise MiniLMRefusedError(f"{path.name} must be a JSON object, got {content!r}")
+    return content
 
 
 def _load_tokenizer(folder: Path, vocab_size: int) -> Tokenizer:

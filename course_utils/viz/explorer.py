@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from course_utils.threads import one_thread
 from course_utils.viz.inputs import Input
 from course_utils.viz.picture import BlitPicture
-from course_utils.viz.style import course_style, new_figure
+from course_utils.viz.style import DPI, course_style, new_figure
 
 CSS = """<style>
 .course-explorer { max-width: 840px; }
@@ -73,8 +73,8 @@ class Explorer:
         self.__picture: BlitPicture | None = None
         self.__backdrop: Hashable = _NO_BACKDROP
         self.__words = ""
-        self.__image = ipywidgets.Image(format="png", layout=ipywidgets.Layout(height="auto"))
-        self.__image.add_class("course-picture")
+        self.__png = b""
+        self.__image = ipywidgets.HTML()
         self.__caption = _words_widget("course-caption")
         self.__problem = _words_widget("course-error")
         self.__problem.layout.display = "none"
@@ -135,7 +135,7 @@ class Explorer:
         if fresh:
             self.__backdrop = _NO_BACKDROP
             return self.__render(self.state, fresh=True)
-        return bytes(self.__image.value)
+        return self.__png
 
     @property
     def words(self) -> str:
@@ -205,7 +205,8 @@ class Explorer:
             self.__show_problem(error, values)
             return
         self.state, self.error, self.__words = state, None, words
-        self.__image.value = png
+        self.__png = png
+        self.__image.value = _as_picture(png, words, self.size)
         self.__caption.value = _as_html(words, "course-caption", "status")
         if self.__problem.layout.display is None:
             self.__problem.value, self.__problem.layout.display = "", "none"
@@ -278,6 +279,19 @@ def _words_widget(css_class: str) -> ipywidgets.HTML:
     widget = ipywidgets.HTML()
     widget.add_class(css_class)
     return widget
+
+
+def _as_picture(png: bytes, words: str, inches: tuple[float, float]) -> str:
+    """An <img> with its alternative text, which ipywidgets.Image cannot have.
+
+    Decoded before it is painted (`sync`), so that one picture follows another without a blank.
+    """
+    data = base64.b64encode(png).decode("ascii")
+    width, height = (round(side * DPI) for side in inches)  # kept free while the picture loads
+    return (
+        f'<img class="course-picture" decoding="sync" width="{width}" height="{height}" '
+        f'alt="{html.escape(words)}" src="data:image/png;base64,{data}">'
+    )
 
 
 def _as_html(text: str, css_class: str, role: str) -> str:

@@ -9,16 +9,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from course_utils.checks import check_sequence
+from course_utils.shapes import check_int
+from course_utils.viz.checks import (
+    check_array,
+    check_labels,
+    check_named,
+    check_same_shape,
+    check_square,
+)
 from course_utils.viz.draw import HeatMap, draw_weights, end_label, label_tokens, mute_axes
 from course_utils.viz.style import BLUE, INK, ORANGE, course_style, new_figure
 
 
 def draw_three_words(weights: np.ndarray, words: Sequence[str]) -> Figure:
-    """The weights of a few words over each other, with numbers; row = the word that reads."""
+    """The weights of a few words over each other, with numbers; row = the word that reads.
+
+    Raises:
+        TypeError, ValueError: when the weights are not a square array of finite numbers, or there
+            is not one word for each row.
+    """
+    _check_words(weights, words)
     figure = new_figure(5.2, 3.0)
     with course_style():
         axes = figure.add_axes((0.26, 0.03, 0.6, 0.82))
-        draw_weights(axes, np.asarray(weights), words, words)
+        draw_weights(axes, weights, words, words)
     return figure
 
 
@@ -31,12 +46,24 @@ def draw_maps(
         maps: method → one (T, T) map for each text.
         texts: the tokens of each text.
         row: the reading token to frame.
+
+    Raises:
+        TypeError, ValueError: when a map is not a square array of finite numbers, there is not one
+            for each text or not one token for each row, or there is no such row.
     """
-    figure = new_figure(8.0, 6.1)
+    texts = check_sequence("texts", texts)
+    for method, each in _check_maps(maps, row).items():
+        if len(each) != len(texts):
+            raise ValueError(
+                f"texts must be as many as maps[{method!r}] has ({len(each)}); got {len(texts)}"
+            )
+        for index, weights in enumerate(each):
+            check_labels(f"texts[{index}]", texts[index], len(weights))
+    figure = new_figure(8.0, 6.3)
     with course_style():
         grid = figure.subplots(len(texts), len(maps), squeeze=False)
         figure.subplots_adjust(
-            left=0.13, right=0.99, bottom=0.115, top=0.94, wspace=0.06, hspace=0.06
+            left=0.13, right=0.99, bottom=0.165, top=0.945, wspace=0.06, hspace=0.06
         )
         for column, (method, each) in enumerate(maps.items()):
             grid[0, column].set_title(method)
@@ -57,7 +84,13 @@ def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
 
 
 def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
-    """Mean angle by layer for pairs of one meaning and of two, with the range of all pairs."""
+    """Mean angle by layer for pairs of one meaning and of two, with the range of all pairs.
+
+    Raises:
+        TypeError, ValueError: when one is not an array (pairs, layers) of finite numbers, or they
+            do not have the same layers, two at least.
+    """
+    _check_drift(same, other)
     figure = new_figure(8.0, 3.6)
     with course_style():
         axes = figure.add_axes((0.09, 0.16, 0.72, 0.78))
@@ -75,7 +108,8 @@ def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
 
 
 def describe_three_words(weights: np.ndarray, words: Sequence[str]) -> str:
-    """The words of `draw_three_words`."""
+    """The words of `draw_three_words`, which refuses the same input."""
+    _check_words(weights, words)
     own = ", ".join(f"{word} {weights[i, i]:.2f}" for i, word in enumerate(words))
     return (
         "A table of weights; the row is the word that reads. Each word reads itself with weight "
@@ -84,7 +118,16 @@ def describe_three_words(weights: np.ndarray, words: Sequence[str]) -> str:
 
 
 def describe_maps(maps: dict[str, Sequence[np.ndarray]], tokens: Sequence[str], *, row: int) -> str:
-    """The words of `draw_maps`: what the framed row reads, first text against last."""
+    """The words of `draw_maps`: what the framed row reads, first text against last.
+
+    Raises:
+        TypeError, ValueError: when a map is not a square array of finite numbers, the first and
+            the last of a method differ in shape, there is not one token for each row, or there is
+            no such row.
+    """
+    for method, each in _check_maps(maps, row).items():
+        check_same_shape(f"maps[{method!r}][-1]", each[-1], f"maps[{method!r}][0]", each[0])
+        check_labels("tokens", tokens, len(each[0]))
     parts = []
     for method, each in maps.items():
         first, last = each[0][row], each[-1][row]
@@ -102,7 +145,8 @@ def describe_maps(maps: dict[str, Sequence[np.ndarray]], tokens: Sequence[str], 
 
 
 def describe_drift(same: np.ndarray, other: np.ndarray) -> str:
-    """The words of `draw_drift`."""
+    """The words of `draw_drift`, which refuses the same input."""
+    _check_drift(same, other)
     by_layer = other.mean(0) - same.mean(0)
     return (
         "Mean angle between vectors of the word by layer; the bands hold all pairs. Both curves "
@@ -111,3 +155,28 @@ def describe_drift(same: np.ndarray, other: np.ndarray) -> str:
         f"After the first layer the gap is never below {by_layer[1:].min():.0f} degrees, "
         "but the bands overlap."
     )
+
+
+def _check_words(weights: np.ndarray, words: Sequence[str]) -> None:
+    check_square("weights", weights)
+    check_labels("words", words, len(weights))
+
+
+def _check_maps(
+    maps: dict[str, Sequence[np.ndarray]], row: int
+) -> dict[str, tuple[np.ndarray, ...]]:
+    check_named("maps", maps)
+    checked = {method: check_sequence(f"maps[{method!r}]", each) for method, each in maps.items()}
+    for method, each in checked.items():
+        for index, weights in enumerate(each):
+            check_square(f"maps[{method!r}][{index}]", weights)
+            check_int("row", row, minimum=0, maximum=len(weights) - 1)
+    return checked
+
+
+def _check_drift(same: np.ndarray, other: np.ndarray) -> None:
+    for name, table in (("same", same), ("other", other)):
+        check_array(name, table, "pairs layers")
+        if table.shape[1] < 2:
+            raise ValueError(f"{name} must have two layers or more; got shape {table.shape}")
+    check_same_shape("one row of other", other[0], "one row of same", same[0])

@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course_utils.shapes import check_int
+from course_utils.viz.checks import check_array, check_named, check_positive, check_same_shape
 from course_utils.viz.style import BLUE, GRID, INK, MUTED, ORANGE, course_style, new_figure
 
 DIAGONAL = np.ones(3) / np.sqrt(3)
@@ -18,8 +20,12 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
     """Vectors in three dimensions, seen along (1, 1, 1) and from the side.
 
     Args:
-        clouds: name → (N, 3) vectors, all made from the same N originals.
+        clouds: name → (N, 3) vectors, three clouds, all made from the same N originals.
+
+    Raises:
+        TypeError, ValueError: when they are not three arrays (N, 3) of finite numbers.
     """
+    _check_clouds(clouds)
     figure = new_figure(8.0, 4.0)
     with course_style():
         top, side = figure.subplots(1, 2)
@@ -41,7 +47,12 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
 
 
 def draw_lengths(lengths: Mapping[str, np.ndarray]) -> Figure:
-    """Lengths of several families of vectors, each divided by its own mean, as strips of dots."""
+    """Lengths of several families of vectors, each divided by its own mean, as strips of dots.
+
+    Raises:
+        TypeError, ValueError: when a family is not an array (N,) of positive finite numbers.
+    """
+    _check_lengths(lengths)
     figure = new_figure(8.0, 0.62 * len(lengths) + 1.0)
     with course_style():
         axes = figure.add_axes(
@@ -69,7 +80,13 @@ def draw_head_spreads(
         after: the same of q·k / √width.
         fresh: the same as `after`, in an untrained encoder of the same shape.
         width: the heads' width, for the two lines that the proof predicts.
+
+    Raises:
+        TypeError, ValueError: when the tables are not arrays (layers, heads) of positive finite
+            numbers and of one shape, or the width is not a positive integer.
     """
+    _check_spreads({"before": before, "after": after, "fresh": fresh})
+    check_int("width", width)
     figure = new_figure(8.0, 4.3)
     with course_style():
         axes = figure.add_axes((0.09, 0.13, 0.71, 0.84))
@@ -112,7 +129,11 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
 
 
 def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
-    """The words of `draw_norms`: lengths, and how far each cloud reaches along (1, 1, 1)."""
+    """The words of `draw_norms`: lengths, and how far each cloud reaches along (1, 1, 1).
+
+    It refuses what `draw_norms` refuses.
+    """
+    _check_clouds(clouds)
     count = len(next(iter(clouds.values())))
     parts = []
     for name, points in clouds.items():
@@ -126,7 +147,8 @@ def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
 
 
 def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
-    """The words of `draw_lengths`."""
+    """The words of `draw_lengths`, which refuses the same input."""
+    _check_lengths(lengths)
     ratios = ", ".join(
         f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
     )
@@ -134,7 +156,8 @@ def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
 
 
 def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
-    """The words of `draw_head_spreads`."""
+    """The words of `draw_head_spreads`, which refuses the same input."""
+    _check_spreads({"after": after, "fresh": fresh})
     layer, head = np.unravel_index(int(after.argmax()), after.shape)
     return (
         f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "
@@ -142,3 +165,30 @@ def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
         f"{layer}, head {head}), with median {np.median(after):.2f}; {int((after > 1).sum())} lie "
         f"above 1. A fresh encoder of the same shape has {fresh.min():.2f} to {fresh.max():.2f}."
     )
+
+
+def _check_clouds(clouds: Mapping[str, np.ndarray]) -> None:
+    check_named("clouds", clouds)
+    if len(clouds) != 3:
+        raise ValueError(f"clouds must be three, each with its own marker; got {len(clouds)}")
+    first = next(iter(clouds))
+    for name, points in clouds.items():
+        check_array(f"clouds[{name!r}]", points, "N 3")
+        check_same_shape(f"clouds[{name!r}]", points, f"clouds[{first!r}]", clouds[first])
+    if clouds[first].shape[1] != 3:
+        raise ValueError(f"clouds must have 3 coordinates; got shape {clouds[first].shape}")
+
+
+def _check_lengths(lengths: Mapping[str, np.ndarray]) -> None:
+    check_named("lengths", lengths)
+    for name, values in lengths.items():
+        check_array(f"lengths[{name!r}]", values, "N")
+        check_positive(f"lengths[{name!r}]", values)
+
+
+def _check_spreads(tables: Mapping[str, np.ndarray]) -> None:
+    first = next(iter(tables))
+    for name, table in tables.items():
+        check_array(name, table, "layers heads")
+        check_positive(name, table)
+        check_same_shape(name, table, first, tables[first])

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 
 import ipywidgets
 
+from course_utils.checks import check_sequence, check_text
+from course_utils.shapes import check_finite
+
 CONTROL_WIDTH = "392px"
 WIDE = "792px"
 STYLE = {"description_width": "168px"}
@@ -50,9 +53,18 @@ def _layout(width: str = CONTROL_WIDTH) -> ipywidgets.Layout:
     return ipywidgets.Layout(width=width, max_width="100%")
 
 
+def _check_random(random: Random) -> None:
+    if not isinstance(random, Random):
+        raise TypeError(f"random must be a random.Random; got {random!r}")
+
+
 @dataclass(frozen=True)
 class Slider:
     """A number between two ends. Whole ends and step give whole numbers.
+
+    Raises:
+        TypeError, ValueError: when the description is not a text, the ends are not two finite
+            numbers in this order, the step is not positive, or the default lies outside.
 
     >>> Slider("head width d_k", 1, 9, step=2, default=3).sweep()
     [1, 3, 5, 7, 9]
@@ -64,6 +76,19 @@ class Slider:
     step: int | float
     default: int | float
     readout_format: str = ".2f"
+
+    def __post_init__(self) -> None:
+        check_text("description", self.description)
+        check_text("readout_format", self.readout_format)
+        for name in ("minimum", "maximum", "step"):
+            check_finite(name, getattr(self, name))
+        if self.minimum > self.maximum:
+            raise ValueError(
+                f"minimum must be at most maximum ({self.maximum}); got {self.minimum}"
+            )
+        if self.step <= 0:
+            raise ValueError(f"step must be positive; got {self.step}")
+        self.check("default", self.default)
 
     @property
     def _whole(self) -> bool:
@@ -106,16 +131,27 @@ class Slider:
         return [self._at(i) for i in sorted({0, last // 4, last // 2, 3 * last // 4, last})]
 
     def sample(self, random: Random) -> Any:
+        _check_random(random)
         return self._at(random.randrange(self._count))
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A slider over listed values, such as powers of two."""
+    """A slider over listed values, numbers or texts, such as powers of two.
+
+    Raises:
+        TypeError, ValueError: when the description is not a text, there is no value, or the
+            default is not one of them.
+    """
 
     description: str
     values: Sequence[Any]
     default: Any
+
+    def __post_init__(self) -> None:
+        check_text("description", self.description)
+        check_sequence("values", self.values)
+        self.check("default", self.default)
 
     def build(self) -> ipywidgets.ValueWidget:
         return ipywidgets.SelectionSlider(
@@ -127,13 +163,16 @@ class Steps:
         )
 
     def check(self, name: str, value: Any) -> None:
-        if value not in self.values:
+        # True equals 1, but is not meant by it; an array has no one answer to what it equals.
+        known = [each for each in self.values if isinstance(each, bool) == isinstance(value, bool)]
+        if not isinstance(value, str | Real) or value not in known:
             raise ValueError(f"{name} must be one of {list(self.values)}; got {value!r}")
 
     def sweep(self) -> list[Any]:
         return list(self.values)
 
     def sample(self, random: Random) -> Any:
+        _check_random(random)
         return random.choice(list(self.values))
 
 
@@ -155,12 +194,23 @@ class Choice(Steps):
 
 @dataclass(frozen=True)
 class FreeText:
-    """A line of text that answers while it is typed. `examples` are what a sweep tries."""
+    """A line of text that answers while it is typed. `examples` are what a sweep tries.
+
+    Raises:
+        TypeError: when one is not a text, or the examples are no sequence of texts.
+    """
 
     description: str
     default: str
     examples: Sequence[str] = ("",)
     placeholder: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("description", "default", "placeholder"):
+            check_text(name, getattr(self, name))
+        examples = check_sequence("examples", self.examples, may_be_empty=True)
+        for index, example in enumerate(examples):
+            check_text(f"examples[{index}]", example)
 
     def build(self) -> ipywidgets.ValueWidget:
         return ipywidgets.Text(
@@ -180,4 +230,5 @@ class FreeText:
         return [self.default, *self.examples]
 
     def sample(self, random: Random) -> Any:
+        _check_random(random)
         return random.choice(self.sweep())

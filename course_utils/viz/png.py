@@ -21,11 +21,14 @@ def encode_png(pixels: np.ndarray) -> bytes:
     """An (height, width, 3 or more) array of bytes as an RGB PNG; further channels are dropped.
 
     Raises:
+        TypeError: when `pixels` is not a numpy array.
         ValueError: for another shape or dtype, or an empty picture.
 
     >>> encode_png(np.zeros((2, 3, 4), np.uint8))[:8] == SIGNATURE
     True
     """
+    if not isinstance(pixels, np.ndarray):
+        raise TypeError(f"pixels must be a numpy array; got {type(pixels).__name__}")
     if pixels.ndim != 3 or pixels.shape[2] < 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise ValueError(
             f"pixels must be bytes of shape (height, width, 3 or 4); "

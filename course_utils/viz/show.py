@@ -10,6 +10,7 @@ from IPython.display import display
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from course_utils.checks import check_text
 from course_utils.viz.png import encode_png
 from course_utils.viz.style import course_style
 
@@ -22,11 +23,11 @@ def show(figure: Figure, *, alt: str) -> None:
 
     Raises:
         ValueError: when `alt` is empty.
-        TypeError: when `figure` is not a matplotlib Figure.
+        TypeError: when `figure` is not a matplotlib Figure, or `alt` not a string.
     """
     if not isinstance(figure, Figure):
         raise TypeError(f"figure must be a matplotlib Figure; got {type(figure).__name__}")
-    if not alt.strip():
+    if not check_text("alt", alt).strip():
         raise ValueError("alt must say in words what the figure shows; got an empty text")
     with course_style():
         canvas = FigureCanvasAgg(figure)

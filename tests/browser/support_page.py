@@ -13,6 +13,7 @@ from support_lab import Lab
 
 OPEN_MS = 60_000
 RUN_SECONDS = 240
+QUIET_SECONDS = 5
 CHANGE_MS = 8_000
 
 PANEL = "window.jupyterapp.shell.currentWidget"
@@ -93,18 +94,28 @@ class LecturePage:
         return self.page.evaluate(f"{PANEL}.sessionContext.session.kernel.status") == "busy"
 
     def run_all(self) -> None:
-        """Run → Run All Cells, and wait until every code cell has its number."""
+        """Run → Run All Cells, and wait until all have run, or an exception has ended it."""
         self.page.evaluate(
             "() => { window.courseRan = false;"
             " window.jupyterapp.commands.execute('notebook:run-all-cells')"
             ".finally(() => { window.courseRan = true; }); }"
         )
+        self.page.wait_for_function("window.courseRan", timeout=RUN_SECONDS * 1000)
+        # After a tagged exception the command is over while cells are still running.
+        deadline = time.monotonic() + RUN_SECONDS
+        idle_since = time.monotonic()
+        while not self._all_ran() and time.monotonic() < deadline:
+            if self.is_busy():
+                idle_since = time.monotonic()
+            if time.monotonic() - idle_since > QUIET_SECONDS:
+                return
+            time.sleep(0.1)
+        self.wait_until_idle()
+
+    def _all_ran(self) -> bool:
         code = f"{PANEL}.content.widgets.filter(cell => cell.model.type === 'code')"
         done = "cell => cell.model.executionCount && cell.model.executionState === 'idle'"
-        self.page.wait_for_function(
-            f"window.courseRan && {code}.every({done})", timeout=RUN_SECONDS * 1000
-        )
-        self.wait_until_idle()
+        return self.page.evaluate(f"{code}.every({done})")
 
     def type_into(self, number: int, source: str) -> None:
         """Replace the source of a code cell by typing, and leave the cursor in it."""

@@ -122,6 +122,7 @@ def test_run_all_leaves_no_error_and_nothing_broken(lecture):
         may_raise = "raises-exception" in cell["metadata"].get("tags", [])
         assert ("error" in kinds) == may_raise, f"cell {number}: {kinds}"
         assert "stderr" not in streams, f"cell {number}"
+        assert cell["cell_type"] != "code" or cell["execution_count"], f"cell {number} did not run"
     assert lecture.broken_words() == []
 
 

@@ -1,0 +1,139 @@
+"""Checks of arguments beyond shapes: finite values, texts, choices, sequences, flags, seeds.
+
+Like those of ``shapes``, they state the rule, then what came, and name the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch import Tensor
+
+from course_utils.shapes import check_floating, check_int, check_rank
+
+__all__ = [
+    "check_choice",
+    "check_flag",
+    "check_seed",
+    "check_sequence",
+    "check_text",
+    "check_values",
+]
+
+
+def check_values(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) -> None:
+    """Check that ``tensor`` holds finite floating-point numbers, one at least.
+
+    Args:
+        name: the argument's name, for the message.
+        tensor: what came.
+        axes: the expected axes, as in ``check_rank``.
+        exactly: if False, further leading axes are allowed.
+
+    Raises:
+        TypeError: if it is not a floating-point tensor.
+        ValueError: for another rank, no number at all, NaN or infinity.
+
+    >>> import torch
+    >>> check_values("x", torch.tensor([1.0, float("nan")]), "N")
+    Traceback (most recent call last):
+    ValueError: x must be finite, got NaN or infinity
+    """
+    __tracebackhide__ = True
+    check_rank(name, tensor, axes, exactly=exactly)
+    check_floating(name, tensor)
+    if tensor.numel() == 0:
+        raise ValueError(f"{name} must not be empty, got shape {tuple(tensor.shape)}")
+    if not bool(tensor.isfinite().all()):
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+
+def check_text(name: str, value: object) -> str:
+    """Return ``value`` if it is a string.
+
+    Raises:
+        TypeError: if it is not.
+
+    >>> check_text("word", 7)
+    Traceback (most recent call last):
+    TypeError: word must be a string, got 7 (int)
+    """
+    __tracebackhide__ = True
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r} ({type(value).__name__})")
+    return value
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the strings to choose from.
+
+    Raises:
+        ValueError: if it is not.
+
+    >>> check_choice("cell", "gru", ("rnn", "gru", "lstm"))
+    'gru'
+    >>> check_choice("cell", "cnn", ("rnn", "gru", "lstm"))
+    Traceback (most recent call last):
+    ValueError: cell must be one of rnn, gru, lstm, got 'cnn'
+    """
+    __tracebackhide__ = True
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return value
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False. Other things have a truth value, but mean nothing.
+
+    Raises:
+        TypeError: if it is neither.
+
+    >>> check_flag("dilated", "no")
+    Traceback (most recent call last):
+    TypeError: dilated must be True or False, got 'no' (str)
+    """
+    __tracebackhide__ = True
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
+    return value
+
+
+def check_sequence(name: str, value: object, *, may_be_empty: bool = False) -> tuple:
+    """Return the items of ``value`` as a tuple. A text is one thing, not a sequence of letters.
+
+    Raises:
+        TypeError: if it is a text, or holds no items because it is a single thing.
+        ValueError: if it is empty and may not be.
+
+    >>> check_sequence("seeds", range(3))
+    (0, 1, 2)
+    >>> check_sequence("seeds", 3)
+    Traceback (most recent call last):
+    TypeError: seeds must be a sequence, got 3 (int)
+    """
+    __tracebackhide__ = True
+    try:
+        items = None if isinstance(value, str | bytes) else tuple(value)  # type: ignore
+    except TypeError:
+        items = None
+    if items is None:
+        raise TypeError(f"{name} must be a sequence, got {value!r} ({type(value).__name__})")
+    if not items and not may_be_empty:
+        raise ValueError(f"{name} must not be empty, got {value!r}")
+    return items
+
+
+def check_seed(seed: object) -> int:
+    """Return ``seed`` if it is an integer that torch's generators take, 0 to 2^63 - 1.
+
+    Raises:
+        TypeError: if it is not an integer.
+        ValueError: if it is out of range.
+
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ValueError: seed must be at least 0, got -1
+    """
+    __tracebackhide__ = True
+    return check_int("seed", seed, minimum=0, maximum=2**63 - 1)

