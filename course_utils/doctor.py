@@ -64,12 +64,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lecture:
-    """A lecture and what it has besides the required packages.
+    """A lecture and what it uses besides the required packages.
 
     Attributes:
         number: its place in the course, and how its file begins.
         title: what it is called.
-        without: name of a finding → what the lecture does where that is missing.
+        without: name of a finding that is optional → what the lecture does where it is missing.
     """
 
     number: str
@@ -116,6 +116,9 @@ def report(findings: list[Finding] | None = None) -> str:
         "What was found",
         *(f"  {_status(finding):<7} {finding.name}: {finding.found}" for finding in findings),
         "",
+        "What each lecture needs",
+        *(f"  {line}" for line in _needs(findings)),
+        "",
         "What each lecture has here",
         *(f"  {_lecture_line(lecture, findings)}" for lecture in LECTURES),
     ]
@@ -140,6 +143,17 @@ def _status(finding: Finding) -> str:
     if finding.works:
         return "ok"
     return "MISSING" if finding.required else "-"
+
+
+def _needs(findings: list[Finding]) -> list[str]:
+    """Say what no lecture runs without, then what each one can do without, and how."""
+    required = [finding.name for finding in findings if finding.required]
+    lines = [f"{'every lecture':<19} required: {', '.join(required) or 'nothing'}"]
+    for lecture in LECTURES:
+        optional = [f"{name} (else {does})" for name, does in lecture.without.items()]
+        told = f"optional: {', '.join(optional)}" if optional else "nothing more"
+        lines.append(f"{lecture.number} {lecture.title:<16} {told}")
+    return lines
 
 
 def _lecture_line(lecture: Lecture, findings: list[Finding]) -> str:

@@ -38,6 +38,9 @@ LEVELS = {
 }
 # Who needs torch alone: the modules a reader may take away without the rest of the course.
 TORCH_ALONE = ("shapes", "checks", "masks", "attention", "positions", "kernels", "layers")
+# What holds or reads a model, and the files of viz that may know one: those of one lecture.
+MODELS = ("layers", "models", "training", "word_drift")
+LECTURE_FILE = re.compile(r"_\d\d\.py$")
 # Heavy or awkward packages, and the only places that may import them.
 HOMES = {
     "triton": (f"{PACKAGE}/kernels/tiled_triton.py",),
@@ -175,6 +178,17 @@ def strangers(sources: Sources) -> list[str]:
                 found.append(f"{path} imports {name}")
             found += [f"{path} imports {name}" for never in NEVER if _is_within(name, never)]
     return found
+
+
+def drawing_models(sources: Sources) -> list[str]:
+    """Imports of models by what draws arrays: only a lecture's own explorers know a model."""
+    return [
+        f"{path} imports {name}"
+        for path, source in sources.items()
+        if _part(module_name(path)) == "viz" and not LECTURE_FILE.search(path)
+        for name in imports(path, source)
+        if any(_is_within(name, f"{PACKAGE}.{model}") for model in MODELS)
+    ]
 
 
 def not_torch_alone(sources: Sources) -> list[str]:

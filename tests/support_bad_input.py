@@ -45,15 +45,24 @@ class Case:
 def descriptions(value: Any) -> list[str]:
     """Ways to say what came: any of them will do."""
     if isinstance(value, torch.Tensor | np.ndarray):
-        numbers = np.asarray(value.detach().float() if isinstance(value, torch.Tensor) else value)
-        ends = [f"{end:.3g}" for end in (numbers.min(), numbers.max(), abs(numbers).max())] if (
-            numbers.size and numbers.dtype.kind in "fiub" and np.isfinite(numbers).all()
-        ) else ["NaN or infinity"]
-        return [type(value).__name__, f"{value.dtype}", str(tuple(value.shape)), *ends]
+        shape = str(tuple(value.shape))
+        return [repr(value), type(value).__name__, str(value.dtype), shape, *_ends(value)]
     words = [repr(value), str(value), type(value).__name__]
     if isinstance(value, list | tuple | dict):
-        words.append(f"got {len(value)}")
+        words.append(str(len(value)))
     return [word for word in words if word]
+
+
+def _ends(value: torch.Tensor | np.ndarray) -> list[str]:
+    """The smallest and the largest number, or that some are none."""
+    if str(value.dtype).removeprefix("torch.") not in ("float32", "float64", "int64"):
+        return []
+    numbers = torch.as_tensor(value)
+    if not numbers.numel():
+        return []
+    if not numbers.isfinite().all():
+        return ["NaN or infinity"]
+    return [f"{end.item():.3g}" for end in (numbers.min(), numbers.max(), numbers.abs().max())]
 
 
 def complaint(case: Case, argument: str, error: type[Exception], given: Any) -> str | None:
@@ -67,7 +76,8 @@ def complaint(case: Case, argument: str, error: type[Exception], given: Any) -> 
             return f"raised {type(raised).__name__}, not {error.__name__}: {message}"
         if not re.search(rf"\b{argument}\b", message):
             return f"does not name {argument}: {message}"
-        if not any(word in message for word in came or descriptions(value)):
+        after = message.rpartition("got ")[2]
+        if not any(word in after for word in came or descriptions(value)):
             return f"does not say what came: {message}"
         return None
     return "was accepted"

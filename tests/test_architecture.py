@@ -25,6 +25,7 @@ CHECKED = {
     rules.back_edges: PACKAGE,
     rules.cycles: PACKAGE,
     rules.strangers: PACKAGE,
+    rules.drawing_models: PACKAGE,
     rules.not_torch_alone: PACKAGE,
     rules.not_standard_library: SETUP,
     rules.unpickling: PACKAGE,
@@ -49,6 +50,9 @@ PLANTED = [
     (rules.strangers, "course_utils/kernels/tiled.py", "import triton.language as tl"),
     (rules.strangers, "course_utils/models/a.py", "def f():\n    import pickle"),
     (rules.strangers, "course_utils/models/a.py", "from urllib.request import urlopen"),
+    (rules.drawing_models, "course_utils/viz/draw.py", "from course_utils.models import MiniLM"),
+    (rules.drawing_models, "course_utils/viz/__init__.py", "from course_utils import word_drift"),
+    (rules.drawing_models, "course_utils/viz/a.py", "def f():\n    from .. import models"),
     (rules.not_torch_alone, "course_utils/attention.py", "import numpy as np"),
     (rules.not_torch_alone, "course_utils/layers/a.py", "from scipy import special"),
     (rules.not_standard_library, "commands/a.py", "import packaging"),
@@ -79,6 +83,13 @@ def test_the_rule_catches_a_planted_violation(rule, path, added):
 
 def test_every_rule_has_a_planted_violation():
     assert {rule for rule, _, _ in PLANTED} == set(CHECKED)
+
+
+def test_only_a_lectures_own_explorers_may_draw_a_model():
+    line = "from course_utils.models.minilm import Reading\n"
+    assert rules.drawing_models({"course_utils/viz/heads_00.py": line}) == []
+    assert len(rules.drawing_models({"course_utils/viz/heads_0.py": line})) == 1
+    assert line in PACKAGE["course_utils/viz/heads_00.py"]
 
 
 def test_imports_are_read_wherever_they_stand():

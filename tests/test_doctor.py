@@ -159,6 +159,33 @@ def test_the_lectures_are_those_of_the_course():
     assert [file.name[:2] for file in files] == numbers[: len(files)]
 
 
+def section(title):
+    """Return the lines of one part of the full report."""
+    parts = doctor.report().split("\n\n")
+    return next(part for part in parts if part.startswith(title)).splitlines()[1:]
+
+
+def test_it_says_what_each_lecture_needs_even_where_nothing_is_missing():
+    needs = section("What each lecture needs")
+    required = ", ".join(["Python", *doctor.REQUIRED])
+    assert needs[0] == f"  every lecture       required: {required}"
+    assert [line[2:4] for line in needs[1:]] == [lecture.number for lecture in doctor.LECTURES]
+    for line, lecture in zip(needs[1:], doctor.LECTURES, strict=True):
+        told = line.removeprefix(f"  {lecture.number} {lecture.title:<16} ")
+        if lecture.without:
+            each = [f"{name} (else {does})" for name, does in lecture.without.items()]
+            assert told == f"optional: {', '.join(each)}"
+        else:
+            assert told == "nothing more"
+
+
+def test_what_lectures_need_does_not_depend_on_what_is_here(monkeypatch):
+    before = section("What each lecture needs")
+    pretend(monkeypatch, torch=None, triton=None)
+    assert section("What each lecture needs") == before
+    assert "cannot run: needs torch" in section("What each lecture has here")[0]
+
+
 def test_what_a_lecture_lacks_names_a_finding():
     names = {finding.name for finding in doctor.examine()}
     assert {name for lecture in doctor.LECTURES for name in lecture.without} <= names

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_utils.viz import figures_00, figures_01
+from course_utils.viz import EXPLORERS, explorer, figures_00, figures_01
+from course_utils.viz.scores_01 import bin_edges
+from course_utils.viz.style import new_figure
 
 
 def overhang(figure):
@@ -52,6 +54,18 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_is_cut_off(name):
     assert overhang(FIGURES[name]()) <= 1  # a pixel: half a line's width at the frame
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_no_explorer_cuts_anything_off(name, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        explorer, "new_figure", lambda *size: drawn.append(new_figure(*size)) or drawn[0]
+    )
+    EXPLORERS[name]().png()
+    for artist in drawn[0].findobj(lambda each: each.get_animated()):
+        artist.set_animated(False)
+    assert overhang(drawn[0]) <= 1
 
 
 def test_a_cut_off_text_is_caught():
@@ -112,3 +126,20 @@ def test_every_head_is_drawn_once_and_sorted_within_its_layer():
     assert low < heights.min() and heights.max() < high
     words = figures_01.describe_head_spreads(AFTER, FRESH)
     assert "from 0.65 to 11.3 (layer 5, head 11)" in words and "0.20 to 0.40" in words
+
+
+@pytest.mark.parametrize("gap", [2.0, 0.25, 2 / 512**0.5])
+def test_every_bin_holds_as_many_points_of_a_lattice(gap):
+    lattice = gap * np.arange(-37, 38)
+    edges = bin_edges(np.repeat(lattice, 3), 7.0)
+    assert edges[0] <= -7 and edges[-1] >= 7 and np.allclose(np.diff(edges), edges[1] - edges[0])
+    inside = edges[(edges > lattice[0]) & (edges < lattice[-1])]
+    held = np.histogram(lattice, bins=inside)[0]
+    assert len(set(held.tolist())) == 1
+    # Equal bins that know nothing of the lattice hold unequal numbers: a comb.
+    assert len(set(np.histogram(lattice, bins=np.linspace(inside[0], inside[-1], 50))[0])) > 1
+
+
+def test_scores_that_lie_everywhere_get_equal_bins_from_end_to_end():
+    edges = bin_edges(np.random.default_rng(0).normal(size=4001), 10.0)
+    assert len(edges) == 82 and edges[0] == -10 and edges[-1] == pytest.approx(10)

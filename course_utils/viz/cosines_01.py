@@ -56,7 +56,7 @@ class RandomCosines(Explorer):
         )
 
     def draw(self, figure: Figure, state: CosineState) -> None:
-        axes = figure.add_axes((0.075, 0.17, 0.905, 0.78))
+        axes = figure.add_axes((0.075, 0.17, 0.9, 0.78))
         axes.set(xlabel="cosine of the angle", ylabel="height (tallest bar = 1)")
         axes.set(xlim=(-1, 1), ylim=(0, 1.15), yticks=[0, 1])
         edges = np.linspace(-1, 1, BINS + 1)

@@ -107,7 +107,7 @@ class KernelRegression(Explorer):
 
     def draw(self, figure: Figure, state: RegressionState) -> None:
         left, right = figure.subplots(1, 2, sharey=True)
-        figure.subplots_adjust(left=0.085, right=0.98, bottom=0.15, top=0.9, wspace=0.1)
+        figure.subplots_adjust(left=0.09, right=0.98, bottom=0.15, top=0.9, wspace=0.1)
         self._panels = [
             self._draw_panel(left, "static kernel: h fixed", ORANGE),
             self._draw_panel(right, "attention: the query sets h", BLUE),

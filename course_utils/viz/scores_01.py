@@ -22,8 +22,9 @@ from course_utils.viz.inputs import Choice, Slider, Steps
 from course_utils.viz.style import BLUE, GRID, INK, ORANGE
 
 BINS = 81
-VIEW_UNSCALED = 50.0
-VIEW_SCALED = 6.0
+VIEW_UNSCALED = 80.0
+VIEW_SCALED = 10.0
+MOST_STEPS = 400
 AS_TAUGHT = {
     "width": 64,
     "distribution": "normal",
@@ -35,12 +36,13 @@ AS_TAUGHT = {
 
 @dataclass(frozen=True)
 class Histogram:
-    """Scores in BINS bins from -view to view, relative to the tallest, and the predicted curve.
+    """Scores in bins from -view to view, relative to the tallest, and the predicted curve.
 
     Heights are relative so that the shape stays in sight while its width grows a hundredfold.
     """
 
     heights: np.ndarray
+    edges: np.ndarray
     predicted: np.ndarray | None
     spread: float
     outside: float
@@ -60,8 +62,28 @@ def _curve_x(view: float) -> np.ndarray:
     return np.linspace(-view, view, 601)
 
 
+def bin_edges(scores: np.ndarray, view: float) -> np.ndarray:
+    """Edges of about BINS equal bins from -view to view.
+
+    Scores of coin flips lie on a lattice. A bin then holds a whole number of lattice points, with
+    its edges midway between two: other bins would hold now more, now fewer, and draw a comb.
+
+    >>> bin_edges(np.array([-4.0, 0.0, 2.0, 6.0]), 5.0)[:3].tolist()
+    [-5.0, -3.0, -1.0]
+    """
+    width, start = 2 * view / BINS, -view
+    steps = np.unique(scores.round(4))
+    if 1 < len(steps) <= MOST_STEPS:
+        span = steps[-1] - steps[0]
+        gap = span / round(span / np.diff(steps).min())
+        width = gap * max(1, round(width / gap))
+        middle = steps[0] - gap / 2
+        start = middle - width * math.ceil((middle + view) / width)
+    return start + width * np.arange(math.ceil((view - start) / width) + 1)
+
+
 def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
-    counts, edges = np.histogram(scores, bins=BINS, range=(-view, view))
+    counts, edges = np.histogram(scores, bins=bin_edges(scores, view))
     tallest = max(int(counts.max()), 1)
     predicted = None
     if law.mean is not None and law.variance is not None and law.variance > 0:
@@ -69,6 +91,7 @@ def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
         predicted = per_bin * _normal_density(_curve_x(view), law.mean, math.sqrt(law.variance))
     return Histogram(
         heights=counts / tallest,
+        edges=edges,
         predicted=predicted,
         spread=float(scores.std()),
         outside=float((np.abs(scores) > view).mean()),
@@ -130,8 +153,7 @@ class ScoreVariance(Explorer):
     def _draw_panel(self, axes: Axes, title: str, colour: str, view: float):
         x = _curve_x(view)
         axes.set(title=title, xlabel="score", xlim=(-view, view), ylim=(0, 1.15), yticks=[0, 1])
-        edges = np.linspace(-view, view, BINS + 1)
-        bars = axes.stairs(np.zeros(BINS), edges, fill=True, color=colour, alpha=0.55)
+        bars = axes.stairs([0], [-view, view], fill=True, color=colour, alpha=0.55)
         (curve,) = axes.plot(x, np.zeros_like(x), color=INK, linewidth=1.8)
         self.animate(bars, curve)
         return bars, curve
@@ -139,7 +161,7 @@ class ScoreVariance(Explorer):
     def update(self, state: ScoreState) -> None:
         for panel, histogram in ((self._left, state.unscaled), (self._right, state.scaled)):
             bars, curve = panel
-            bars.set_data(histogram.heights)
+            bars.set_data(histogram.heights, histogram.edges)
             curve.set_visible(histogram.predicted is not None)
             if histogram.predicted is not None:
                 curve.set_ydata(histogram.predicted)
