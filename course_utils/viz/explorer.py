@@ -28,9 +28,9 @@ CSS = """<style>
 .course-explorer { max-width: 840px; }
 .course-explorer .course-scenes { flex-flow: row wrap; }
 .course-explorer .course-scenes button { width: auto; }
-.course-explorer .course-controls { flex-flow: row wrap; }
+.course-explorer .course-controls { flex-flow: row wrap; width: calc(100% - 4px); }
 .course-explorer .widget-label { font-size: 14px; }
-.course-explorer .course-picture { width: 100%; max-width: 800px; height: auto; }
+.course-explorer .course-picture { width: calc(100% - 4px); max-width: 800px; height: auto; }
 .course-explorer .course-title { font-size: 17px; font-weight: 600; line-height: 1.4; }
 .course-explorer .course-words { font-size: 15px; line-height: 1.45; white-space: normal; }
 .course-explorer .course-error { border-left: 4px solid #D55E00; padding-left: 8px; }

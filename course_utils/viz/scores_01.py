@@ -102,6 +102,13 @@ def _normal_density(x: np.ndarray, mean: float, spread: float) -> np.ndarray:
     return np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
 
 
+def _beyond(state: ScoreState) -> str:
+    """What the panels cannot show, where it is more than one score in two hundred."""
+    panels = (("left", state.unscaled.outside), ("right", state.scaled.outside))
+    parts = [f"{share:.0%} beyond the {side} panel" for side, share in panels if share >= 0.005]
+    return f" Out of sight: {' and '.join(parts)}." if parts else ""
+
+
 class ScoreVariance(Explorer):
     """Head width, distribution, correlation, variance, mean → what the scores look like."""
 
@@ -167,8 +174,7 @@ class ScoreVariance(Explorer):
                 curve.set_ydata(histogram.predicted)
 
     def caption(self, state: ScoreState) -> str:
-        cut = state.unscaled.outside
-        beyond = f" {cut:.0%} of the scores lie beyond the left panel." if cut >= 0.005 else ""
+        beyond = _beyond(state)
         spread = f"{state.unscaled.spread:.2f} before the division, {state.scaled.spread:.2f} after"
         if state.scaled_law.variance is None or state.law.variance is None:
             return (

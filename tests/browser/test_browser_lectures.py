@@ -138,6 +138,8 @@ def test_every_explorer_of_the_lecture_is_live(lecture, explorers):
         assert view["contrast"] > 100, f"cell {place}: blank"
         assert len(view["caption"]) > 20, f"cell {place}: {view['caption']}"
         assert view["error"] == ""
+        words = explorer.locator("img.course-picture").get_attribute("alt")
+        assert words == view["caption"], f"cell {place}: the picture's words are not its caption"
 
 
 @pytest.mark.parametrize("kind", controls.KINDS, ids=["sliders", "lists", "texts"])
