@@ -28,21 +28,27 @@ def run(place: Place, *arguments: str) -> int:
     return subprocess.run(command, cwd=place.root, env=place.activated()).returncode
 
 
-def pytest_arguments() -> list[str]:
-    """Return pytest's arguments for everything that needs neither browser nor GPU.
+EVERYTHING = ("tests", "course_utils", "commands", "notebooks")
 
-    `loadfile` keeps the cells of one notebook, and the tests of one file, on one worker.
+
+def pytest_arguments(place: Place, arguments: list[str]) -> list[str]:
+    """Return pytest's arguments: for everything that needs neither browser nor GPU, or for less.
+
+    Files and folders among `arguments` take the place of everything. `loadfile` keeps the cells
+    of one notebook, and the tests of one file, on one worker.
     """
+    named = any((place.root / each.partition("::")[0]).exists() for each in arguments)
     workers = min(max(os.cpu_count() or 1, 2), 4)
     return [
-        *("-m", "pytest", "tests", "course_utils", "commands", "notebooks"),
+        *("-m", "pytest", *(() if named else EVERYTHING)),
         *("--nbval", "--nbval-current-env", "-n", str(workers), "--dist", "loadfile"),
+        *arguments,
     ]
 
 
 def test(place: Place, arguments: list[str]) -> int:
-    """Run the tests, the examples in docstrings and every notebook."""
-    return run(place, *pytest_arguments(), *arguments)
+    """Run the tests, the examples in docstrings and every notebook; or those named."""
+    return run(place, *pytest_arguments(place, arguments))
 
 
 def test_browser(place: Place, arguments: list[str]) -> int:

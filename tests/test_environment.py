@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 import course_utils
 from commands import cli, pins
-from commands.place import ROOT
+from commands.place import ROOT, Place
 from commands.tasks import as_constraints, pytest_arguments
 from course_utils import doctor
 
@@ -124,10 +124,13 @@ def test_an_unknown_command_lists_the_known(capsys):
 
 
 def test_make_test_compares_every_notebook_and_splits_none():
-    arguments = pytest_arguments()
+    arguments = pytest_arguments(Place(), ["-k", "masks"])
     assert {"tests", "course_utils", "commands", "notebooks"} <= set(arguments)
     assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(arguments)
     assert "--nbval-lax" not in arguments
+    assert arguments[-2:] == ["-k", "masks"]
+    narrowed = pytest_arguments(Place(), ["tests/test_masks.py::test_causal"])
+    assert "tests" not in narrowed and narrowed[-1] == "tests/test_masks.py::test_causal"
     assert "--doctest-modules" in PROJECT["tool"]["pytest"]["ini_options"]["addopts"]
     assert PROJECT["tool"]["pytest"]["ini_options"]["filterwarnings"][0] == "error"
 
