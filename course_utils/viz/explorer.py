@@ -3,6 +3,10 @@
 An author writes `compute`, `draw`, `update` and `caption`; docs/writing-an-explorer.md shows one
 in forty lines. The engine connects the controls, redraws only what moves, keeps the last good
 picture when `compute` fails, and shows itself as a live widget with a PNG and a caption beside it.
+
+A drag sends many events. ipywidgets keeps one message of a control in flight and, while the kernel
+is busy, remembers the newest value alone; so drawing at every event that arrives is enough for the
+latest to win and the last to be drawn.
 """
 
 from __future__ import annotations

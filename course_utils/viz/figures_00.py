@@ -102,7 +102,7 @@ def draw_drift(same: np.ndarray, other: np.ndarray) -> Figure:
             axes.fill_between(layers, table.min(0), table.max(0), color=colour, alpha=0.18, lw=0)
             axes.plot(layers, table.mean(0), style, color=colour, marker="o")
             end_label(axes, float(layers[-1]), float(table[:, -1].mean()), name, colour)
-        axes.set(xlim=(0, layers[-1]), ylim=(0, None), xlabel="layer (0 = embeddings)")
+        axes.set(xlim=(0, layers[-1]), ylim=(0, None), xlabel="after how many layers")
         axes.set_ylabel("angle, degrees", color=INK)
     return figure
 
@@ -152,7 +152,7 @@ def describe_drift(same: np.ndarray, other: np.ndarray) -> str:
         "Mean angle between vectors of the word by layer; the bands hold all pairs. Both curves "
         f"start at {same[:, 0].max():.0f} degrees. At the end pairs of two meanings are "
         f"{other[:, -1].mean():.0f} degrees apart, pairs of one meaning {same[:, -1].mean():.0f}. "
-        f"After the first layer the gap is never below {by_layer[1:].min():.0f} degrees, "
+        f"From layer 1 on the gap is never below {by_layer[1:].min():.0f} degrees, "
         "but the bands overlap."
     )
 

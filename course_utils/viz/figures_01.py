@@ -111,7 +111,11 @@ def draw_head_spreads(
                 va="center",
                 fontsize=11,
             )
-        axes.set(yscale="log", xlabel="layer", ylabel="standard deviation of the scores")
+        axes.set(
+            yscale="log",
+            xlabel="layer (12 heads each, sorted)",
+            ylabel="standard deviation of the scores",
+        )
         axes.set_xticks(range(len(before)))
         axes.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20, 50], ["0.2", "0.5", *"125", "10", "20", "50"])
         axes.minorticks_off()
