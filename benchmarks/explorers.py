@@ -132,10 +132,11 @@ def measure(name: str) -> Timing:
     )
 
 
-def conditions() -> dict[str, str]:
+def conditions(arguments: list[str]) -> dict[str, str]:
     """Where and with what this was measured."""
+    module = "-m benchmarks.explorers" if __spec__ else "benchmarks/explorers.py"
     return {
-        "command": "python -m benchmarks.explorers",
+        "command": " ".join(["python", module, *arguments]),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "threads": f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}",
         "python": platform.python_version(),
@@ -143,8 +144,8 @@ def conditions() -> dict[str, str]:
     }
 
 
-def report(timings: list[Timing]) -> str:
-    lines = [f"{name}: {value}" for name, value in conditions().items()]
+def report(timings: list[Timing], conditions: dict[str, str]) -> str:
+    lines = [f"{name}: {value}" for name, value in conditions.items()]
     lines += [
         "",
         f"Kernel-side milliseconds per event, {EVENTS} random events after warm-up. Budget: "
@@ -164,18 +165,19 @@ def report(timings: list[Timing]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--only", choices=EXPLORERS, action="append", help="measure this one")
     options = parser.parse_args(arguments)
     timings = [measure(name) for name in options.only or EXPLORERS]
+    where = conditions(arguments)
     if options.json:
-        print(json.dumps({"conditions": conditions(), "timings": [asdict(t) for t in timings]}))
+        print(json.dumps({"conditions": where, "timings": [asdict(t) for t in timings]}))
     else:
-        print(report(timings))
+        print(report(timings, where))
     return 0 if all(timing.within_budget for timing in timings) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

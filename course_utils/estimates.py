@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from course_utils.shapes import check_finite, check_floating, check_rank
+from course_utils.checks import check_values
+from course_utils.shapes import check_finite
 
 # Two-sided 99 % quantile of the normal distribution.
 Z_99 = 2.5758293035489004
@@ -59,11 +60,8 @@ def estimate_mean(samples: Tensor) -> Interval:
     >>> 0.0 in estimate_mean(torch.randn(1000, generator=torch.Generator().manual_seed(0)))
     True
     """
-    check_rank("samples", samples, "n")
-    check_floating("samples", samples)
+    check_values("samples", samples, "n")
     if len(samples) < 2:
         raise ValueError(f"samples must be at least 2, to have a spread; got {len(samples)}")
-    if not bool(samples.isfinite().all()):
-        raise ValueError("samples must be finite; got NaN or infinity")
     values = samples.double()
     return Interval(float(values.mean()), Z_99 * float(values.std()) / math.sqrt(len(values)))

@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from course_utils.attention import attend
 from course_utils.checks import check_seed, check_sequence, check_values
-from course_utils.remember import remember
 from course_utils.shapes import Float, check_finite, check_like
 from course_utils.threads import one_thread
 
@@ -63,9 +63,10 @@ def true_curve(x: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
     return torch.where(x < CALM_PART, torch.zeros_like(x), waves)
 
 
-@remember(maxsize=16)
 def regression_data(seed: int = 1) -> RegressionData:
     """150 points at random places, with normal noise of standard deviation 0.4.
+
+    They are kept and shared: do not change them in place.
 
     Raises:
         TypeError, ValueError: when `seed` is not an integer of at least 0.
@@ -74,7 +75,12 @@ def regression_data(seed: int = 1) -> RegressionData:
     >>> data.x.shape, data.grid.shape
     (torch.Size([150]), torch.Size([201]))
     """
-    generator = torch.Generator().manual_seed(check_seed(seed))
+    return _regression_data(check_seed(seed))
+
+
+@lru_cache(maxsize=16)
+def _regression_data(seed: int) -> RegressionData:
+    generator = torch.Generator().manual_seed(seed)
     x = torch.rand(POINTS, generator=generator).sort().values
     y = true_curve(x) + NOISE * torch.randn(POINTS, generator=generator)
     grid = torch.linspace(0, 1, 201)
@@ -107,6 +113,10 @@ def queries(x: Float[Tensor, " T"], precision: Float[Tensor, " T"]) -> Float[Ten
     """
     _check_precision(precision, "x", x)
     _check_scores_fit("precision and x", precision, x)
+    return _queries(x, precision)
+
+
+def _queries(x: Tensor, precision: Tensor) -> Tensor:
     return precision[:, None] * torch.stack([x, torch.ones_like(x)], dim=-1)
 
 
@@ -121,6 +131,10 @@ def keys(x: Float[Tensor, " S"]) -> Float[Tensor, "S 2"]:
     """
     check_values("x", x, "S")
     _check_scores_fit("x", x, x)
+    return _keys(x)
+
+
+def _keys(x: Tensor) -> Tensor:
     return torch.stack([x, -(x**2) / 2], dim=-1)
 
 
@@ -144,7 +158,7 @@ def kernel_estimate(
     True
     """
     _check_regression(at, precision, x, y)
-    out, weights = attend(queries(at, precision), keys(x), y[:, None], scale=1.0)
+    out, weights = attend(_queries(at, precision), _keys(x), y[:, None], scale=1.0)
     return out[:, 0], weights
 
 
@@ -154,6 +168,7 @@ def _check_regression(at: Tensor, precision: Tensor, x: Tensor, y: Tensor) -> No
         check_values(name, tensor, "S")
         check_like(name, tensor, "at", at)
     _check_one_each("y", y, "x", x)
+    # It holds for the queries and for the keys alone, too: no factor counts as less than 1.
     _check_scores_fit("at, precision and x", at, precision, x, x)
 
 
@@ -205,7 +220,6 @@ def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor,
     return torch.full_like(at, bandwidth**-2)
 
 
-@remember(maxsize=16)
 def learned_coefficients(seed: int = 1) -> Tensor:
     """(a, b, c) of log p(x), from 200 steps of Adam on the leave-one-out error.
 
@@ -217,15 +231,21 @@ def learned_coefficients(seed: int = 1) -> Tensor:
     >>> learned_coefficients().shape
     torch.Size([3])
     """
+    # A copy: the caller may change it, the kept one must stay.
+    return _learned_coefficients(check_seed(seed)).clone()
+
+
+@lru_cache(maxsize=16)
+def _learned_coefficients(seed: int) -> Tensor:
     data = regression_data(seed)
-    features = precision_features(data.x)
+    features, k, v = precision_features(data.x), _keys(data.x), data.y[:, None]
     others = ~torch.eye(POINTS, dtype=torch.bool)
     coefficients = torch.tensor([6.0, 0.0, 0.0], requires_grad=True)
     optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE)
     with one_thread():
         for _ in range(STEPS):
-            q = queries(data.x, torch.exp(features @ coefficients))
-            guess, _ = attend(q, keys(data.x), data.y[:, None], may_attend=others, scale=1.0)
+            q = _queries(data.x, torch.exp(features @ coefficients))
+            guess, _ = attend(q, k, v, may_attend=others, scale=1.0)
             loss = (guess[:, 0] - data.y).square().mean()
             optimizer.zero_grad()
             loss.backward()
@@ -275,7 +295,8 @@ def compare_on_data_sets(
     >>> bool(attention[0] < static[0])
     True
     """
-    seeds, bandwidths = _check_settings(seeds, bandwidths)
+    seeds = check_sequence("seeds", seeds)
+    bandwidths = check_sequence("bandwidths", bandwidths)
     errors = []
     for seed in seeds:
         data = regression_data(seed)
@@ -284,19 +305,6 @@ def compare_on_data_sets(
         errors.append((static, _error(learned_precision(data.grid, seed), data)))
     static, attention = torch.tensor(errors).T
     return static, attention
-
-
-def _check_settings(
-    seeds: Iterable[int], bandwidths: Sequence[float]
-) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    seeds = check_sequence("seeds", seeds, may_be_empty=True)
-    bandwidths = check_sequence("bandwidths", bandwidths, may_be_empty=True)
-    if not seeds or not bandwidths:
-        raise ValueError(
-            f"seeds and bandwidths must each hold one value or more; got {len(seeds)} seeds and "
-            f"{len(bandwidths)} bandwidths"
-        )
-    return seeds, bandwidths
 
 
 def _error(precision: Float[Tensor, " T"], data: RegressionData) -> float:

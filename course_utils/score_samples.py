@@ -18,15 +18,14 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_seed, check_sequence, check_values
-from course_utils.remember import remember
+from course_utils.checks import check_choice, check_seed, check_sequence, check_values
 from course_utils.shapes import Float, check_finite, check_int
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 SAMPLES = 4000
 HEAVY_DEGREES = 5
 # Beyond it, squares of a mean or a variance would leave the range of float32.
-LARGEST = 1e12
+LARGEST_MOMENT = 1e12
 WIDEST = 10**6
 
 # name → fourth moment E[a^4] of the standardised coordinate (None: it has no variance).
@@ -70,22 +69,12 @@ class ScoreLaw:
         """
         if check_finite("divisor", divisor) <= 0:
             raise ValueError(f"divisor must be positive; got {divisor}")
-        if self.mean is None or self.variance is None:
-            return self
+        mean = None if self.mean is None else self.mean / divisor
         # Divided twice: the square of a small divisor would be 0.
-        return ScoreLaw(self.mean / divisor, self.variance / divisor / divisor)
-
-
-def check_distribution(distribution: str) -> None:
-    """Raise ValueError unless `distribution` is one of DISTRIBUTIONS.
-
-    >>> check_distribution("gamma")
-    Traceback (most recent call last):
-    ValueError: distribution must be one of ['normal', '±1 (coin flips)', 'uniform', \
-'heavy-tailed (Student t, 5)', 'Cauchy (no variance)']; got 'gamma'
-    """
-    if not isinstance(distribution, str) or distribution not in DISTRIBUTIONS:
-        raise ValueError(f"distribution must be one of {list(DISTRIBUTIONS)}; got {distribution!r}")
+        variance = None if self.variance is None else self.variance / divisor / divisor
+        if not all(math.isfinite(value) for value in (mean, variance) if value is not None):
+            raise ValueError(f"divisor must leave mean and variance finite; got {divisor}")
+        return ScoreLaw(mean, variance)
 
 
 def draw_coordinates(
@@ -101,7 +90,7 @@ def draw_coordinates(
     >>> sorted(set(coins.flatten().tolist()))
     [-1.0, 1.0]
     """
-    check_distribution(distribution)
+    check_choice("distribution", distribution, DISTRIBUTIONS)
     shape = tuple(
         check_int(f"shape[{axis}]", size)
         for axis, size in enumerate(check_sequence("shape", shape))
@@ -127,9 +116,10 @@ def _student_t(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     return (HEAVY_DEGREES * away).sqrt() * torch.cos(2 * math.pi * angle)
 
 
-@remember(maxsize=len(DISTRIBUTIONS))
 def running_sums(distribution: str, seed: int = 0) -> dict[int, Float[Tensor, "4 N"]]:
     """For each width d: the sums over d coordinates of a, c, a^2 and a c, for 4000 pairs.
+
+    They are kept and shared: do not change them in place.
 
     Raises:
         TypeError, ValueError: for an unknown distribution, or a seed that is not an integer of at
@@ -138,7 +128,13 @@ def running_sums(distribution: str, seed: int = 0) -> dict[int, Float[Tensor, "4
     >>> running_sums("normal")[64].shape
     torch.Size([4, 4000])
     """
-    generator = torch.Generator().manual_seed(check_seed(seed))
+    check_choice("distribution", distribution, DISTRIBUTIONS)
+    return _running_sums(distribution, check_seed(seed))
+
+
+@lru_cache(maxsize=len(DISTRIBUTIONS))
+def _running_sums(distribution: str, seed: int) -> dict[int, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
     total = torch.zeros(4, SAMPLES)
     sums, done = {}, 0
     for width in WIDTHS:
@@ -216,7 +212,7 @@ def score_law(
 def _check_law(
     distribution: str, width: int, correlation: float, variance: float, mean: float
 ) -> None:
-    check_distribution(distribution)
+    check_choice("distribution", distribution, DISTRIBUTIONS)
     if check_int("width", width) not in WIDTHS:
         raise ValueError(f"width must be one of {list(WIDTHS)}; got {width}")
     if not -1 <= check_finite("correlation", correlation) <= 1:
@@ -224,8 +220,8 @@ def _check_law(
     if check_finite("variance", variance) <= 0:
         raise ValueError(f"variance must be positive; got {variance}")
     for what, value in (("variance", variance), ("mean", mean)):
-        if abs(check_finite(what, value)) > LARGEST:
-            raise ValueError(f"{what} must be at most {LARGEST:g} in size; got {value}")
+        if abs(check_finite(what, value)) > LARGEST_MOMENT:
+            raise ValueError(f"{what} must be at most {LARGEST_MOMENT:g} in size; got {value}")
 
 
 COSINE_WIDTHS = (2, 3, 4, 5, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -233,8 +229,8 @@ COSINE_SAMPLES = 8000
 
 
 @lru_cache(maxsize=1)
-def _cosine_table(seed: int = 0) -> dict[int, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
+def _cosine_table() -> dict[int, Tensor]:
+    generator = torch.Generator().manual_seed(0)
     sums = {name: torch.zeros(COSINE_SAMPLES) for name in ("qq", "kk", "qk")}
     table, done = {}, 0
     for width in COSINE_WIDTHS:
@@ -257,7 +253,8 @@ def sample_cosines(width: int) -> Float[Tensor, " N"]:
     """
     if check_int("width", width) not in COSINE_WIDTHS:
         raise ValueError(f"width must be one of {list(COSINE_WIDTHS)}; got {width}")
-    return _cosine_table()[width]
+    # A copy: the caller may change it, the kept one must stay.
+    return _cosine_table()[width].clone()
 
 
 def cosine_density(x: Float[Tensor, " N"], width: int) -> Float[Tensor, " N"]:

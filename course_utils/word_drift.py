@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import torch
 
+from course_utils.attention import unit_vectors
 from course_utils.checks import check_sequence, check_text, check_values
 from course_utils.models.stand_in import read_text
 from course_utils.shapes import Float, check_like
 
-SHORTEST = 1e-12  # of a vector with a direction; `normalize` divides shorter ones by this
+SHORTEST = 1e-12  # of a vector with a direction; `unit_vectors` divides shorter ones by this
 BAT_ANIMAL = (
     "The bat slept upside down in the dark cave.",
     "The bat flew out of the cave at night.",
@@ -50,14 +51,9 @@ def word_vectors(sentences: Sequence[str], word: str) -> Float[torch.Tensor, "N 
     >>> word_vectors(["The bat slept."], "bat").shape
     torch.Size([1, 7, 384])
     """
-    if isinstance(sentences, str):
-        raise TypeError(f"sentences must be a sequence of texts; got the one text {sentences!r}")
-    sentences = check_sequence("sentences", sentences, may_be_empty=True)
-    if not sentences:
-        raise ValueError("sentences must hold at least one text; got none")
     check_text("word", word)
     vectors = []
-    for index, sentence in enumerate(sentences):
+    for index, sentence in enumerate(check_sequence("sentences", sentences)):
         check_text(f"sentences[{index}]", sentence)
         reading = read_text(sentence)
         if word not in reading.tokens:
@@ -80,8 +76,9 @@ def angles(
 
     Raises:
         TypeError: when one is not a floating-point tensor, or their dtypes differ.
-        ValueError: when one has not three axes, is empty, not finite or holds a zero vector,
-            (it has no direction) or one too long to square; when layers or widths differ.
+        ValueError: when one has not three axes, is empty, not finite or holds a zero vector
+            (it has no direction), or one too short or too long for its dtype; when layers or
+            widths differ.
 
     >>> x = torch.tensor([[[1.0, 0.0]], [[1.0, 1.0]]])
     >>> angles(x, x)[..., 0].round().tolist()
@@ -89,8 +86,7 @@ def angles(
     """
     _check_vectors("a", a, a)
     _check_vectors("b", b, a)
-    u = torch.nn.functional.normalize(a, dim=-1)[:, None]
-    v = torch.nn.functional.normalize(b, dim=-1)[None]
+    u, v = unit_vectors(a)[:, None], unit_vectors(b)[None]
     return torch.rad2deg(2 * torch.atan2((u - v).norm(dim=-1), (u + v).norm(dim=-1)))
 
 
@@ -103,9 +99,11 @@ def _check_vectors(name: str, vectors: torch.Tensor, a: torch.Tensor) -> None:
             f"got shape {tuple(vectors.shape)}"
         )
     lengths = vectors.norm(dim=-1)
-    if not bool(((lengths > SHORTEST) & lengths.isfinite()).all()):
+    # As in `unit_vectors`: float16 cannot write 1e-12.
+    shortest = max(SHORTEST, torch.finfo(vectors.dtype).tiny)
+    if not bool(((lengths > shortest) & lengths.isfinite()).all()):
         raise ValueError(
-            f"{name} must hold vectors longer than {SHORTEST:g}, of a finite length; "
+            f"{name} must hold vectors longer than {shortest:.3g}, of a finite length; "
             f"got lengths {lengths.min().item():.3g} to {lengths.max().item():.3g}"
         )
 

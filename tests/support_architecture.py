@@ -17,7 +17,6 @@ LEVELS = {
     "shapes": 0,
     "masks": 0,
     "checks": 0,
-    "remember": 0,
     "threads": 0,
     "minilm_files": 0,
     "attention": 1,

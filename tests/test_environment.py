@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 import course_utils
 from commands import cli, pins
-from commands.place import ROOT, Place
+from commands.place import ROOT
 from commands.tasks import as_constraints, pytest_arguments
 from course_utils import doctor
 
@@ -124,15 +126,60 @@ def test_an_unknown_command_lists_the_known(capsys):
 
 
 def test_make_test_compares_every_notebook_and_splits_none():
-    arguments = pytest_arguments(Place(), ["-k", "masks"])
-    assert {"tests", "course_utils", "commands", "notebooks"} <= set(arguments)
+    arguments = pytest_arguments(["-k", "masks"])
+    assert arguments[:2] == ["-m", "pytest"] and arguments[-2:] == ["-k", "masks"]
     assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(arguments)
     assert "--nbval-lax" not in arguments
-    assert arguments[-2:] == ["-k", "masks"]
-    narrowed = pytest_arguments(Place(), ["tests/test_masks.py::test_causal"])
-    assert "tests" not in narrowed and narrowed[-1] == "tests/test_masks.py::test_causal"
-    assert "--doctest-modules" in PROJECT["tool"]["pytest"]["ini_options"]["addopts"]
-    assert PROJECT["tool"]["pytest"]["ini_options"]["filterwarnings"][0] == "error"
+    options = PROJECT["tool"]["pytest"]["ini_options"]
+    assert options["testpaths"] == ["tests", "course_utils", "commands", "notebooks"]
+    assert "--doctest-modules" in options["addopts"]
+    assert options["filterwarnings"][0] == "error"
+
+
+TESTS = {"tests/test_masks.py", "tests/test_costs.py"}
+EXAMPLES = {"course_utils/masks.py", "commands/tasks.py"}
+LECTURE = {"notebooks/00.ipynb"}
+
+
+@pytest.fixture
+def small_course(tmp_path):
+    """A folder with our settings of pytest and a few files of each kind of test."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    cell = {"cell_type": "code", "source": "3", "metadata": {}, "outputs": [], "execution_count": 1}
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}}
+    lecture = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 4}
+    texts = {
+        **dict.fromkeys(TESTS, "def test_one(): pass"),
+        **dict.fromkeys(EXAMPLES, '"""Doubles.\n\n>>> 2 * 3\n6\n"""'),
+        **dict.fromkeys(LECTURE, json.dumps(lecture)),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], TESTS | EXAMPLES | LECTURE),
+        # The value of an option names nothing to test, even where there is such a file or folder.
+        (
+            ["--deselect", "tests/test_masks.py::test_one"],
+            {"tests/test_costs.py"} | EXAMPLES | LECTURE,
+        ),
+        (["-k", "notebooks"], LECTURE),
+        (["tests/test_masks.py"], {"tests/test_masks.py"}),
+    ],
+)
+def test_make_test_collects_everything_or_the_files_named(small_course, arguments, expected):
+    # -n0: nothing is run, so no worker has to start.
+    collect = [*pytest_arguments(arguments), "--collect-only", "-qq", "-n0"]
+    answer = subprocess.run(
+        [sys.executable, *collect], capture_output=True, text=True, cwd=small_course
+    )
+    lines = answer.stdout.split("\n\n")[0].splitlines()
+    assert {line.rpartition(": ")[0] for line in lines} == expected
 
 
 def workflows():

@@ -58,11 +58,11 @@ def test_both_ends_belong_to_it_and_it_reads_as_it_is():
             "samples must be a floating-point tensor, got torch.int64",
         ),
         (torch.ones(1), ValueError, "samples must be at least 2, to have a spread; got 1"),
-        (torch.ones(0), ValueError, "samples must be at least 2, to have a spread; got 0"),
+        (torch.ones(0), ValueError, "samples must not be empty, got shape (0,)"),
         (
             torch.tensor([1.0, float("nan")]),
             ValueError,
-            "samples must be finite; got NaN or infinity",
+            "samples must be finite, got NaN or infinity",
         ),
     ],
 )

@@ -5,6 +5,7 @@ import pytest
 import torch
 from support_errors import refuses
 
+from course_utils import kernel_regression
 from course_utils.attention import attend, effective_tokens
 from course_utils.kernel_regression import (
     NOISE,
@@ -82,7 +83,9 @@ def test_the_data_are_the_curve_and_noise_and_the_same_each_time():
     assert float(residual.std()) == pytest.approx(NOISE, rel=0.23)
     assert torch.equal(data.truth, true_curve(data.grid))
     assert not torch.equal(regression_data(2).y, data.y)
-    regression_data.cache_clear()
+    assert regression_data(seed=1) is data, "drawn once, then kept"
+    kernel_regression._regression_data.cache_clear()
+    assert regression_data(1) is not data
     assert torch.equal(regression_data(1).y, data.y)
 
 
@@ -131,7 +134,7 @@ def test_temperature_widens():
 
 def test_learning_is_the_same_each_time_and_leaves_the_seed_alone():
     first = learned_coefficients(1)
-    learned_coefficients.cache_clear()
+    kernel_regression._learned_coefficients.cache_clear()
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)
@@ -139,6 +142,12 @@ def test_learning_is_the_same_each_time_and_leaves_the_seed_alone():
     assert torch.equal(torch.rand(5), expected)
     z = 2 * CALM - 1
     assert torch.equal(precision_features(CALM), torch.stack([z**0, z, z * z], dim=1))
+
+
+def test_the_coefficients_are_the_callers_own():
+    kept = learned_coefficients(1).clone()
+    learned_coefficients(1).zero_()
+    assert torch.equal(learned_coefficients(1), kept) and bool(kept.any())
 
 
 @pytest.mark.parametrize(
@@ -160,10 +169,11 @@ def test_learning_is_the_same_each_time_and_leaves_the_seed_alone():
             TypeError,
             "temperature must be a real number, got '1' (str)",
         ),
+        (lambda: compare_on_data_sets([]), ValueError, "seeds must not be empty, got []"),
         (
-            lambda: compare_on_data_sets([]),
+            lambda: compare_on_data_sets([1], ()),
             ValueError,
-            "seeds and bandwidths must each hold one value or more; got 0 seeds and 12 bandwidths",
+            "bandwidths must not be empty, got ()",
         ),
         (lambda: regression_data(-1), ValueError, "seed must be at least 0, got -1"),
         (

@@ -8,6 +8,7 @@ import scipy.stats
 import torch
 from support_errors import refuses
 
+from course_utils import score_samples
 from course_utils.score_samples import (
     COSINE_SAMPLES,
     COSINE_WIDTHS,
@@ -16,7 +17,6 @@ from course_utils.score_samples import (
     SAMPLES,
     WIDTHS,
     ScoreLaw,
-    check_distribution,
     cosine_density,
     draw_coordinates,
     running_sums,
@@ -144,20 +144,29 @@ def test_where_the_lecture_must_warn():
     assert score_law("normal", 64, mean=0.5).divided_by(root).variance == pytest.approx(1.5)
     assert score_law("Cauchy (no variance)", 64) == ScoreLaw(None, None)
     assert ScoreLaw(None, None).divided_by(8) == ScoreLaw(None, None)
+    assert ScoreLaw(32.0, None).divided_by(8) == ScoreLaw(4.0, None)
     assert score_law("±1 (coin flips)", 64, correlation=-1.0) == ScoreLaw(-64.0, 0.0)
 
 
 def test_running_sums_are_the_same_each_time_and_leave_the_seed_alone():
-    running_sums.cache_clear()
+    score_samples._running_sums.cache_clear()
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)
     first = running_sums("normal")
     assert torch.equal(torch.rand(5), expected)
-    running_sums.cache_clear()
+    assert running_sums("normal", seed=0) is first, "drawn once, then kept"
+    score_samples._running_sums.cache_clear()
     again = running_sums("normal")
+    assert again is not first
     assert all(torch.equal(first[width], again[width]) for width in WIDTHS)
     assert not torch.equal(running_sums("normal", 1)[64], first[64])
+
+
+def test_the_cosines_are_the_callers_own():
+    kept = sample_cosines(64).clone()
+    sample_cosines(64).zero_()
+    assert torch.equal(sample_cosines(64), kept) and bool(kept.any())
 
 
 @pytest.mark.parametrize("width", COSINE_WIDTHS)
@@ -213,14 +222,24 @@ def test_the_density_at_the_ends():
             "variance must be finite, got nan",
         ),
         (
-            lambda: check_distribution("gamma"),
+            lambda: score_law("gamma", 8),
             ValueError,
-            f"distribution must be one of {list(DISTRIBUTIONS)}; got 'gamma'",
+            f"distribution must be one of {', '.join(DISTRIBUTIONS)}, got 'gamma'",
+        ),
+        (
+            lambda: ScoreLaw(1e300, 1.0).divided_by(1e-200),
+            ValueError,
+            "divisor must leave mean and variance finite; got 1e-200",
+        ),
+        (
+            lambda: ScoreLaw(0.0, 1e300).divided_by(1e-200),
+            ValueError,
+            "divisor must leave mean and variance finite; got 1e-200",
         ),
         (
             lambda: running_sums("gamma"),
             ValueError,
-            f"distribution must be one of {list(DISTRIBUTIONS)}; got 'gamma'",
+            f"distribution must be one of {', '.join(DISTRIBUTIONS)}, got 'gamma'",
         ),
         (
             lambda: sample_cosines(6),

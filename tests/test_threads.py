@@ -31,21 +31,35 @@ def test_an_error_inside_changes_nothing():
     assert torch.get_num_threads() == 3
 
 
-def test_explorers_compute_on_one_thread_and_leave_the_rest_alone(monkeypatch):
+@pytest.fixture
+def threads_of(monkeypatch):
+    """Wrap a function so that each call notes how many threads it may use."""
+
+    def wrap(owner, name):
+        seen, work = [], getattr(owner, name)
+
+        def counted(*arguments, **named):
+            seen.append(torch.get_num_threads())
+            return work(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, counted)
+        return seen
+
+    return wrap
+
+
+def test_explorers_compute_on_one_thread_and_leave_the_rest_alone(threads_of):
     explorer = EXPLORERS["explore_random_cosines"]()
-    seen = []
-    compute = explorer.compute
-    monkeypatch.setattr(
-        explorer, "compute", lambda **v: (seen.append(torch.get_num_threads()), compute(**v))[1]
-    )
+    seen = threads_of(explorer, "compute")
     explorer.png()
     explorer.set(width=8)
     assert seen == [1, 1]
     assert torch.get_num_threads() == 3
 
 
-def test_the_probe_gives_the_same_numbers_on_any_number_of_threads():
-    one = memory_probe.gradient_by_distance("gru", width=7, length=11)
+def test_the_probe_computes_on_one_thread(threads_of):
     memory_probe._median_shares.cache_clear()
-    torch.set_num_threads(2)
-    assert torch.equal(memory_probe.gradient_by_distance("gru", width=7, length=11), one)
+    seen = threads_of(memory_probe, "_gradient_norms")
+    memory_probe.gradient_by_distance("gru", width=7, length=11, trials=2)
+    assert seen == [1, 1]
+    assert torch.get_num_threads() == 3

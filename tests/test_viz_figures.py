@@ -79,7 +79,10 @@ def test_drift_draws_the_mean_of_each_group():
     drawn = [line.get_ydata().tolist() for line in axes.lines]
     assert drawn == [OTHER.mean(0).tolist(), SAME.mean(0).tolist()]
     words = figures_00.describe_drift(SAME, OTHER)
-    assert "29 degrees apart" in words and "one meaning 18" in words and "below 6 degrees" in words
+    assert "two meanings go from 0 to 29" in words and "one meaning from 0 to 18" in words
+    assert "below 6 degrees, and the bands never overlap" in words
+    touching = figures_00.describe_drift(SAME, OTHER - np.array([0, 5, 0]))
+    assert "but the bands overlap" in touching
 
 
 def test_maps_say_what_the_framed_row_reads():

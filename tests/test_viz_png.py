@@ -33,13 +33,6 @@ def test_pillow_reads_back_the_same_pixels(height, width, channels):
     assert np.array_equal(read, pixels[..., :3])
 
 
-def test_a_swapped_channel_or_a_shifted_row_would_be_seen():
-    pixels = some_pixels(37, 53, 4)
-    _, read = decoded(encode_png(pixels))
-    assert not np.array_equal(read, pixels[..., 2::-1])
-    assert not np.array_equal(read, np.roll(pixels[..., :3], 1, axis=0))
-
-
 def test_rows_that_are_not_contiguous_are_read_as_they_look():
     pixels = some_pixels(37, 53, 4)
     for view in (pixels[::-1], pixels[:, ::2], pixels.transpose(1, 0, 2)):

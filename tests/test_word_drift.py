@@ -45,6 +45,16 @@ def test_the_arc_cosine_would_lose_them():
     assert float(torch.rad2deg(torch.acos(cosine))) != pytest.approx(1e-3, rel=0.1)
 
 
+def test_a_vector_too_short_for_its_dtype_has_no_direction():
+    short = torch.tensor([[[3e-5, 4e-5]]])
+    assert float(angles(short, short)) == 0
+    with refuses(
+        ValueError,
+        "a must hold vectors longer than 6.1e-05, of a finite length; got lengths 5e-05 to 5e-05",
+    ):
+        angles(short.half(), short.half())
+
+
 def test_word_vectors_are_the_readings_states_at_the_word():
     vectors = word_vectors(BAT_ANIMAL[:3], "bat")
     for vector, sentence in zip(vectors, BAT_ANIMAL, strict=False):
@@ -76,12 +86,8 @@ def test_the_two_bats_enter_alike_and_leave_apart():
 @pytest.mark.parametrize(
     ("sentences", "error", "message"),
     [
-        (
-            "The bat.",
-            TypeError,
-            "sentences must be a sequence of texts; got the one text 'The bat.'",
-        ),
-        ([], ValueError, "sentences must hold at least one text; got none"),
+        ("The bat.", TypeError, "sentences must be a sequence, got 'The bat.' (str)"),
+        ([], ValueError, "sentences must not be empty, got []"),
         (
             ["The bat.", "The cat."],
             ValueError,

@@ -27,7 +27,7 @@ from course_utils.viz.checks import (
 )
 from course_utils.viz.style import BLUE, DPI, INK, MAGNITUDE_MAP, MUTED, ORANGE
 
-LARGEST, CLOSEST = 11.0, 9.5  # of token labels: font size and distance, in points
+LARGEST_FONT, CLOSEST = 11.0, 9.5  # of token labels: font size and distance, in points
 ARC_POINTS = 25
 
 
@@ -230,7 +230,7 @@ def label_places(pixels: float, count: int) -> tuple[list[int], float]:
         raise ValueError(f"pixels must be positive; got {pixels}")
     points = pixels * 72 / DPI / check_int("count", count)
     step = max(1, math.ceil(CLOSEST / points))
-    return list(range(0, count, step)), min(LARGEST, 0.8 * points * step)
+    return list(range(0, count, step)), min(LARGEST_FONT, 0.8 * points * step)
 
 
 def draw_weights(

@@ -131,7 +131,7 @@ def describe_maps(maps: dict[str, Sequence[np.ndarray]], tokens: Sequence[str], 
     parts = []
     for method, each in maps.items():
         first, last = each[0][row], each[-1][row]
-        if np.array_equal(first, last):
+        if np.allclose(first, last, atol=0.005):  # equal to two decimals
             parts.append(f"{method}: nothing changes")
             continue
         most = np.argsort(-np.abs(first - last), kind="stable")[:3]
@@ -147,13 +147,14 @@ def describe_maps(maps: dict[str, Sequence[np.ndarray]], tokens: Sequence[str], 
 def describe_drift(same: np.ndarray, other: np.ndarray) -> str:
     """The words of `draw_drift`, which refuses the same input."""
     _check_drift(same, other)
-    by_layer = other.mean(0) - same.mean(0)
+    gap = other.mean(0) - same.mean(0)
+    apart = bool((other.min(0) > same.max(0))[1:].all())
+    bands = "and the bands never overlap" if apart else "but the bands overlap"
     return (
-        "Mean angle between vectors of the word by layer; the bands hold all pairs. Both curves "
-        f"start at {same[:, 0].max():.0f} degrees. At the end pairs of two meanings are "
-        f"{other[:, -1].mean():.0f} degrees apart, pairs of one meaning {same[:, -1].mean():.0f}. "
-        f"From layer 1 on the gap is never below {by_layer[1:].min():.0f} degrees, "
-        "but the bands overlap."
+        "Mean angle between vectors of the word by layer; the bands hold all pairs. Pairs of two "
+        f"meanings go from {other[:, 0].mean():.0f} to {other[:, -1].mean():.0f} degrees, pairs of "
+        f"one meaning from {same[:, 0].mean():.0f} to {same[:, -1].mean():.0f}. From layer 1 the "
+        f"mean gap is never below {gap[1:].min():.0f} degrees, {bands}."
     )
 
 

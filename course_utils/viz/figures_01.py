@@ -142,9 +142,8 @@ def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
     parts = []
     for name, points in clouds.items():
         length, along = np.linalg.norm(points, axis=1), np.abs(points @ DIAGONAL)
-        lengths = f"{length.min():.2f}" if np.ptp(length) < 0.005 else "of many lengths"
-        if lengths[0].isdigit():
-            lengths = f"all of length {lengths}"
+        one = np.ptp(length) < 0.005
+        lengths = f"all of length {length.min():.2f}" if one else "of many lengths"
         flat = "in the plane across (1, 1, 1)" if along.max() < 0.005 else "in every direction"
         parts.append(f"{name}: {lengths}, {flat}")
     return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
@@ -160,7 +159,7 @@ def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
 
 
 def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
-    """The words of `draw_head_spreads`, which refuses the same input."""
+    """The words of `draw_head_spreads`."""
     _check_spreads({"after": after, "fresh": fresh})
     layer, head = np.unravel_index(int(after.argmax()), after.shape)
     return (

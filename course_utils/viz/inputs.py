@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import ipywidgets
 
-from course_utils.checks import check_sequence, check_text
+from course_utils.checks import check_flag, check_sequence, check_text
 from course_utils.shapes import check_finite
 
 CONTROL_WIDTH = "392px"
@@ -181,6 +181,10 @@ class Choice(Steps):
     """One of a few named things, as a drop-down list; `wide` for names that are sentences."""
 
     wide: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag("wide", self.wide)
 
     def build(self) -> ipywidgets.ValueWidget:
         return ipywidgets.Dropdown(

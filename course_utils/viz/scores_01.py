@@ -183,9 +183,9 @@ class ScoreVariance(Explorer):
             )
         if state.law.variance == 0:
             return (
-                f"Measured standard deviation {spread}. k is q or its negative here, so every "
-                f"score is {state.law.mean:.0f} before the division: no spread, hence no curve."
-                f"{beyond}"
+                f"Measured standard deviation {spread}. Each coordinate of k follows from that of "
+                f"q here, and every score is {state.law.mean:.0f} before the division: no spread, "
+                f"hence no curve.{beyond}"
             )
         return (
             f"Measured standard deviation {spread}. Predicted {math.sqrt(state.law.variance):.2f} "
