@@ -5,6 +5,6 @@ import re
 import pytest
 
 
-def refuses(error, message):
+def raises_saying(error, message):
     """Expect `error` with exactly this message."""
     return pytest.raises(error, match="^" + re.escape(message) + "$")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -259,5 +259,5 @@ def test_path_length_follows_the_layer_and_its_geometry():
     ],
 )
 def test_costs_refuse_bad_input_by_name(call, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         call()

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 from torch import nn
 
 from course_utils.masks import padding_mask
@@ -173,14 +173,14 @@ def test_forward_keeps_nothing_on_the_module(encoder, token_ids):
     ],
 )
 def test_encoder_refuses_bad_ids(encoder, ids, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         encoder(ids)
 
 
 def test_encoder_refuses_a_bad_mask(encoder, token_ids):
     with pytest.raises(TypeError, match="this looks like an additive mask"):
         encoder(token_ids, torch.zeros(B, 1, 1, T))
-    with refuses(
+    with raises_saying(
         ValueError,
         "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (2, 7)",
     ):
@@ -198,5 +198,5 @@ def test_encoder_refuses_a_bad_mask(encoder, token_ids):
     ],
 )
 def test_config_refuses_bad_sizes(changed, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         EncoderConfig(**(vars(CONFIG) | changed))

@@ -3,7 +3,7 @@
 import pytest
 import scipy.stats
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.estimates import Z_99, Interval, estimate_mean
 
@@ -67,5 +67,5 @@ def test_both_ends_belong_to_it_and_it_reads_as_it_is():
     ],
 )
 def test_bad_input(samples, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         estimate_mean(samples)

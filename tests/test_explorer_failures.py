@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support_errors import refuses
+from support_errors import raises_saying
 from support_explorers import PAPERS, Toy, error_line, move, press, shown_png, words_widget
 
 from course_utils.viz import Explorer
@@ -74,7 +74,7 @@ class TestFailures:
 
     def test_set_raises_and_shows(self, failing):
         png = failing.png()
-        with refuses(ZeroDivisionError, "a <slope> of ten & more"):
+        with raises_saying(ZeroDivisionError, "a <slope> of ten & more"):
             failing.set(slope=10, paper="lined")
         assert error_line(failing) is not None and failing.png() == png
         failing.set(slope=9)
@@ -97,7 +97,7 @@ class TestFailures:
         toy = FailsAtFirst(slope=10)
         toy.where = where
         for _ in range(2):
-            with refuses(ZeroDivisionError, "a <slope> of ten & more"):
+            with raises_saying(ZeroDivisionError, "a <slope> of ten & more"):
                 first(toy)
         move(toy, slope=4)
         assert toy.png() == Toy(slope=4).png() == toy.png(fresh=True)
@@ -107,7 +107,7 @@ class TestFailures:
             def prepare(self):
                 raise OSError("no such table")
 
-        with refuses(OSError, "no such table"):
+        with raises_saying(OSError, "no such table"):
             Unprepared().png()
 
     def test_stopping_the_kernel_is_not_an_error_of_the_explorer(self):
@@ -133,7 +133,7 @@ class TestValues:
     def test_an_unknown_control(self):
         message = "width is not a control; the controls are ['slope', 'shift', 'paper', 'name']"
         for act in (lambda: Toy(width=3), lambda: Toy().set(width=3)):
-            with refuses(ValueError, message):
+            with raises_saying(ValueError, message):
                 act()
 
     @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ class TestValues:
         ],
     )
     def test_a_bad_value_is_refused_and_nothing_moves(self, values, error, message):
-        with refuses(error, message):
+        with raises_saying(error, message):
             Toy(**values)
         toy = Toy()
         png, before = toy.png(), toy.values
-        with refuses(error, message):
+        with raises_saying(error, message):
             toy.set(**{"shift": 0.5, "name": "n", **values})
         assert toy.values == before and toy.png() == png and toy.error is None
 

@@ -6,7 +6,7 @@ import ipywidgets
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.viz.inputs import Choice, FreeText, Slider, Steps
 
@@ -107,7 +107,7 @@ def test_no_value_lies_beyond_an_end_that_is_no_whole_step(low, steps, rest, ste
     ],
 )
 def test_a_value_that_the_control_cannot_hold_is_refused(each, value, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         each.check("x", value)
 
 

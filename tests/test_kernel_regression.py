@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils import kernel_regression
 from course_utils.attention import attend, effective_tokens
@@ -204,5 +204,5 @@ def test_the_coefficients_are_the_callers_own():
     ],
 )
 def test_bad_input(call, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         call()

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 from support_properties import given, st
 from torch.nn.attention.bias import causal_lower_right
 
@@ -114,5 +114,5 @@ def test_masks_are_boolean_and_made_where_asked():
     ],
 )
 def test_masks_refuse_bad_input_by_name(call, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         call()

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 from torch import nn
 
 from course_utils import memory_probe
@@ -130,5 +130,5 @@ def test_a_long_memory_does_not_underflow():
     ],
 )
 def test_the_probe_refuses_bad_input_by_name(arguments, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         gradient_by_distance(**({"kind": "rnn", "width": 8, "length": 8} | arguments))

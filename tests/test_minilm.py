@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.attention import effective_tokens
 from course_utils.minilm_files import find_minilm
@@ -177,7 +177,7 @@ def test_any_script_is_read(minilm, text):
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b", "\x00"])
 def test_a_text_with_nothing_to_read_is_refused(minilm, text):
-    with refuses(ValueError, f"text must contain at least one word or sign, got {text!r}"):
+    with raises_saying(ValueError, f"text must contain at least one word or sign, got {text!r}"):
         minilm.read(text)
 
 
@@ -192,7 +192,7 @@ def test_a_text_with_nothing_to_read_is_refused(minilm, text):
     ],
 )
 def test_read_refuses_bad_arguments(minilm, arguments, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         minilm.read(*arguments)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils import minilm_files
 from course_utils.minilm_files import (
@@ -101,7 +101,7 @@ def test_where_nothing_is_found_the_error_says_the_command(monkeypatch, tmp_path
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     message = "MiniLM is not installed here: `make setup` (or `python course.py setup`) installs it"
-    with refuses(FileNotFoundError, message):
+    with raises_saying(FileNotFoundError, message):
         load_minilm()
 
 
@@ -111,7 +111,7 @@ def test_a_folder_without_the_files_is_refused_by_what_it_lacks(copied):
     (copied / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(MiniLMNotFoundError, match=r"pytorch_model\.bin are never read"):
         load_minilm(copied)
-    with refuses(TypeError, "path must be a folder, got 3 (int)"):
+    with raises_saying(TypeError, "path must be a folder, got 3 (int)"):
         load_minilm(3)
 
 
@@ -160,7 +160,7 @@ def test_a_foreign_tokenizer_or_config_is_refused(folder, copied):
     tokenizer["model"]["vocab"].pop("animal")
     (copied / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     message = "tokenizer.json must have the model's vocabulary (30522), got 30521 tokens"
-    with refuses(MiniLMRefusedError, message):
+    with raises_saying(MiniLMRefusedError, message):
         load_minilm(copied)
     (copied / "tokenizer.json").write_text("{}")
     with pytest.raises(MiniLMRefusedError, match=r"tokenizer\.json must be a tokenizer, got: "):
@@ -169,21 +169,25 @@ def test_a_foreign_tokenizer_or_config_is_refused(folder, copied):
     with pytest.raises(MiniLMRefusedError, match=r"config\.json must be JSON, got: "):
         load_minilm(copied)
     (copied / "config.json").write_text("[]")
-    with refuses(MiniLMRefusedError, "config.json must be a JSON object, got []"):
+    with raises_saying(MiniLMRefusedError, "config.json must be a JSON object, got []"):
         load_minilm(copied)
 
 
 def test_config_refuses_what_our_encoder_is_not(folder):
     bert = json.loads((folder / "config.json").read_text())
     assert config_from_bert(bert) == load_minilm().encoder.config
-    with refuses(MiniLMRefusedError, "config.json: hidden_act must be 'gelu', got 'gelu_new'"):
+    with raises_saying(
+        MiniLMRefusedError, "config.json: hidden_act must be 'gelu', got 'gelu_new'"
+    ):
         config_from_bert(bert | {"hidden_act": "gelu_new"})
-    with refuses(MiniLMRefusedError, "config.json: num_heads (7) must divide width (384)"):
+    with raises_saying(MiniLMRefusedError, "config.json: num_heads (7) must divide width (384)"):
         config_from_bert(bert | {"num_attention_heads": 7})
-    with refuses(MiniLMRefusedError, "config.json: width must be an integer, got '384' (str)"):
+    with raises_saying(
+        MiniLMRefusedError, "config.json: width must be an integer, got '384' (str)"
+    ):
         config_from_bert(bert | {"hidden_size": "384"})
     del bert["hidden_size"], bert["layer_norm_eps"]
-    with refuses(MiniLMRefusedError, "config.json must give hidden_size, layer_norm_eps"):
+    with raises_saying(MiniLMRefusedError, "config.json must give hidden_size, layer_norm_eps"):
         config_from_bert(bert)
 
 
@@ -226,5 +230,5 @@ def test_every_tensor_is_used_once(tensors, minilm):
 def test_a_missing_extra_or_misshapen_tensor_is_named(tensors, minilm, change, message):
     changed = dict(tensors)
     change(changed)
-    with refuses(MiniLMRefusedError, message):
+    with raises_saying(MiniLMRefusedError, message):
         weights_from_bert(changed, minilm.encoder.state_dict())

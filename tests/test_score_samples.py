@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils import score_samples
 from course_utils.score_samples import (
@@ -255,5 +255,5 @@ def test_the_density_at_the_ends():
     ],
 )
 def test_bad_input(call, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         call()

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.shapes import (
     AXES,
@@ -47,7 +47,7 @@ def test_axis_table_keeps_the_order_asked_for():
 
 
 def test_axis_table_refuses_an_unknown_letter():
-    with refuses(ValueError, "letters must be taken from BHGTSDECV, got 'Q'"):
+    with raises_saying(ValueError, "letters must be taken from BHGTSDECV, got 'Q'"):
         axis_table("TQ")
 
 
@@ -76,7 +76,9 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.mark.parametrize("value", [True, 2.0, "3", None, math.nan])
 def test_check_int_refuses_what_is_no_integer(value):
-    with refuses(TypeError, f"window must be an integer, got {value!r} ({type(value).__name__})"):
+    with raises_saying(
+        TypeError, f"window must be an integer, got {value!r} ({type(value).__name__})"
+    ):
         check_int("window", value)
 
 
@@ -84,21 +86,23 @@ def test_check_int_takes_numpy_integers_and_bounds():
     import numpy as np
 
     assert check_int("layer", np.int64(0), minimum=0, maximum=5) == 0
-    with refuses(ValueError, "layer must be at most 5, got 6"):
+    with raises_saying(ValueError, "layer must be at most 5, got 6"):
         check_int("layer", 6, minimum=0, maximum=5)
-    with refuses(ValueError, "layer must be at least 0, got -1"):
+    with raises_saying(ValueError, "layer must be at least 0, got -1"):
         check_int("layer", -1, minimum=0, maximum=5)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_check_finite_refuses_infinity_and_nan(value):
-    with refuses(ValueError, f"scale must be finite, got {value}"):
+    with raises_saying(ValueError, f"scale must be finite, got {value}"):
         check_finite("scale", value)
 
 
 @pytest.mark.parametrize("value", [True, "1", None, 1j])
 def test_check_finite_refuses_what_is_no_real_number(value):
-    with refuses(TypeError, f"scale must be a real number, got {value!r} ({type(value).__name__})"):
+    with raises_saying(
+        TypeError, f"scale must be a real number, got {value!r} ({type(value).__name__})"
+    ):
         check_finite("scale", value)
 
 
@@ -108,27 +112,27 @@ def test_check_finite_returns_a_float():
 
 
 def test_check_divides_names_both():
-    with refuses(ValueError, "num_heads (7) must divide width (512)"):
+    with raises_saying(ValueError, "num_heads (7) must divide width (512)"):
         check_divides("num_heads", 7, "width", 512)
     assert check_divides("num_heads", 8, "width", 512) is None
 
 
 def test_check_rank_names_type_axes_and_shape():
-    with refuses(TypeError, "x must be a torch.Tensor, got list"):
+    with raises_saying(TypeError, "x must be a torch.Tensor, got list"):
         check_rank("x", [1.0], "T C")
-    with refuses(ValueError, "x must have 2 axes (T, C), got shape (2, 3, 5)"):
+    with raises_saying(ValueError, "x must have 2 axes (T, C), got shape (2, 3, 5)"):
         check_rank("x", torch.zeros(2, 3, 5), "T C")
-    with refuses(ValueError, "x must have at least 2 axes (..., T, C), got shape (5,)"):
+    with raises_saying(ValueError, "x must have at least 2 axes (..., T, C), got shape (5,)"):
         check_rank("x", torch.zeros(5), "T C", exactly=False)
     assert check_rank("x", torch.zeros(2, 3, 5), "T C", exactly=False) is None
 
 
 def test_check_floating_and_like_name_the_dtypes():
-    with refuses(TypeError, "q must be a floating-point tensor, got torch.bool"):
+    with raises_saying(TypeError, "q must be a floating-point tensor, got torch.bool"):
         check_floating("q", torch.zeros(2, dtype=torch.bool))
-    with refuses(TypeError, "k must have the dtype of q (torch.float32), got torch.float16"):
+    with raises_saying(TypeError, "k must have the dtype of q (torch.float32), got torch.float16"):
         check_like("k", torch.zeros(2).half(), "q", torch.zeros(2))
-    with refuses(ValueError, "k must be on the device of q (cpu), got meta"):
+    with raises_saying(ValueError, "k must be on the device of q (cpu), got meta"):
         check_like("k", torch.zeros(2, device="meta"), "q", torch.zeros(2))
 
 
@@ -167,7 +171,7 @@ def test_check_floating_and_like_name_the_dtypes():
     ids=["additive", "integer", "list", "transposed", "more-axes", "device"],
 )
 def test_check_may_attend_says_what_is_wrong(mask, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         check_may_attend(mask, (T, S), torch.device("cpu"))
 
 
@@ -219,7 +223,7 @@ def test_check_may_attend_takes_what_broadcasts(shape):
 )
 def test_check_attention_inputs_names_the_argument(changed, error, message):
     inputs = dict(zip("qkv", qkv(), strict=True)) | changed
-    with refuses(error, message):
+    with raises_saying(error, message):
         check_attention_inputs(**inputs)
 
 

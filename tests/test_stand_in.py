@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
 from course_utils.models import minilm, stand_in
@@ -45,7 +45,7 @@ def test_without_the_files_the_random_one_reads(finding):
 def test_a_damaged_file_is_an_error_and_no_absence(finding):
     finding(MiniLMRefusedError("damaged"))
     for _ in range(2):
-        with refuses(MiniLMRefusedError, "damaged"):
+        with raises_saying(MiniLMRefusedError, "damaged"):
             read_text(TEXT)
 
 
@@ -112,5 +112,5 @@ def test_words_are_cut_after_twelve_letters():
 )
 def test_it_refuses_in_the_words_of_the_real_one(text, max_tokens, error, message):
     for read in (read_with_random_weights, load_minilm().read):
-        with refuses(error, message):
+        with raises_saying(error, message):
             read(text, max_tokens)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
 from course_utils.teaching.outcomes import Outcome, same, words
@@ -251,11 +251,11 @@ class TestVerdict:
 
 class TestParts:
     def test_an_exercise_without_a_word_for_its_difficulty_is_refused(self):
-        with refuses(ValueError, "difficulty must be 1, 2 or 3, got 4"):
+        with raises_saying(ValueError, "difficulty must be 1, 2 or 3, got 4"):
             Exercise("x", 4, 1, abs, ({"x": 1},), (), "")
 
     def test_an_exercise_without_probes_is_refused(self):
-        with refuses(ValueError, "probes must hold at least one input, got none for 'x'"):
+        with raises_saying(ValueError, "probes must hold at least one input, got none for 'x'"):
             Exercise("x", 1, 1, abs, (), (), "")
 
     @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from support_errors import refuses
+from support_errors import raises_saying
 from support_exercises import NOTEBOOKS, defined, solution_source, stub_source
 from support_wrong_answers import (
     WRONG_ATTENTION,
@@ -230,7 +230,7 @@ class TestReferences:
             f"{name} must have shape (..., tokens, 64), got {shape}: "
             "the model's width 512 is split into 8 heads"
         )
-        with refuses(ValueError, message):
+        with raises_saying(ValueError, message):
             suspects()["amber"](**inputs)
 
 

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.teaching import Option, Question, Quiz
 from course_utils.teaching.quizzes_00 import QUIZ as QUIZ_00
@@ -136,11 +136,11 @@ class TestBadInput:
         ],
     )
     def test_a_question_that_cannot_be_asked_is_refused(self, options, message):
-        with refuses(ValueError, message):
+        with raises_saying(ValueError, message):
             Question("Q", options)
 
     def test_an_empty_quiz_is_refused(self):
-        with refuses(ValueError, "questions must hold at least one, got none for 'Empty'"):
+        with raises_saying(ValueError, "questions must hold at least one, got none for 'Empty'"):
             Quiz("Empty", ())
 
 

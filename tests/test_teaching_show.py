@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.teaching import check_close, show_source, source_note
 from course_utils.teaching.cards import card, inline
@@ -69,7 +69,7 @@ class TestCheckClose:
         ],
     )
     def test_disagreement_says_where(self, actual, expected, message):
-        with refuses(AssertionError, message):
+        with raises_saying(AssertionError, message):
             check_close(actual, expected, name="w")
 
     @given(st.floats(1e-9, 1e3), st.floats(0.1, 10))
@@ -85,7 +85,7 @@ class TestCheckClose:
 
     @pytest.mark.parametrize("atol", [-1e-9, float("nan"), float("inf")])
     def test_a_bad_atol_is_refused(self, atol):
-        with refuses(ValueError, f"atol must be finite and at least 0, got {atol}"):
+        with raises_saying(ValueError, f"atol must be finite and at least 0, got {atol}"):
             check_close(1.0, 1.0, atol=atol)
 
     @pytest.mark.parametrize("value", ["abc", "1.5", None, [[1.0], [1.0, 2.0]], {"a": 1}])
@@ -156,7 +156,7 @@ class TestShowSource:
         }
 
     def test_nothing_to_show_is_refused(self):
-        with refuses(ValueError, "show_source needs at least one function, got none"):
+        with raises_saying(ValueError, "show_source needs at least one function, got none"):
             show_source()
 
     @pytest.mark.parametrize("value", [len, 3, torch.exp])
@@ -194,7 +194,7 @@ class TestSourceNote:
     )
     def test_bad_input_is_refused(self, change, error, message):
         arguments = {"row": 1, **NOTE, **change}
-        with refuses(error, message):
+        with raises_saying(error, message):
             source_note(arguments.pop("row"), **arguments)
 
 
@@ -207,7 +207,7 @@ class TestCard:
             assert "," in variable.split(")")[0], "a variable without a fallback is no colour"
 
     def test_an_unknown_tone_is_refused(self):
-        with refuses(ValueError, "tone must be one of good, careful, neutral, got 'red'"):
+        with raises_saying(ValueError, "tone must be one of good, careful, neutral, got 'red'"):
             card("x", tone="red")
 
     @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from support_errors import refuses
+from support_errors import raises_saying
 from support_exercises import defined, solution_source, stub_source
 
 STUB = "def half(x):\n    return ..."
@@ -42,7 +42,7 @@ def test_the_stub_is_the_tagged_cell(tmp_path):
 def test_a_lecture_without_a_solution_or_with_two_is_refused(tmp_path):
     for count, cells in ((0, []), (2, [markdown(CODE), markdown(CODE)])):
         path = lecture(tmp_path / "x.ipynb", *cells)
-        with refuses(
+        with raises_saying(
             LookupError, f"x.ipynb must hold one solution that defines half, found {count}"
         ):
             solution_source(path, "half")
@@ -50,5 +50,5 @@ def test_a_lecture_without_a_solution_or_with_two_is_refused(tmp_path):
 
 def test_a_lecture_without_a_stub_is_refused(tmp_path):
     path = lecture(tmp_path / "x.ipynb", stub(tags=()))
-    with refuses(LookupError, "x.ipynb must hold one stub that defines half, found 0"):
+    with raises_saying(LookupError, "x.ipynb must hold one stub that defines half, found 0"):
         stub_source(path, "half")

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.viz.png import encode_png
 
@@ -68,5 +68,5 @@ def test_same_pixels_same_bytes_and_nothing_but_the_picture():
 )
 def test_other_shapes_and_types_are_refused(pixels, came):
     rule = "pixels must be bytes of shape (height, width, 3 or 4); got "
-    with refuses(ValueError, rule + came):
+    with raises_saying(ValueError, rule + came):
         encode_png(pixels)

@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from PIL import Image
-from support_errors import refuses
+from support_errors import raises_saying
 from traitlets.config import Config
 
 from course_utils.viz import show
@@ -63,10 +63,12 @@ def test_another_figure_gives_another_picture_and_the_same_one_the_same():
 
 
 def test_bad_input():
-    with refuses(TypeError, "figure must be a matplotlib Figure; got ndarray"):
+    with raises_saying(TypeError, "figure must be a matplotlib Figure; got ndarray"):
         show(np.zeros(3), alt="zeros")
     for alt in ("", " \n "):
-        with refuses(ValueError, "alt must say in words what the figure shows; got an empty text"):
+        with raises_saying(
+            ValueError, "alt must say in words what the figure shows; got an empty text"
+        ):
             show(line_figure(), alt=alt)
 
 

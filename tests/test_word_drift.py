@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from support_errors import refuses
+from support_errors import raises_saying
 
 from course_utils.models.stand_in import read_text
 from course_utils.word_drift import (
@@ -48,7 +48,7 @@ def test_the_arc_cosine_would_lose_them():
 def test_a_vector_too_short_for_its_dtype_has_no_direction():
     short = torch.tensor([[[3e-5, 4e-5]]])
     assert float(angles(short, short)) == 0
-    with refuses(
+    with raises_saying(
         ValueError,
         "a must hold vectors longer than 6.1e-05, of a finite length; got lengths 5e-05 to 5e-05",
     ):
@@ -96,5 +96,5 @@ def test_the_two_bats_enter_alike_and_leave_apart():
     ],
 )
 def test_bad_input(sentences, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         word_vectors(sentences, "bat")
