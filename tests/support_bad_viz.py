@@ -96,7 +96,7 @@ DRAW = [
     Case("viz.draw.draw_weights", draw.draw_weights,
          {"axes": AXES, "weights": SQUARE, "rows": THREE, "columns": THREE}, {
         "axes": NO_AXES, "weights": array((3, 3), SQUARE[0], SQUARE[:2]), "rows": ANY_LABELS,
-        "columns": ANY_LABELS, "digits": Bad(COUNT.types, (-1,)),
+        "columns": ANY_LABELS,
     }),
     Case("viz.draw.mute_axes", draw.mute_axes, {"axes": AXES}, {"axes": NO_AXES}),
     Case("viz.draw.end_label", draw.end_label, {"axes": AXES, "x": 1, "y": 2.0, "text": "a"}, {
@@ -198,7 +198,7 @@ CONTROLS = [
     }),
     Case("viz.inputs.Slider", inputs.Slider,
          {"description": "w", "minimum": 1, "maximum": 9, "step": 2, "default": 3}, {
-        "description": TEXT, "readout_format": TEXT,
+        "description": TEXT,
         "minimum": Bad(REAL.types, (*REAL.values, 11)), "maximum": REAL, "step": POSITIVE,
         "default": Bad((None, "3", True, [3]), (0, 10)),
     }),

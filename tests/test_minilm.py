@@ -8,7 +8,6 @@ import torch
 from support_errors import raises_saying
 
 from course_utils.attention import effective_tokens
-from course_utils.minilm_files import find_minilm
 from course_utils.models import Encoder, load_minilm
 from course_utils.models.minilm import _load
 
@@ -22,16 +21,6 @@ SENTENCES = [
     "naïve café, 3.14159 and 日本語",
     "word " * 61 + "end",
 ]
-
-
-@pytest.fixture(scope="module")
-def minilm():
-    return load_minilm()
-
-
-@pytest.fixture(scope="module")
-def folder():
-    return find_minilm()
 
 
 @pytest.fixture(scope="module")

@@ -27,16 +27,6 @@ from course_utils.models import load_minilm
 from course_utils.models.minilm import config_from_bert, weights_from_bert
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    return load_minilm()
-
-
-@pytest.fixture(scope="module")
-def folder():
-    return find_minilm()
-
-
 @pytest.fixture
 def copied(folder, tmp_path):
     """A folder with the small files; each test adds the weights it wants to try."""

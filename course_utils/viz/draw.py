@@ -238,20 +238,16 @@ def draw_weights(
     weights: np.ndarray,
     rows: Sequence[str],
     columns: Sequence[str],
-    *,
-    digits: int = 2,
 ) -> Axes:
     """A small weight matrix with a number in each square; row = reading word.
 
     Raises:
-        TypeError: when the weights are not a numpy array, a label is not a text, or `digits` not
-            an integer.
+        TypeError: when the weights are not a numpy array, or a label is not a text.
         ValueError: when the weights are not a finite matrix, or the labels do not fit it.
     """
     check_axes(axes)
     check_array("weights", weights, "rows columns")
     rows, columns = check_labels("rows", rows), check_labels("columns", columns)
-    check_int("digits", digits, minimum=0)
     if weights.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights must have one row per row label and one column per column label "
@@ -265,7 +261,7 @@ def draw_weights(
     axes.spines[:].set_visible(False)
     for (row, column), weight in np.ndenumerate(weights):
         colour = INK if weight > 0.55 else "white"
-        axes.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour)
+        axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
     return axes
 
 

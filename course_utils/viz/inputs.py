@@ -75,11 +75,9 @@ class Slider:
     maximum: int | float
     step: int | float
     default: int | float
-    readout_format: str = ".2f"
 
     def __post_init__(self) -> None:
         check_text("description", self.description)
-        check_text("readout_format", self.readout_format)
         for name in ("minimum", "maximum", "step"):
             check_finite(name, getattr(self, name))
         if self.minimum > self.maximum:
@@ -105,7 +103,7 @@ class Slider:
 
     def build(self) -> ipywidgets.ValueWidget:
         kind = ipywidgets.IntSlider if self._whole else ipywidgets.FloatSlider
-        form = {} if self._whole else {"readout_format": self.readout_format}
+        form = {} if self._whole else {"readout_format": ".2f"}
         return kind(
             value=self.default,
             min=self.minimum,
