@@ -64,3 +64,19 @@ def no_pyplot_figures():
     yield
     left = support_figures.left_open()
     assert not left, f"pyplot figures left open: {left}"
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    """The real model; imported here, so that a run without it does not wait for torch."""
+    from course_utils.models import load_minilm
+
+    return load_minilm()
+
+
+@pytest.fixture(scope="session")
+def folder():
+    """Where the real model's files are."""
+    from course_utils.minilm_files import find_minilm
+
+    return find_minilm()

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_utils.viz import EXPLORERS, explorer, figures_00, figures_01
-from course_utils.viz.scores_01 import bin_edges
+from course_utils.viz.scores_01 import AS_TAUGHT, VIEW_SCALED, VIEW_UNSCALED, bin_edges
 from course_utils.viz.style import new_figure
 
 
@@ -146,3 +146,18 @@ def test_every_bin_holds_as_many_points_of_a_lattice(gap):
 def test_scores_that_lie_everywhere_get_equal_bins_from_end_to_end():
     edges = bin_edges(np.random.default_rng(0).normal(size=4001), 10.0)
     assert len(edges) == 82 and edges[0] == -10 and edges[-1] == pytest.approx(10)
+
+
+@pytest.mark.parametrize("width", [1, 64, 512])
+@pytest.mark.parametrize("change", [{}, {"correlation": -1.0}, {"mean": 1.0}, {"variance": 4.0}])
+def test_the_panels_of_scores_hold_them_at_every_end_of_the_sliders(width, change):
+    state = EXPLORERS["explore_score_variance"]().compute(**{**AS_TAUGHT, "width": width, **change})
+    for histogram, narrowest in ((state.unscaled, VIEW_UNSCALED), (state.scaled, VIEW_SCALED)):
+        assert histogram.outside < 0.01  # three standard deviations leave out 0.3 %
+        assert histogram.heights.max() == 1
+        assert histogram.view >= narrowest
+
+
+def test_the_panels_of_scores_keep_their_range_as_long_as_it_serves():
+    state = EXPLORERS["explore_score_variance"]().compute(**AS_TAUGHT)
+    assert (state.unscaled.view, state.scaled.view) == (VIEW_UNSCALED, VIEW_SCALED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,7 @@ class Histogram:
     Heights are relative so that the shape stays in sight while its width grows a hundredfold.
     """
 
+    view: float
     heights: np.ndarray
     edges: np.ndarray
     predicted: np.ndarray | None
@@ -82,7 +84,20 @@ def bin_edges(scores: np.ndarray, view: float) -> np.ndarray:
     return start + width * np.arange(math.ceil((view - start) / width) + 1)
 
 
-def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
+def fitting_view(view: float, law: ScoreLaw) -> float:
+    """The view, doubled until it holds what the law predicts: the mean and 3 standard deviations.
+
+    >>> fitting_view(10.0, ScoreLaw(0.0, 1.0)), fitting_view(10.0, ScoreLaw(23.0, 2.0))
+    (10.0, 40.0)
+    """
+    if law.mean is None or law.variance is None:
+        return view
+    reach = abs(law.mean) + 3 * math.sqrt(law.variance)
+    return view * 2 ** max(0, math.ceil(math.log2(reach / view))) if reach else view
+
+
+def _histogram(scores: np.ndarray, law: ScoreLaw, narrowest: float) -> Histogram:
+    view = fitting_view(narrowest, law)
     counts, edges = np.histogram(scores, bins=bin_edges(scores, view))
     tallest = max(int(counts.max()), 1)
     predicted = None
@@ -90,6 +105,7 @@ def _histogram(scores: np.ndarray, law: ScoreLaw, view: float) -> Histogram:
         per_bin = len(scores) * (edges[1] - edges[0]) / tallest
         predicted = per_bin * _normal_density(_curve_x(view), law.mean, math.sqrt(law.variance))
     return Histogram(
+        view=view,
         heights=counts / tallest,
         edges=edges,
         predicted=predicted,
@@ -104,9 +120,12 @@ def _normal_density(x: np.ndarray, mean: float, spread: float) -> np.ndarray:
 
 def _beyond(state: ScoreState) -> str:
     """What the panels cannot show, where it is more than one score in two hundred."""
-    panels = (("left", state.unscaled.outside), ("right", state.scaled.outside))
-    parts = [f"{share:.0%} beyond the {side} panel" for side, share in panels if share >= 0.005]
-    return f" Out of sight: {' and '.join(parts)}." if parts else ""
+    panels = (("left", state.unscaled), ("right", state.scaled))
+    shares = [(side, histogram.outside) for side, histogram in panels]
+    parts = [f"{share:.0%} beyond the {side} panel" for side, share in shares if share >= 0.005]
+    widened = state.unscaled.view > VIEW_UNSCALED or state.scaled.view > VIEW_SCALED
+    words = " The panels have widened to hold the scores." if widened else ""
+    return words + (f" Out of sight: {' and '.join(parts)}." if parts else "")
 
 
 class ScoreVariance(Explorer):
@@ -150,20 +169,29 @@ class ScoreVariance(Explorer):
         )
 
     def draw(self, figure: Figure, state: ScoreState) -> None:
-        left, right = figure.subplots(1, 2)
+        self._axes = left, right = figure.subplots(1, 2)
         figure.subplots_adjust(left=0.075, right=0.985, bottom=0.15, top=0.89, wspace=0.2)
-        self._left = self._draw_panel(left, r"$q \cdot k$, not divided", ORANGE, VIEW_UNSCALED)
-        self._right = self._draw_panel(right, r"$q \cdot k \,/\, \sqrt{d_k}$", BLUE, VIEW_SCALED)
-        left.axvspan(-VIEW_SCALED, VIEW_SCALED, color=GRID, linewidth=0, zorder=0)
+        self._left = self._draw_panel(left, r"$q \cdot k$, not divided", ORANGE)
+        self._right = self._draw_panel(right, r"$q \cdot k \,/\, \sqrt{d_k}$", BLUE)
+        self._band = left.axvspan(-1, 1, color=GRID, linewidth=0, zorder=0)
         left.set_ylabel("height (tallest bar = 1)")
 
-    def _draw_panel(self, axes: Axes, title: str, colour: str, view: float):
-        x = _curve_x(view)
-        axes.set(title=title, xlabel="score", xlim=(-view, view), ylim=(0, 1.15), yticks=[0, 1])
-        bars = axes.stairs([0], [-view, view], fill=True, color=colour, alpha=0.55)
-        (curve,) = axes.plot(x, np.zeros_like(x), color=INK, linewidth=1.8)
+    def _draw_panel(self, axes: Axes, title: str, colour: str):
+        axes.set(title=title, xlabel="score", ylim=(0, 1.15), yticks=[0, 1])
+        bars = axes.stairs([0], [-1, 1], fill=True, color=colour, alpha=0.55)
+        (curve,) = axes.plot([], [], color=INK, linewidth=1.8)
         self.animate(bars, curve)
         return bars, curve
+
+    def backdrop(self, state: ScoreState) -> Hashable:
+        return state.unscaled.view, state.scaled.view
+
+    def draw_backdrop(self, state: ScoreState) -> None:
+        views = (state.unscaled.view, state.scaled.view)
+        for axes, view in zip(self._axes, views, strict=True):
+            axes.set_xlim(-view, view)
+        self._band.set_x(-views[1])
+        self._band.set_width(2 * views[1])
 
     def update(self, state: ScoreState) -> None:
         for panel, histogram in ((self._left, state.unscaled), (self._right, state.scaled)):
@@ -171,7 +199,7 @@ class ScoreVariance(Explorer):
             bars.set_data(histogram.heights, histogram.edges)
             curve.set_visible(histogram.predicted is not None)
             if histogram.predicted is not None:
-                curve.set_ydata(histogram.predicted)
+                curve.set_data(_curve_x(histogram.view), histogram.predicted)
 
     def caption(self, state: ScoreState) -> str:
         beyond = _beyond(state)
