@@ -4,6 +4,7 @@ It lies at the root, not under tests/, so that `pytest --nbval notebooks/01_scal
 is as strict as the whole suite.
 """
 
+import importlib.util
 import os
 import random
 import shutil
@@ -21,7 +22,21 @@ import support_offline  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Before anything imports course_utils: from here on, annotations with shapes are enforced.
-install_import_hook("course_utils", "support_annotations.check_after")
+_annotations = install_import_hook("course_utils", "support_annotations.check_after").hook
+_checked = _annotations.should_instrument
+# Triton reads the source and the globals of a kernel, and a wrapped one has those of the wrapper.
+_KERNELS = "course_utils.kernels.tiled_triton"
+_annotations.should_instrument = lambda module: module != _KERNELS and _checked(module)
+
+# Their examples, which pytest would import them for, are for those who have Triton.
+collect_ignore = (
+    []
+    if importlib.util.find_spec("triton")
+    else [
+        f"course_utils/kernels/{name}.py"
+        for name in ("tiled_triton", "launch", "inspect", "inspect_one")
+    ]
+)
 
 # Inherited by every kernel and subprocess that a test starts.
 os.environ["TQDM_DISABLE"] = "1"

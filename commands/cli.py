@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import environment, lab, tasks
+from . import bench_gpu, environment, lab, tasks
 from .pip import explain
 from .place import WINDOWS, CommandError, Place, how_to_run, say, warn
 
@@ -51,6 +51,7 @@ COMMANDS = {
     "doctor": Command("", "say what works here and what mends the rest", tasks.doctor),
     "test-browser": Command("browser", "drive JupyterLab in Chromium", tasks.test_browser),
     "bench": Command("test", "measure what README states", tasks.bench),
+    "bench-gpu": Command("", "test and measure the kernels on a GPU", bench_gpu.bench_gpu),
     "lint": Command("test", "check style, formatting and types", tasks.lint),
     "outputs": Command("test", "execute every lecture and save what it shows", tasks.outputs),
     "constraints": Command("", "write constraints.txt from a fresh environment", tasks.constraints),
@@ -67,6 +68,7 @@ def show_help() -> int:
     if not WINDOWS:
         say("Without make: python3 course.py lab, python3 course.py test, and so on.")
     say("TORCH_INDEX_URL says where torch comes from; COURSE_PINS=newest ignores constraints.txt.")
+    say("OUT names the folder that bench-gpu writes into (benchmarks/results/gpu).")
     return 0
 
 

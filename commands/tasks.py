@@ -66,7 +66,7 @@ def bench(place: Place, arguments: list[str]) -> int:
     scripts = sorted((place.root / "benchmarks").glob("[a-z]*.py"))
     if not scripts:
         raise CommandError("There are no benchmarks in this copy of the course.")
-    return max(run(place, str(script), *arguments) for script in scripts)
+    return max(run(place, "-m", f"benchmarks.{script.stem}", *arguments) for script in scripts)
 
 
 def doctor(place: Place, arguments: list[str]) -> int:

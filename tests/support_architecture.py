@@ -22,6 +22,10 @@ LEVELS = {
     "attention": 1,
     "positions": 1,
     "costs": 1,
+    "hardware": 1,
+    "attention_traffic": 1,
+    "roofline": 1,
+    "peak_memory": 1,
     "memory_probe": 1,
     "kernel_regression": 1,
     "estimates": 1,
@@ -246,9 +250,12 @@ def leftovers(sources: Sources) -> list[str]:
 
 
 def _public_functions(source: str) -> Iterator[ast.FunctionDef]:
+    """Yield what Python can call; a Triton kernel is compiled, and takes pointers and tiles."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            yield node
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if not any(decorator.startswith("triton.jit") for decorator in decorators):
+                yield node
 
 
 def without_docstring(sources: Sources) -> list[str]:

@@ -13,11 +13,11 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-def solution_source(notebook_path: Path, function_name: str) -> str:
-    """Return the code block under a Solution heading that defines `function_name`."""
+def solution_cell(notebook_path: Path, function_name: str) -> str:
+    """Return the folded cell under a Solution heading whose code defines `function_name`."""
     notebook = nbformat.read(notebook_path, as_version=4)
     found = [
-        block
+        cell.source
         for cell in notebook.cells
         if cell.cell_type == "markdown" and "<summary>Solution" in cell.source
         for block in _BLOCK.findall(cell.source)
@@ -29,6 +29,12 @@ def solution_source(notebook_path: Path, function_name: str) -> str:
             f"found {len(found)}"
         )
     return found[0]
+
+
+def solution_source(notebook_path: Path, function_name: str) -> str:
+    """Return the code block of the solution that defines `function_name`."""
+    blocks = _BLOCK.findall(solution_cell(notebook_path, function_name))
+    return next(block for block in blocks if function_name in _functions(block))
 
 
 def stub_source(notebook_path: Path, function_name: str) -> str:

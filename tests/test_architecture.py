@@ -63,6 +63,8 @@ PLANTED = [
     (rules.without_docstring, "course_utils/viz/a.py", "class Explorer: pass"),
     (rules.without_docstring, "course_utils/viz/a.py", "def draw(): pass"),
     (rules.without_doctest, "course_utils/costs.py", 'def f():\n    """F."""'),
+    (rules.without_doctest, "course_utils/kernels/tiled_triton.py", 'def f():\n    """F."""'),
+    (rules.without_annotations, "course_utils/kernels/tiled_triton.py", "def f(x): ..."),
     (rules.without_annotations, "course_utils/viz/a.py", "def f(*, x) -> None: ..."),
     (rules.without_annotations, "course_utils/viz/a.py", "def f(x: int): ..."),
 ]
@@ -134,8 +136,8 @@ def test_the_core_loads_nothing_that_draws():
 
 def test_everything_imports_without_the_optional_packages_and_without_pyplot():
     modules = sorted({rules.module_name(path) for path in PACKAGE})
-    # The one file that needs Triton at import; whoever wants it asks the dispatch.
-    modules = [name for name in modules if not name.endswith("tiled_triton")]
+    # The kernels and who starts them need Triton at import; whoever wants them asks the dispatch.
+    modules = [name for name in modules if not name.endswith((".tiled_triton", ".launch"))]
     # None in sys.modules makes an import fail as if the package were not installed.
     code = f"""
 import importlib, sys

@@ -1,14 +1,15 @@
 """Bad input, everywhere: each public callable refuses it by name, with the rule and what came.
 
-The tables stand in support_bad_core.py, support_bad_models.py and support_bad_viz.py. A new
-public function without a row fails here.
+The tables stand in support_bad_*.py. A new public function without a row fails here.
 """
 
 import importlib
 
 import pytest
 import support_bad_core
+import support_bad_kernels
 import support_bad_models
+import support_bad_traffic
 import support_bad_viz
 import torch
 from support_bad_input import Bad, Case, complaint, takes_input
@@ -21,11 +22,20 @@ MODULES = (
     "masks",
     "attention",
     "costs",
+    "hardware",
+    "attention_traffic",
+    "roofline",
+    "peak_memory",
     "kernel_regression",
     "score_samples",
     "word_drift",
     "estimates",
     "memory_probe",
+    # The others of kernels get what flash_attend or trace_tiles has checked.
+    "kernels.dispatch",
+    "kernels.inputs",
+    "kernels.merge",
+    "kernels.trace",
     "models.encoder",
     "models.minilm",
     "models.stand_in",
@@ -33,6 +43,7 @@ MODULES = (
     "viz.draw",
     "viz.figures_00",
     "viz.figures_01",
+    "viz.figures_08",
     "viz.png",
     "viz.inputs",
     "viz.show",
@@ -41,6 +52,11 @@ MODULES = (
 RESULTS = "it holds a result; a reader gets it from a function that checks"
 PROTOCOL = "a protocol: its methods are those of the controls"
 EXEMPT = {
+    "hardware.GPU": "an entry of the table of GPUs",
+    "attention_traffic.Cost": RESULTS,
+    "roofline.TileMemory": RESULTS,
+    "roofline.TimeBound": RESULTS,
+    "kernels.trace.Frame": RESULTS,
     "kernel_regression.RegressionData": RESULTS,
     "word_drift.Drift": RESULTS,
     "models.minilm.Reading": RESULTS,
@@ -50,7 +66,13 @@ EXEMPT = {
     "viz.draw.HeatMap.draw": "matplotlib calls it, with its own renderer",
     "viz.draw.HeatMap.set": "matplotlib makes it for every artist",
 }
-LISTED = [*support_bad_core.CASES, *support_bad_models.CASES, *support_bad_viz.CASES]
+LISTED = [
+    *support_bad_core.CASES,
+    *support_bad_kernels.CASES,
+    *support_bad_models.CASES,
+    *support_bad_traffic.CASES,
+    *support_bad_viz.CASES,
+]
 CASES = {case.name: case for case in LISTED}
 
 

@@ -9,13 +9,15 @@ import math
 import pytest
 import torch
 from support_notebooks import NOTEBOOKS, read
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import attend, cosine_attend
 from course_utils.estimates import estimate_mean
+from course_utils.kernels.tiled import backward_tiles, forward_tiles
 from course_utils.models.minilm import load_minilm
 
-ROWS = {"00": (1, 2, 3), "01": (4, 5, 6)}
+ROWS = {"00": (1, 2, 3), "01": (4, 5, 6), "08": (28,)}
 PAIRS = 20_000
 
 
@@ -126,6 +128,43 @@ def test_row_6_unit_vectors_call_for_a_multiplication(width):
     score = (draw() * draw()).sum(1)
     assert 1 in estimate_mean((score * math.sqrt(width)) ** 2)
     assert 1 not in estimate_mean((score / math.sqrt(width)) ** 2)
+
+
+class Products(TorchDispatchMode):
+    """Counts the FLOPs of the products of matrices that torch really runs, added to or not."""
+
+    flops = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ in ("bmm", "mm", "baddbmm", "baddbmm_"):
+            self.flops += 2 * result.numel() * args[-1].shape[-2]
+        return result
+
+
+def test_row_28_tiles_compute_no_less_and_move_far_less():
+    N, width, tiles = 128, 16, {"block_m": 32, "block_n": 16, "causal": False, "scale": 0.25}
+    q, k, v, dout = torch.randn(4, 1, 1, N, width, dtype=torch.float64)
+    seen = []
+    with Products() as tiled:
+        out, lse = forward_tiles(q, k, v, watch=seen.append, **tiles)
+    with Products() as tiled_back:
+        backward_tiles(q, k, v, out, lse, dout, torch.zeros_like(lse), **tiles)
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    with Products() as naive:
+        result, _ = attend(*leaves)
+    with Products() as naive_back:
+        result.backward(dout)
+    assert tiled.flops == naive.flops == 4 * N * N * width
+    assert tiled_back.flops / naive_back.flops == 5 / 4
+    rescales = sum(len(tile.rows) * width for tile in seen)
+    divisions_saved = N * N - N * width
+    assert abs(rescales - divisions_saved) < 0.01 * naive.flops
+
+    loaded = q.nbytes + sum(len(tile.keys) * (k.nbytes + v.nbytes) // N for tile in seen)
+    moved = loaded + out.nbytes + lse.nbytes
+    naive_moves = 4 * q.nbytes + 4 * N * N * q.element_size()  # the matrix, four times
+    assert naive_moves > 3 * moved
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -6,7 +6,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from support_errors import raises_saying
-from support_exercises import NOTEBOOKS, defined, solution_source, stub_source
+from support_exercises import (
+    NOTEBOOKS,
+    defined,
+    solution_cell,
+    solution_source,
+    stub_source,
+)
 from support_wrong_answers import (
     WRONG_ATTENTION,
     WRONG_CROSSOVER,
@@ -16,6 +22,15 @@ from support_wrong_answers import (
     attention_with,
     divisors,
     nearest,
+)
+from support_wrong_answers_08 import (
+    MENDED,
+    WRONG_LOOP,
+    WRONG_MERGE,
+    WRONG_TILED_BYTES,
+    count,
+    edited,
+    right_merge,
 )
 
 from course_utils.attention import attend
@@ -34,6 +49,9 @@ from course_utils.teaching.exercises_01 import (
     check_suspect,
     check_unit_norm_scale,
 )
+from course_utils.teaching.exercises_08 import MERGE, check_merge
+from course_utils.teaching.exercises_08_bytes import TILED_BYTES, check_tiled_bytes
+from course_utils.teaching.exercises_08_loop import MISSING_RESCALE, check_missing_rescale
 from course_utils.teaching.suspects import D_MODEL, suspects
 
 EXERCISES = {
@@ -42,6 +60,9 @@ EXERCISES = {
     check_score_variance: SCORE_VARIANCE,
     check_unit_norm_scale: UNIT_NORM_SCALE,
     check_suspect: SUSPECT,
+    check_merge: MERGE,
+    check_tiled_bytes: TILED_BYTES,
+    check_missing_rescale: MISSING_RESCALE,
 }
 
 PUBLISHED = [
@@ -50,6 +71,9 @@ PUBLISHED = [
     ("01_scaling.ipynb", "score_variance", check_score_variance),
     ("01_scaling.ipynb", "unit_norm_scale", check_unit_norm_scale),
     ("01_scaling.ipynb", "find_suspect", check_suspect),
+    ("08_flash_attention_tiling.ipynb", "merge", check_merge),
+    ("08_flash_attention_tiling.ipynb", "tiled_bytes", check_tiled_bytes),
+    ("08_flash_attention_tiling.ipynb", "online_attention", check_missing_rescale),
 ]
 
 
@@ -59,6 +83,9 @@ WRONG = {
     check_score_variance: WRONG_SCORE_VARIANCE,
     check_unit_norm_scale: WRONG_UNIT_NORM_SCALE,
     check_suspect: WRONG_SUSPECT,
+    check_merge: WRONG_MERGE,
+    check_tiled_bytes: WRONG_TILED_BYTES,
+    check_missing_rescale: WRONG_LOOP,
 }
 
 CASES = [
@@ -109,6 +136,9 @@ def test_code_in_the_messages_is_between_backticks(exercise):
         (check_unit_norm_scale, math.sqrt),
         (check_suspect, nearest(512**0.5)),
         (check_suspect, lambda models: (nearest(512**0.5)(models)[0], 22.6)),
+        (check_merge, right_merge),
+        (check_tiled_bytes, count()),
+        (check_missing_rescale, edited(MENDED)),
     ],
 )
 def test_right_answers_pass(check, answer):
@@ -125,7 +155,7 @@ def test_right_answers_pass(check, answer):
         (lambda *inputs: None, False, "untouched"),
         (lambda: 1, True, "TypeError"),
         (lambda *inputs: "a word", True, "you gave 'a word'"),
-        (lambda *inputs: torch.ones(11, 13), True, "you gave a tensor of shape (11, 13)"),
+        (lambda *inputs: torch.ones(11, 13), True, "shape (11, 13)"),
     ],
     ids=["stub", "dots", "crash", "empty", "parameters", "type", "shape"],
 )
@@ -244,3 +274,11 @@ class TestPublished:
         source = stub_source(NOTEBOOKS / notebook, function)
         verdict = check(defined(source, function))
         assert (verdict.passed, verdict.started) == (False, False)
+
+    def test_the_solution_says_the_difficulty_and_minutes_of_the_check(
+        self, notebook, function, check
+    ):
+        exercise = EXERCISES[check]
+        stated = exercise.heading.removeprefix(exercise.title).strip()
+        cell = solution_cell(NOTEBOOKS / notebook, function)
+        assert f"<summary>Solution {stated}</summary>" in cell

@@ -9,8 +9,9 @@ from support_errors import raises_saying
 from course_utils.teaching import Option, Question, Quiz
 from course_utils.teaching.quizzes_00 import QUIZ as QUIZ_00
 from course_utils.teaching.quizzes_01 import QUIZ as QUIZ_01
+from course_utils.teaching.quizzes_08 import QUIZ as QUIZ_08
 
-QUIZZES = {"00": QUIZ_00, "01": QUIZ_01}
+QUIZZES = {"00": QUIZ_00, "01": QUIZ_01, "08": QUIZ_08}
 LIVE = "application/vnd.jupyter.widget-view+json"
 
 YES = Option("yes", "because d_k", correct=True)
@@ -212,3 +213,32 @@ class TestFacts:
         )
         within = ((q * k).sum(-1).abs() < 0.25).float().mean().item()
         assert within == pytest.approx(19 / 20, abs=0.01)
+
+    def test_bytes_of_both_forms(self):
+        from course_utils.attention_traffic import naive_forward, tiled_forward
+
+        tiled = tiled_forward(4096, 4096, 64, block_m=128, block_n=128)
+        naive = naive_forward(4096, 4096, 64)
+        assert [round(cost.bytes / 2**20) for cost in (tiled, naive)] == [33, 130]
+        assert tiled.matmul_flops == naive.matmul_flops
+
+    def test_bytes_of_the_weights_in_16_bits(self):
+        assert 2 * 4096 * 4096 == 32 * 2**20
+
+    def test_the_traffic_of_keys_halves_with_twice_the_queries_in_a_tile(self):
+        from course_utils.attention_traffic import tiled_forward
+
+        N, D = 4096, 64
+        rows = 2 * 2 * N * D + 4 * N  # q, out and lse, which do not depend on the tiles
+        tall, wide = (
+            tiled_forward(N, N, D, block_m=M, block_n=8192 // M).bytes - rows for M in (128, 64)
+        )
+        assert wide == 2 * tall
+
+    def test_causal_tiles(self):
+        from course_utils.masks import causal_mask
+
+        tiles = causal_mask(1024).unfold(0, 128, 128).unfold(1, 128, 128)
+        visible = tiles.float().mean(dim=(-2, -1))
+        whole, none = int((visible == 1).sum()), int((visible == 0).sum())
+        assert (whole, 64 - whole - none, none) == (28, 8, 28)

@@ -159,6 +159,28 @@ class TestShowSource:
         with raises_saying(ValueError, "show_source needs at least one function, got none"):
             show_source()
 
+    def test_a_name_shows_the_same_as_the_function(self):
+        from course_utils import attention
+
+        by_name = show_source("course_utils.attention.attend", docstring=True).text
+        assert by_name == show_source(attention.attend, docstring=True).text
+
+    def test_a_name_is_read_without_importing_its_module(self, tmp_path, monkeypatch):
+        text = "import absent_package\n\n\n@absent_package.jit\ndef kernel(x):\n    return x\n"
+        (tmp_path / "needs_more.py").write_text(text, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        shown = show_source("needs_more.kernel").text
+        assert shown == (
+            "# needs_more.py, kernel\n@absent_package.jit\ndef kernel(x):\n    return x"
+        )
+
+    @pytest.mark.parametrize(
+        "name", ["attend", "", "nowhere.attend", "course_utils.attention.nothing", "sys.exit"]
+    )
+    def test_a_name_that_nothing_has_is_refused(self, name):
+        with pytest.raises(ValueError, match="must be that of a function or class in a module"):
+            show_source(name)
+
     @pytest.mark.parametrize("value", [len, 3, torch.exp])
     def test_what_has_no_python_source_is_refused(self, value):
         with pytest.raises(TypeError, match="no Python source to show for"):

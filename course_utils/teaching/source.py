@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -25,15 +26,17 @@ class Source:
         return {"text/markdown": f"```python\n{self.text}\n```", "text/plain": self.text}
 
 
-def show_source(*functions: Callable[..., Any], docstring: bool = False) -> Source:
+def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -> Source:
     """The current source of functions or classes, to be the last line of a cell.
 
     Args:
-        functions: what to show, in this order.
+        functions: what to show, in this order. A dotted name, such as
+            ``"course_utils.masks.causal_mask"``, is looked up in the file of its module, which is
+            not imported: it may need a package that is not here.
         docstring: whether docstrings are shown; without them the code fits a slide.
 
     Raises:
-        ValueError: when called with nothing.
+        ValueError: when called with nothing, or with a name that no module defines.
         TypeError: for something whose Python source cannot be read, such as a builtin.
 
     >>> from course_utils.teaching.suspects import named
@@ -47,15 +50,40 @@ def show_source(*functions: Callable[..., Any], docstring: bool = False) -> Sour
     return Source("\n\n\n".join(_one_source(function, docstring) for function in functions))
 
 
-def _one_source(function: Callable[..., Any], docstring: bool) -> str:
-    function = inspect.unwrap(function)
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (TypeError, OSError) as error:
-        raise TypeError(f"no Python source to show for {function!r}: {error}") from error
+def _one_source(function: Callable[..., Any] | str, docstring: bool) -> str:
+    place, text = _by_name(function) if isinstance(function, str) else _by_itself(function)
     if not docstring:
         text = _without_docstrings(text)
-    return f"# {_home(function)}, {function.__qualname__}\n{text.rstrip()}"
+    return f"# {place}\n{text.rstrip()}"
+
+
+def _by_itself(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return where a function or class lives, and its source."""
+    unwrapped: Any = inspect.unwrap(function)
+    try:
+        text = textwrap.dedent(inspect.getsource(unwrapped))
+    except (TypeError, OSError) as error:
+        raise TypeError(f"no Python source to show for {unwrapped!r}: {error}") from error
+    return f"{_home(unwrapped)}, {unwrapped.__qualname__}", text
+
+
+def _by_name(dotted: str) -> tuple[str, str]:
+    """Return where a function or class lives, and its source; its module is not imported."""
+    module, _, name = dotted.rpartition(".")
+    rule = f"a name to show must be that of a function or class in a module, got {dotted!r}"
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"{rule}: {error}") from None
+    if spec is None or not spec.has_location or spec.origin is None:
+        raise ValueError(f"{rule}: there is no module {module!r}")
+    lines = Path(spec.origin).read_text(encoding="utf-8").splitlines()
+    for node in ast.parse("\n".join(lines)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            place = f"{module.replace('.', '/')}.py, {name}"
+            return place, "\n".join(lines[first - 1 : node.end_lineno])
+    raise ValueError(f"{rule}: {module} defines no {name!r}")
 
 
 def _home(function: Callable[..., Any]) -> str:

@@ -7,14 +7,18 @@ from course_utils.viz.explorer import Explorer
 from course_utils.viz.heads_00 import RealHeads
 from course_utils.viz.reach_00 import GradientReach
 from course_utils.viz.regression_00 import KernelRegression
+from course_utils.viz.roofline_08 import Roofline
 from course_utils.viz.scores_01 import ScoreVariance
 from course_utils.viz.show import show
+from course_utils.viz.tiles_08 import TileByTile
 
 explore_real_heads = RealHeads
 explore_gradient_reach = GradientReach
 explore_kernel_regression = KernelRegression
 explore_score_variance = ScoreVariance
 explore_random_cosines = RandomCosines
+explore_roofline = Roofline
+explore_tile_by_tile = TileByTile
 
 EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "explore_real_heads": explore_real_heads,
@@ -22,6 +26,8 @@ EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "explore_kernel_regression": explore_kernel_regression,
     "explore_score_variance": explore_score_variance,
     "explore_random_cosines": explore_random_cosines,
+    "explore_roofline": explore_roofline,
+    "explore_tile_by_tile": explore_tile_by_tile,
 }
 
 __all__ = [
@@ -31,6 +37,8 @@ __all__ = [
     "explore_kernel_regression",
     "explore_random_cosines",
     "explore_real_heads",
+    "explore_roofline",
     "explore_score_variance",
+    "explore_tile_by_tile",
     "show",
 ]

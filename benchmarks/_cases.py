@@ -1,0 +1,104 @@
+"""What is measured: the shapes, in the order of their importance, and what each one costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import torch
+from torch import Tensor
+
+# One product of (N, D) and (D, N) matrices takes 2·N²·D operations, and attention has two of them.
+# Backward has five: the scores again, and the gradients of q, k, v and the weights.
+WORK = {"forward": 4.0, "backward": 10.0, "both": 14.0}
+ITEM_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# The naive form is left out where its (N, N) matrices would take more than this.
+NAIVE_LIMIT = 6e9
+# How many of them live at once: scores and weights; with gradients twice as many.
+NAIVE_COPIES = {"forward": 2, "both": 4}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One shape, and who computes it; the first of `rivals` is ours, whom the rest are held to."""
+
+    N: int
+    D: int
+    causal: bool
+    dtype: str
+    B: int
+    H: int
+    G: int
+    rivals: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The shape in a line."""
+        heads = f"H {self.H}" if self.G == self.H else f"H {self.H} G {self.G}"
+        mask = "causal" if self.causal else "full"
+        return f"B {self.B} {heads} N {self.N} D {self.D} {mask} {self.dtype}"
+
+    def operations(self, what: str) -> float:
+        """Floating-point operations of one call; half of them where a mask hides half."""
+        whole = WORK[what] * self.B * self.H * self.N**2 * self.D
+        return whole / 2 if self.causal else whole
+
+    def naive_bytes(self, what: str) -> float:
+        """What the (N, N) matrices of the naive form take at once."""
+        matrix = self.B * self.H * self.N**2 * ITEM_BYTES[self.dtype]
+        return NAIVE_COPIES[what] * matrix
+
+    def result_bytes(self, what: str) -> int:
+        """What must be returned: the output, and with `both` the gradients of q, k and v."""
+        row = self.B * self.N * self.D * ITEM_BYTES[self.dtype]
+        return row * (self.H if what == "forward" else 2 * self.H + 2 * self.G)
+
+    def inputs(self, device: str, *, gradients: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Return q, k and v, independent standard normal, the same for the same case."""
+        generator = torch.Generator(device).manual_seed(self.N)
+
+        def draw(heads: int) -> Tensor:
+            x = torch.randn(self.B, heads, self.N, self.D, generator=generator, device=device)
+            return x.to(getattr(torch, self.dtype)).requires_grad_(gradients)
+
+        return draw(self.H), draw(self.G), draw(self.G)
+
+
+def cpu_cases() -> list[Case]:
+    """The CPU's cases: what has a goal comes first."""
+    usual = {"dtype": "float32", "B": 1, "H": 8, "G": 8, "rivals": ("ours", "sdpa", "naive")}
+    pairs = list(product((1024, 2048, 4096, 8192), (False, True)))
+    cases = [Case(N, 64, causal, **usual) for N, causal in pairs]
+    two = {**usual, "rivals": ("ours", "sdpa")}
+    cases += [Case(1024, 128, causal, **usual) for causal in (False, True)]
+    cases += [Case(4096, 128, causal, **two) for causal in (False, True)]
+    grouped = {**usual, "G": 2, "rivals": ("ours", "ours_mha", "sdpa")}
+    cases += [Case(N, 64, causal, **grouped) for N, causal in product((1024, 4096), (False, True))]
+    for dtype, causal in product(("bfloat16", "float16"), (False, True)):
+        cases.append(Case(2048, 64, causal, **{**two, "dtype": dtype}))
+    cases += [Case(512, D, causal, **usual) for D, causal in product((64, 128), (False, True))]
+    compiled = {**usual, "rivals": ("ours", "sdpa", "flex")}
+    return [*cases, *(Case(2048, 64, causal, **compiled) for causal in (False, True))]
+
+
+def gpu_cases() -> list[Case]:
+    """The GPU's cases, 64 query heads in all: what has a goal comes first."""
+    usual = {"dtype": "bfloat16", "B": 2, "H": 32, "G": 32}
+    four = ("ours", "flash", "cudnn", "naive")
+    shapes = list(product((8192, 4096, 16384), (64, 128), (False, True)))
+    cases = [Case(N, D, causal, **usual, rivals=four) for N, D, causal in shapes]
+    middle = cases[:4]
+    grouped = ("ours", "ours_mha", "flash", "cudnn")
+    cases += [replace(case, G=8, rivals=grouped) for case in middle]
+    short = product((2048, 1024, 512), (64, 128), (False, True))
+    cases += [Case(N, D, causal, **usual, rivals=four) for N, D, causal in short]
+    cases += [replace(case, dtype="float16", rivals=four[:3]) for case in middle]
+    return [*cases, *(replace(case, rivals=("ours", "flash", "flex")) for case in middle)]
+
+
+def quick_cases(device: str) -> list[Case]:
+    """A handful of tiny shapes, for tests: every kind of rival but the one that compiles."""
+    first = cpu_cases()[0] if device == "cpu" else gpu_cases()[0]
+    small = [replace(first, N=N, H=4, G=4, B=1) for N in (67, 131)]
+    grouped = replace(small[0], G=2, rivals=("ours", "ours_mha", *first.rivals[1:]))
+    return [*small, replace(small[1], causal=True), grouped]

@@ -1,0 +1,149 @@
+"""Measure one case: check every rival, then time them side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+import torch
+from torch import Tensor
+
+from benchmarks._cases import Case
+from benchmarks._check import TOLERANCE, references, worst_error
+from benchmarks._rivals import Attend, CannotRun, attend_with, passes, too_large
+from benchmarks._timing import Clock, Job, Lap, Spread, interleave, ratio
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long to measure: seconds a case, and between how many rounds."""
+
+    seconds: float
+    at_least: int
+    at_most: int
+
+
+@dataclass
+class Entrant:
+    """A rival that has passed the check, with its inputs."""
+
+    attend: Attend
+    inputs: tuple[Tensor, Tensor, Tensor]
+    what: tuple[str, ...]
+    error: float
+    first_seconds: float
+
+
+def measure_case(
+    case: Case, device: str, clock: Clock, pace: Pace, available: float
+) -> dict[str, object]:
+    """Return a case's results by rival, and for each rival left out the reason."""
+    entrants: dict[str, Entrant] = {}
+    left_out: dict[str, str] = {}
+    expected: dict[int, list[list[Tensor]]] = {}
+    for rival in case.rivals:
+        shape = replace(case, G=case.H) if rival == "ours_mha" else case
+        what = passes(rival, shape, device, available)
+        try:
+            if not what:
+                raise CannotRun(too_large(shape, "forward"))
+            entrants[rival] = enter(rival, shape, device, what, expected)
+        except Exception as error:  # a rival that fails, of whatever, must not end the others
+            left_out[rival] = reason(error)
+    laps = interleave(
+        {f"{name} {what}": job for name, e in entrants.items() for what, job in jobs(e).items()},
+        clock,
+        seconds=pace.seconds,
+        at_least=pace.at_least,
+        at_most=pace.at_most,
+    )
+    results = {name: summary(name, entrants, laps, case) for name in entrants}
+    kept = {key: value for key, value in asdict(case).items() if key != "rivals"}
+    return {**kept, "results": results, "left_out": left_out}
+
+
+def reason(error: Exception) -> str:
+    """Return why something is left out, in one line."""
+    first = [*str(error).strip().splitlines(), ""][0]
+    return first if isinstance(error, CannotRun) else f"{type(error).__name__}: {first}"
+
+
+def enter(
+    rival: str,
+    case: Case,
+    device: str,
+    what: tuple[str, ...],
+    expected: dict[int, list[list[Tensor]]],
+) -> Entrant:
+    """Let a rival compute the case once; raise CannotRun where that is wrong."""
+    inputs = case.inputs(device, gradients="both" in what)
+    slope = slope_for(inputs[0])
+    if case.G not in expected:
+        expected[case.G] = references(case, list(case.inputs(device)), slope)
+    start = time.perf_counter()
+    attend = attend_with(rival, case, device)
+    out = attend(*inputs)
+    results = [out.detach()]
+    if "both" in what:
+        results += torch.autograd.grad(out, inputs, slope)
+    error = worst_error(case, results, expected[case.G])  # waits for the device
+    if not error <= TOLERANCE[case.dtype]:
+        raise CannotRun(f"wrong: off by {error:.1e}, allowed {TOLERANCE[case.dtype]:.0e}")
+    return Entrant(attend, inputs, what, error, time.perf_counter() - start)
+
+
+def slope_for(q: Tensor) -> Tensor:
+    """Return the gradient that is handed back: as random as the inputs, the same every time."""
+    generator = torch.Generator(q.device).manual_seed(1)
+    return torch.randn(q.shape, generator=generator, device=q.device).to(q.dtype)
+
+
+def jobs(entrant: Entrant) -> dict[str, Job]:
+    """Return what is timed: forward alone, and forward then backward with a lap between."""
+    attend, inputs = entrant.attend, entrant.inputs
+    plain = tuple(x.detach() for x in inputs)
+    slope = slope_for(plain[0])
+
+    def forward(lap: Lap) -> Tensor:
+        return attend(*plain)
+
+    def both(lap: Lap) -> object:
+        out = attend(*inputs)
+        lap()
+        return torch.autograd.grad(out, inputs, slope)
+
+    every: dict[str, Callable[[Lap], object]] = {"forward": forward, "both": both}
+    return {what: every[what] for what in entrant.what}
+
+
+def summary(
+    name: str, entrants: dict[str, Entrant], laps: dict[str, list[list[float]]], case: Case
+) -> dict[str, object]:
+    """Return a rival's times, speeds, and how many times as long ours takes."""
+    entrant = entrants[name]
+    mine = seconds_by_pass(name, entrant, laps)
+    ours = seconds_by_pass("ours", entrants["ours"], laps) if "ours" in entrants else {}
+    passes = {}
+    for what, seconds in mine.items():
+        spread = Spread.of(seconds)
+        passes[what] = {
+            "milliseconds": asdict(Spread.of([1e3 * s for s in seconds])),
+            "tflops": case.operations(what) / spread.median / 1e12,
+            "rounds": len(seconds),
+        }
+        if what in ours and name != "ours":
+            passes[what]["ours_takes_times"] = asdict(ratio(ours[what], seconds))
+    return {"error": entrant.error, "first_seconds": entrant.first_seconds, "passes": passes}
+
+
+def seconds_by_pass(
+    name: str, entrant: Entrant, laps: dict[str, list[list[float]]]
+) -> dict[str, list[float]]:
+    """Return the seconds of each round: forward alone, backward alone, and both in a row."""
+    found = {"forward": [lap[0] for lap in laps[f"{name} forward"]]}
+    if "both" in entrant.what:
+        rounds = laps[f"{name} both"]
+        found["backward"] = [backward for _, backward in rounds]
+        found["both"] = [forward + backward for forward, backward in rounds]
+    return found

@@ -1,0 +1,97 @@
+"""Who computes attention: ours, the naive form, torch's own kernels, and flex_attention.
+
+Every rival is a function of q, k and v that returns the output. T = S throughout: torch's
+`is_causal` is aligned at the top left and ours at the bottom right, and only there they agree.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from benchmarks._cases import Case
+from course_utils.kernels import flash_attend
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+LABELS = {
+    "ours": "flash_attend",
+    "ours_mha": "flash_attend, G = H",
+    "naive": "naive",
+    "sdpa": "SDPA",
+    "flash": "SDPA flash",
+    "cudnn": "SDPA cuDNN",
+    "flex": "flex_attention",
+}
+FORCED = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+
+
+class CannotRun(Exception):
+    """Why something is not measured, in words."""
+
+
+def attend_with(rival: str, case: Case, device: str) -> Attend:
+    """Return the function that a rival is, or raise CannotRun."""
+    if rival in ("ours", "ours_mha"):
+        backend = "tiled" if device == "cpu" else "triton"
+        return partial(flash_attend, causal=case.causal, backend=backend)
+    if rival == "naive":
+        return partial(attend_naive, causal=case.causal)
+    if rival == "flex":
+        return compiled_flex(case, device)
+    return partial(attend_sdpa, case=case, backend=FORCED.get(rival))
+
+
+def attend_naive(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:
+    """The formula in its shortest form, with the whole (N, N) matrix and nothing beside it."""
+    (B, H, N, D), G = q.shape, k.shape[1]
+    scores = (q * D**-0.5).view(B, G, H // G, N, D) @ k.unsqueeze(2).mT
+    if causal:
+        later = torch.ones(N, N, dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill_(later, -torch.inf)
+    return (scores.softmax(dim=-1) @ v.unsqueeze(2)).view(B, H, N, D)
+
+
+def attend_sdpa(
+    q: Tensor, k: Tensor, v: Tensor, *, case: Case, backend: SDPBackend | None
+) -> Tensor:
+    """Compute with torch's own attention; with a backend, that kernel or an error."""
+    call = partial(scaled_dot_product_attention, is_causal=case.causal, enable_gqa=case.G < case.H)
+    if backend is None:
+        return call(q, k, v)
+    with sdpa_kernel(backend):
+        return call(q, k, v)
+
+
+def compiled_flex(case: Case, device: str) -> Attend:
+    """flex_attention as torch.compile makes it; on a CPU that takes a C++ compiler."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    if device == "cpu" and not shutil.which("g++") and not shutil.which("clang++"):
+        raise CannotRun("torch.compile needs a C++ compiler, and none is on the PATH")
+    mask = None
+    if case.causal:
+        size = (None, None, case.N, case.N)
+        mask = create_block_mask(lambda b, h, row, key: row >= key, *size, device=device)
+    compiled = torch.compile(flex_attention, dynamic=False)
+    return partial(compiled, block_mask=mask, enable_gqa=case.G < case.H)
+
+
+def passes(rival: str, case: Case, device: str, available: float) -> tuple[str, ...]:
+    """Return which of forward and both a rival is measured in, for want of memory or of code."""
+    if rival == "flex" and device == "cpu":
+        return ("forward",)  # torch has no gradient for it on a CPU
+    every = ("forward", "both")
+    if rival != "naive":
+        return every
+    return tuple(what for what in every if case.naive_bytes(what) <= available)
+
+
+def too_large(case: Case, what: str) -> str:
+    """Say why the naive form does not run."""
+    return f"its matrices would take {case.naive_bytes(what) / 1e9:.1f} GB"

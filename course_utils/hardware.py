@@ -1,0 +1,283 @@
+"""Real GPUs in numbers: how much each level of memory holds, how fast it is, how fast they compute.
+
+Every figure is the vendor's own, and each entry says where it stands. Tensor rates are for dense
+bfloat16 and float16 products with float32 sums: the doubled figure on a datasheet is "with
+sparsity", which needs half the weights to be zero. Two numbers are derived, and say so: the
+bandwidth of shared memory and the size of all SMs together. What no vendor document gives is None.
+
+Sizes on the chip count in 1024s (KB = 1024 bytes), sizes of the main memory in 1000s (GB = 10^9
+bytes), as the datasheets do.
+
+B200 is left out: published values of its memory bandwidth differ (8.0 TB/s on datasheets, 7.7 from
+the bus width and clock that the driver reports), and no document at hand gives its clock.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from course_utils.checks import check_choice, check_sequence
+
+__all__ = ["GPU", "GPUS", "find_gpu", "gpu_table", "level_table"]
+
+KB = 1024
+MB = 1024**2
+GB = 10**9
+# Bytes that the 32 banks of one SM's shared memory deliver at each tick of the clock, on every
+# architecture here (CUDA C++ Programming Guide, shared memory: 32 banks of 32 bits).
+SHARED_BYTES_PER_CLOCK = 128
+
+CUDA_GUIDE = "NVIDIA, CUDA C++ Programming Guide, technical specifications per compute capability"
+
+
+@dataclass(frozen=True)
+class GPU:
+    """One GPU. Bytes, bytes per second, floating-point operations per second.
+
+    Attributes:
+        name: as people say it.
+        target: what a compiler calls it.
+        num_sms: streaming multiprocessors: the units that run blocks of threads.
+        clock: boost clock in Hz, at which the tensor rate holds.
+        registers_per_sm: register file of one SM.
+        shared_per_sm: most that one SM can give to shared memory.
+        shared_per_block: most that one block of threads can have of it.
+        l2: level-2 cache, for all SMs together.
+        l2_per_clock: bytes that it delivers per tick, or None where the vendor does not say.
+        memory: main memory, HBM or GDDR.
+        memory_bandwidth: bytes per second from it.
+        tensor_flops: dense bfloat16 or float16 products with float32 sums.
+        vector_flops: float32, outside the tensor cores.
+        sources: where the numbers stand.
+    """
+
+    name: str
+    target: str
+    num_sms: int
+    clock: float
+    registers_per_sm: int
+    shared_per_sm: int
+    shared_per_block: int
+    l2: int
+    l2_per_clock: int | None
+    memory: int
+    memory_bandwidth: float
+    tensor_flops: float
+    vector_flops: float
+    sources: tuple[str, ...]
+
+    @property
+    def shared_bandwidth(self) -> float:
+        """Derived: 128 bytes per clock and SM, all SMs together."""
+        return SHARED_BYTES_PER_CLOCK * self.num_sms * self.clock
+
+    @property
+    def l2_bandwidth(self) -> float | None:
+        """Derived from the bytes per clock, where these are published."""
+        return None if self.l2_per_clock is None else self.l2_per_clock * self.clock
+
+    @property
+    def ridge(self) -> float:
+        """FLOPs per byte at which products take as long as reading: tensor_flops / bandwidth."""
+        return self.tensor_flops / self.memory_bandwidth
+
+    @property
+    def levels(self) -> tuple[tuple[str, int, float | None], ...]:
+        """Name, bytes on the whole GPU and bytes per second of each level, nearest first."""
+        return (
+            ("registers", self.num_sms * self.registers_per_sm, None),
+            ("shared memory", self.num_sms * self.shared_per_sm, self.shared_bandwidth),
+            ("L2 cache", self.l2, self.l2_bandwidth),
+            ("main memory", self.memory, self.memory_bandwidth),
+        )
+
+
+_A100 = GPU(
+    name="A100 SXM 80GB",
+    target="sm_80",
+    num_sms=108,
+    clock=1.41e9,
+    registers_per_sm=256 * KB,
+    shared_per_sm=164 * KB,
+    shared_per_block=163 * KB,
+    l2=40 * MB,
+    l2_per_clock=5120,
+    memory=80 * GB,
+    memory_bandwidth=2.039e12,
+    tensor_flops=312e12,
+    vector_flops=19.5e12,
+    sources=(
+        "NVIDIA, A100 Tensor Core GPU datasheet, 2021 (80 GB, bandwidth, rates)",
+        "NVIDIA, A100 Tensor Core GPU Architecture, whitepaper, 2020 (SMs, clock, L2)",
+        "NVIDIA, Ampere Tuning Guide (shared memory)",
+        CUDA_GUIDE,
+    ),
+)
+_H100 = GPU(
+    name="H100 SXM",
+    target="sm_90",
+    num_sms=132,
+    clock=1.83e9,
+    registers_per_sm=256 * KB,
+    shared_per_sm=228 * KB,
+    shared_per_block=227 * KB,
+    l2=50 * MB,
+    l2_per_clock=None,
+    memory=80 * GB,
+    memory_bandwidth=3.35e12,
+    tensor_flops=989.4e12,
+    vector_flops=66.9e12,
+    sources=(
+        "NVIDIA, H100 Tensor Core GPU datasheet (80 GB, bandwidth; 1,979 with sparsity)",
+        "NVIDIA, H100 Tensor Core GPU Architecture, whitepaper, 2022 (SMs, clock, L2, dense rates)",
+        "NVIDIA, Hopper Tuning Guide (shared memory)",
+        CUDA_GUIDE,
+    ),
+)
+_H200 = GPU(
+    name="H200 SXM",
+    target="sm_90",
+    num_sms=132,
+    clock=1.83e9,
+    registers_per_sm=256 * KB,
+    shared_per_sm=228 * KB,
+    shared_per_block=227 * KB,
+    l2=50 * MB,
+    l2_per_clock=None,
+    memory=141 * GB,
+    memory_bandwidth=4.8e12,
+    tensor_flops=989.4e12,
+    vector_flops=66.9e12,
+    sources=(
+        "NVIDIA, H200 Tensor Core GPU datasheet (141 GB, bandwidth; rates as of H100)",
+        "NVIDIA, H100 Tensor Core GPU Architecture, whitepaper, 2022 (the same chip)",
+        "NVIDIA, Hopper Tuning Guide (shared memory)",
+        CUDA_GUIDE,
+    ),
+)
+_RTX_4090 = GPU(
+    name="RTX 4090",
+    target="sm_89",
+    num_sms=128,
+    clock=2.52e9,
+    registers_per_sm=256 * KB,
+    shared_per_sm=100 * KB,
+    shared_per_block=99 * KB,
+    l2=72 * MB,
+    l2_per_clock=None,
+    memory=24 * GB,
+    memory_bandwidth=1.008e12,
+    tensor_flops=165.2e12,
+    vector_flops=82.6e12,
+    sources=(
+        "NVIDIA, Ada GPU Architecture, whitepaper, 2022, appendix A (all rates, clock, L2, 24 GB)",
+        "NVIDIA, Ada Tuning Guide (shared memory)",
+        CUDA_GUIDE,
+    ),
+)
+GPUS: dict[str, GPU] = {gpu.name: gpu for gpu in (_A100, _H100, _H200, _RTX_4090)}
+
+
+def find_gpu(name: str) -> GPU:
+    """Return the GPU of this name.
+
+    Raises:
+        ValueError: if there is none.
+
+    >>> find_gpu("H100 SXM").num_sms
+    132
+    >>> find_gpu("H100")
+    Traceback (most recent call last):
+    ValueError: name must be one of A100 SXM 80GB, H100 SXM, H200 SXM, RTX 4090, got 'H100'
+    """
+    return GPUS[check_choice("name", name, GPUS)]
+
+
+def gpu_table(names: Iterable[str] | None = None) -> str:
+    """Return the GPUs side by side as a Markdown table, with the sources under it.
+
+    Args:
+        names: which GPUs. All of them if None.
+
+    Raises:
+        TypeError, ValueError: if a name is not that of a GPU here, or there is none.
+
+    >>> print(gpu_table(["RTX 4090"]).splitlines()[2])
+    | SMs | 128 |
+    """
+    gpus = _chosen(names)
+    rows = [
+        ("SMs", lambda gpu: f"{gpu.num_sms}"),
+        ("registers, one SM", lambda gpu: _kilobytes(gpu.registers_per_sm)),
+        ("shared memory, one SM", lambda gpu: _kilobytes(gpu.shared_per_sm)),
+        ("shared memory, one block at most", lambda gpu: _kilobytes(gpu.shared_per_block)),
+        ("L2 cache", lambda gpu: f"{gpu.l2 // MB} MB"),
+        ("main memory", lambda gpu: f"{gpu.memory // GB} GB"),
+        ("its bandwidth", lambda gpu: f"{gpu.memory_bandwidth / 1e12:.2f} TB/s"),
+        ("shared memory's, all SMs (derived)", lambda gpu: _terabytes(gpu.shared_bandwidth)),
+        ("16-bit products, dense", lambda gpu: f"{gpu.tensor_flops / 1e12:.0f} TFLOP/s"),
+        ("float32, not tensor cores", lambda gpu: f"{gpu.vector_flops / 1e12:.1f} TFLOP/s"),
+        ("products per byte read (ridge)", lambda gpu: f"{gpu.ridge:.0f} FLOP/byte"),
+    ]
+    table = _markdown(
+        ["", *(gpu.name for gpu in gpus)],
+        [[label, *(value(gpu) for gpu in gpus)] for label, value in rows],
+    )
+    sources = dict.fromkeys(source for gpu in gpus for source in gpu.sources)
+    return "\n".join([table, "", "Sources: " + "; ".join(sources) + "."])
+
+
+def level_table(name: str) -> str:
+    """Return the levels of one GPU's memory as a Markdown table, each against the main memory.
+
+    Raises:
+        ValueError: if there is no such GPU.
+
+    >>> print(level_table("A100 SXM 80GB"))
+    | level | holds | share of the main memory | delivers | times the main memory |
+    | --- | --- | --- | --- | --- |
+    | registers | 27.0 MB | 1 / 2,826 | not published | |
+    | shared memory | 17.3 MB | 1 / 4,411 | 19.5 TB/s | 9.6 |
+    | L2 cache | 40.0 MB | 1 / 1,907 | 7.2 TB/s | 3.5 |
+    | main memory | 80 GB | 1 | 2.0 TB/s | 1 |
+    """
+    gpu = find_gpu(name)
+    rows = []
+    for level, size, bandwidth in gpu.levels:
+        last = size == gpu.memory
+        rows.append(
+            [
+                level,
+                f"{size // GB} GB" if last else f"{size / MB:.1f} MB",
+                "1" if last else f"1 / {gpu.memory / size:,.0f}",
+                "not published" if bandwidth is None else _terabytes(bandwidth),
+                _times(bandwidth, gpu.memory_bandwidth),
+            ]
+        )
+    heads = ["level", "holds", "share of the main memory", "delivers", "times the main memory"]
+    return _markdown(heads, rows)
+
+
+def _chosen(names: Iterable[str] | None) -> list[GPU]:
+    __tracebackhide__ = True
+    if names is None:
+        return list(GPUS.values())
+    return [GPUS[check_choice("names", name, GPUS)] for name in check_sequence("names", names)]
+
+
+def _markdown(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size // KB} KB"
+
+
+def _terabytes(rate: float) -> str:
+    return f"{rate / 1e12:.1f} TB/s"
+
+
+def _times(bandwidth: float | None, least: float) -> str:
+    if bandwidth is None:
+        return ""
+    return "1" if bandwidth == least else f"{bandwidth / least:.1f}"

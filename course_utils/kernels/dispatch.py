@@ -1,0 +1,162 @@
+"""One call for every backend: check the input, choose who computes it, say what is missing."""
+
+import importlib
+import importlib.util
+import os
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Literal, cast
+
+import torch
+from torch import Tensor
+
+from course_utils.checks import check_choice
+from course_utils.kernels.inputs import check_flash_inputs
+from course_utils.kernels.memory import out_of_memory_explained
+from course_utils.kernels.reference import attend_reference
+from course_utils.kernels.tiled import attend_tiled
+from course_utils.shapes import Float
+
+__all__ = ["BACKENDS", "available_backends", "flash_attend", "why_not"]
+
+Backend = Literal["auto", "triton", "tiled", "reference"]
+# From the fastest to the slowest, where each is there.
+BACKENDS = ("triton", "tiled", "reference")
+_TRITON = "course_utils.kernels.launch"
+
+
+def flash_attend(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    *,
+    causal: bool = False,
+    scale: float | int | None = None,
+    backend: Backend = "auto",
+    return_lse: bool = False,
+) -> Float[Tensor, "B H T D"] | tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T"]]:
+    """Exact attention, tile by tile: ``softmax(scale * q @ k.T) @ v`` without the (T, S) matrix.
+
+    Memory grows with T and with S, not with their product, forward and backward: the backward
+    pass computes each tile of weights again from q, k and the log-sum-exp of the scores.
+
+    Args:
+        q: queries.
+        k: keys. G divides H; query head h reads key/value head h // (H / G), which is not copied.
+        v: values.
+        causal: whether a query is kept from later keys. The last query sees the last key, as in
+            ``causal_mask``: with T > S the first T - S queries read nothing.
+        scale: factor on the dot products; 1 / sqrt(D) if None.
+        backend: ``"triton"`` (a CUDA device, or Triton's interpreter), ``"tiled"`` (torch, any
+            device), ``"reference"`` (the whole matrix), or ``"auto"``: the fastest that can take
+            this input.
+        return_lse: whether to return the log-sum-exp of the scores as well.
+
+    Returns:
+        The output in the dtype of q; with ``return_lse`` also the log-sum-exp of each query's
+        scores (natural logarithm; float32, or float64 for float64 inputs). Both can be
+        differentiated. A query that may read nothing gets output 0 and -inf.
+
+    Raises:
+        TypeError: for a wrong type or dtype.
+        ValueError: for a wrong rank, axis, device or scale, a backend that does not exist, is not
+            there, or cannot take this input.
+        torch.OutOfMemoryError: if the device's memory does not suffice; says for which sizes.
+
+    Source: Dao et al., "FlashAttention", 2022, algorithm 1; Dao, "FlashAttention-2", 2023.
+
+    >>> q, k = torch.randn(1, 4, 3, 16), torch.randn(1, 2, 5, 16)
+    >>> out, lse = flash_attend(q, k, k, causal=True, return_lse=True)
+    >>> out.shape, lse.shape
+    (torch.Size([1, 4, 3, 16]), torch.Size([1, 4, 3]))
+    """
+    check_flash_inputs(q, k, v, causal=causal, scale=scale, return_lse=return_lse)
+    compute = _backend_for(q, backend)
+    scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    with out_of_memory_explained(q, k, whole_matrix=compute is attend_reference):
+        out, lse = compute(q, k, v, causal=causal, scale=scale)
+    return (out, lse) if return_lse else out
+
+
+def available_backends() -> tuple[str, ...]:
+    """Return the backends that can compute here, the fastest first.
+
+    >>> available_backends()[-2:]
+    ('tiled', 'reference')
+    """
+    return tuple(name for name in BACKENDS if why_not(name) is None)
+
+
+def why_not(backend: str) -> str | None:
+    """Say why a backend cannot compute here and what would bring it; None if it can.
+
+    A missing or broken GPU, driver or Triton is a reason like any other, and raises nothing.
+
+    Raises:
+        ValueError: if there is no backend of that name.
+
+    >>> why_not("tiled") is None
+    True
+    """
+    check_choice("backend", backend, BACKENDS)
+    if backend != "triton":
+        return None
+    if not _is_installed("triton"):
+        return (
+            "Triton is not installed; on Linux with x86-64, "
+            '`python -m pip install "triton>=3.6,<3.8"` brings it'
+        )
+    try:
+        launch = importlib.import_module(_TRITON)
+    except Exception as error:  # a broken Triton may raise anything at all
+        return f"Triton cannot be imported ({type(error).__name__}: {error})"
+    if _wants_interpreter() and not launch.INTERPRETED:
+        return (
+            "TRITON_INTERPRET was set after triton was imported, and triton read it then; "
+            "set it first, in a fresh process or a restarted notebook kernel"
+        )
+    if launch.INTERPRETED or _has_gpu():
+        return None
+    return (
+        "there is no CUDA device here; TRITON_INTERPRET=1, set before triton is imported, "
+        "runs the kernels on the CPU, slowly"
+    )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # something without a specification took its place in sys.modules
+        return True
+
+
+def _wants_interpreter() -> bool:
+    return os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "yes", "on", "y")
+
+
+def _has_gpu() -> bool:
+    with warnings.catch_warnings():  # torch warns where a driver is too old
+        warnings.simplefilter("ignore")
+        return torch.cuda.is_available()
+
+
+def _backend_for(q: Tensor, backend: str) -> Callable:
+    """Return the function that computes this input: the one asked for, or the fastest."""
+    __tracebackhide__ = True
+    if backend == "auto":
+        compiled = q.is_cuda and why_not("triton") is None
+        takes = compiled and not _launch().INTERPRETED and _launch().refusal(q) is None
+        return _launch().attend_triton if takes else attend_tiled
+    check_choice("backend", backend, ("auto", *BACKENDS))
+    if backend != "triton":
+        return attend_tiled if backend == "tiled" else attend_reference
+    reason = why_not("triton") or _launch().refusal(q)
+    if reason is not None:
+        raise ValueError(f"backend 'triton' must be able to take this input: {reason}")
+    return _launch().attend_triton
+
+
+def _launch() -> ModuleType:
+    """Import what holds the Triton kernels only where they are wanted."""
+    return cast(ModuleType, importlib.import_module(_TRITON))

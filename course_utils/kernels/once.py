@@ -1,0 +1,48 @@
+"""Derivatives that have no derivative of their own, and say so to whoever asks for it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+__all__ = ["differentiable_once"]
+
+
+def differentiable_once(
+    gradients: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
+) -> tuple[Tensor, ...]:
+    """Return ``gradients(*inputs)``; to differentiate these raises an error.
+
+    For the backward pass of an autograd function. PyTorch's ``once_differentiable`` cuts the
+    graph instead: where a second derivative has other paths as well, this one is left out of the
+    sum without a word.
+
+    Raises:
+        RuntimeError: when the result is differentiated.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> (double,) = differentiable_once(lambda x: (2 * x,), x)
+    >>> double.sum().backward()
+    Traceback (most recent call last):
+    RuntimeError: flash_attend must be differentiated once at most, got a second time; \
+backend='reference' has every derivative
+    """
+    return _Once.apply(gradients, *inputs)
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(gradients: Callable, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return gradients(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> None:
+        raise RuntimeError(
+            "flash_attend must be differentiated once at most, got a second time; "
+            "backend='reference' has every derivative"
+        )

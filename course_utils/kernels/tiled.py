@@ -1,0 +1,219 @@
+"""Attention tile by tile, in torch, on any device: forward, and backward by recomputation.
+
+The letters are those of the papers, here and in the Triton kernels:
+
+    m      running maximum of a query's scores
+    l      running sum of exp(score - m)
+    acc    running sum of exp(score - m) * value: the output before it is divided by l
+    alpha  exp(old m - new m): what a sum taken under the old m is worth under the new one
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.kernels.memory import out_of_memory_explained
+from course_utils.kernels.once import differentiable_once
+from course_utils.kernels.tiled_math import TileMath, exp_
+from course_utils.kernels.tiled_walk import Heads, Walk
+from course_utils.shapes import Float
+
+__all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The running numbers of a block of queries after one tile, copied for who watches.
+
+    ``batch`` and ``heads`` say which batch entries and query heads (b and h of them) were computed
+    together, ``rows`` which queries, ``keys`` which keys were read last. m, l and acc are as
+    after that tile; alpha is the factor by which it multiplied the old l and acc, 0 at first.
+    """
+
+    batch: range
+    heads: range
+    rows: range
+    keys: range
+    m: Float[Tensor, "b h rows"]
+    l: Float[Tensor, "b h rows"]
+    acc: Float[Tensor, "b h rows D"]
+    alpha: Float[Tensor, "b h rows"]
+
+
+def attend_tiled(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    *,
+    causal: bool,
+    scale: float,
+) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T"]]:
+    """Return the output and the log-sum-exp of the scores, both differentiable once.
+
+    For the gradients q, k, v, the output and the lse are kept, no weights. Memory beyond those
+    and the gradients is that of a few tiles, whatever T and S.
+
+    Raises:
+        torch.OutOfMemoryError: in the backward pass, with the sizes; ``flash_attend`` explains
+            the forward pass.
+
+    Source: Dao et al., "FlashAttention", 2022, algorithms 1 and 4; Dao, "FlashAttention-2", 2023.
+
+    >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
+    >>> out, lse = attend_tiled(q, q, v, causal=True, scale=1.0)
+    >>> lse.exp().tolist()  # the first query reads one key, the second two
+    [[[1.0, 2.0]]]
+    """
+    return _TiledAttention.apply(q, k, v, causal, scale)  # pyright: ignore[reportReturnType]
+
+
+@torch.no_grad()
+def forward_tiles(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    *,
+    causal: bool,
+    scale: float,
+    block_m: int | None = None,
+    block_n: int | None = None,
+    watch: Callable[[Tile], None] | None = None,
+) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T"]]:
+    """Return the output and the log-sum-exp of the scores: the forward pass alone.
+
+    ``block_m`` queries meet ``block_n`` keys at a time. ``watch`` is called after every tile.
+
+    >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
+    >>> tiles = []
+    >>> out, lse = forward_tiles(
+    ...     q, q, v, causal=True, scale=1.0, block_m=1, block_n=1, watch=tiles.append
+    ... )
+    >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
+    [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
+    """
+    walk, math = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n), TileMath(q)
+    out, lse = _results(q, walk.first_row, math.wide)
+    for heads, rows in walk.blocks_of_queries():
+        q_tile = scale * math.load(heads.rows_of(q, rows))
+        m, l, acc = _nothing_read(q_tile, math.wide)
+        for keys in walk.blocks_of_keys(rows):
+            k_tile = math.load(heads.keys_of(k, keys))
+            v_tile = math.load(heads.keys_of(v, keys))
+            scores = math.product(q_tile, k_tile.mT, "scores")
+            walk.hide_later(scores, rows, keys)
+            old_m, m = m, torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+            alpha = exp_(old_m - m)
+            p = exp_(scores.sub_(m))
+            l = l * alpha + p.sum(dim=-1, keepdim=True)
+            acc = math.add_product(acc.mul_(alpha), math.load(p), v_tile)
+            if watch is not None:
+                watch(_tile(heads, rows, keys, m, l, acc, alpha))
+        heads.write(out, rows, acc / l)
+        heads.write(lse, rows, m + l.log())
+    return out, lse.squeeze(-1)
+
+
+@torch.no_grad()
+def backward_tiles(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    out: Float[Tensor, "B H T D"],
+    lse: Float[Tensor, "B H T"],
+    dout: Float[Tensor, "B H T D"],
+    dlse: Float[Tensor, "B H T"],
+    *,
+    causal: bool,
+    scale: float,
+    block_m: int | None = None,
+    block_n: int | None = None,
+) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B G S D"], Float[Tensor, "B G S D"]]:
+    """Return the gradients by q, k and v, given those by the output and by the lse.
+
+    The weights of a tile are computed again, ``p = exp(scores - lse)``, and from them
+
+        dv = p.T @ dout,  dp = dout @ v.T,  ds = p * (dp - delta),  dq = scale * ds @ k,
+        dk = scale * ds.T @ q,  where  delta = rowsum(dout * out) - dlse.
+
+    Here a tile has a row for each key, as dv and dk want it: of the five products only the one
+    for dq then meets a transposed tile, which the processor multiplies more slowly.
+
+    >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
+    >>> out, lse = forward_tiles(q, q, v, causal=True, scale=1.0)
+    >>> dq, dk, dv = backward_tiles(q, q, v, out, lse, v, 0 * lse, causal=True, scale=1.0)
+    >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
+    [1.5, 0.5]
+    """
+    walk, math = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n), TileMath(q)
+    dq, _ = _results(q, walk.first_row, math.wide)
+    dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
+    lse, dlse = lse.unsqueeze(-1), dlse.unsqueeze(-1)
+    for heads, rows in walk.blocks_of_queries():
+        q_tile = scale * math.load(heads.rows_of(q, rows))
+        do_tile, lse_tile = math.load(heads.rows_of(dout, rows)), heads.rows_of(lse, rows)
+        delta = (do_tile.to(math.wide) * heads.rows_of(out, rows)).sum(dim=-1, keepdim=True)
+        delta -= heads.rows_of(dlse, rows)
+        dq_tile = torch.zeros_like(q_tile, dtype=math.wide)
+        for keys in walk.blocks_of_keys(rows):
+            k_tile = math.load(heads.keys_of(k, keys))
+            v_tile = math.load(heads.keys_of(v, keys))
+            scores = math.product(k_tile, q_tile.mT, "scores")
+            walk.hide_later(scores, rows, keys, keys_first=True)
+            p = exp_(scores.sub_(lse_tile.mT))
+            math.add_product(heads.keys_of(dv, keys), math.load(p), do_tile)
+            dp = math.product(v_tile, do_tile.mT, "dp")
+            ds = math.load(dp.sub_(delta.mT).mul_(p))
+            math.add_product(heads.keys_of(dk, keys), ds, q_tile)
+            math.add_product(dq_tile, ds.mT, k_tile)
+        heads.write(dq, rows, dq_tile.mul_(scale))
+    return dq, dk.to(k.dtype), dv.to(v.dtype)
+
+
+def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return room for the output and the lse (B, H, T, 1), filled for queries that read nothing."""
+    out = torch.empty_like(q)
+    lse = q.new_empty((*q.shape[:3], 1), dtype=wide)
+    out[:, :, :first_row] = 0
+    lse[:, :, :first_row] = -torch.inf
+    return out, lse
+
+
+def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """Return m, l and acc before the first tile.
+
+    m is below every score, but finite: where all scores of the first tile are -inf, their
+    difference to m must not be NaN.
+    """
+    acc = torch.zeros_like(q_tile, dtype=wide)
+    l = torch.zeros_like(acc[..., :1])
+    return torch.full_like(l, torch.finfo(wide).min / 2), l, acc
+
+
+def _tile(heads: Heads, rows: range, keys: range, *running: Tensor) -> Tile:
+    """Copy the running numbers: the next tile writes into the same memory."""
+    shape = (len(heads.batch), len(heads.query), len(rows))
+    m, l, acc, alpha = (x.reshape(*shape, -1).clone() for x in running)
+    numbers = (m.squeeze(-1), l.squeeze(-1), acc, alpha.squeeze(-1))
+    return Tile(heads.batch, heads.query, rows, keys, *numbers)
+
+
+class _TiledAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Any:
+        return forward_tiles(q, k, v, causal=causal, scale=scale)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+        q, k, v, ctx.causal, ctx.scale = inputs
+        ctx.save_for_backward(q, k, v, *output)
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor, dlse: Tensor) -> tuple:
+        q, k, *others = ctx.saved_tensors
+        gradients = partial(backward_tiles, causal=ctx.causal, scale=ctx.scale)
+        with out_of_memory_explained(q, k):
+            return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None

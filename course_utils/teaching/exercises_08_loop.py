@@ -1,0 +1,237 @@
+"""Exercise 3 of lecture 08: an online softmax that lacks a rescale, to be mended."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from course_utils.attention import attend
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercises_08 import NanAlike
+from course_utils.teaching.verdict import Verdict
+
+__all__ = ["AS_GIVEN", "MISSING_RESCALE", "check_missing_rescale"]
+
+
+# The cell as the lecture publishes it. Kept as text, since what it compiles to depends on whether
+# its own file imports torch, and the cell's does not.
+AS_GIVEN = '''\
+def online_attention(q, k, v, block_n):
+    """Softmax attention, block_n keys at a time. One factor is missing."""
+    m = torch.full((len(q),), -torch.inf)
+    l, acc = torch.zeros(len(q)), torch.zeros(len(q), v.shape[1])
+    for start in range(0, len(k), block_n):
+        tile = slice(start, start + block_n)
+        scores = q @ k[tile].T / q.shape[1] ** 0.5
+        m_new = torch.maximum(m, scores.max(dim=1).values)
+        alpha = torch.exp(m - m_new)
+        p = torch.exp(scores - m_new[:, None])
+        l = alpha * l + p.sum(dim=1)
+        acc = acc + p @ v[tile]
+        m = m_new
+    return acc / l[:, None]
+'''
+
+
+def _loop_with(
+    *,
+    on_l=lambda alpha: alpha,
+    on_acc=lambda alpha: alpha,
+    on_tile=lambda alpha: 1.0,
+    maximum=torch.maximum,
+    divide="once",
+):
+    """The mended loop but for what is given: the factors, the maximum, or when acc is divided."""
+
+    def loop(q, k, v, block_n):
+        m = torch.full((len(q), 1), -torch.inf)
+        l, acc = torch.zeros_like(m), torch.zeros(len(q), v.shape[1])  # noqa: E741
+        for keys, values in zip(k.split(block_n), v.split(block_n), strict=True):
+            scores = q @ keys.T / math.sqrt(q.shape[1])
+            m_new = maximum(m, scores.amax(dim=1, keepdim=True))
+            alpha, p = torch.exp(m - m_new), torch.exp(scores - m_new)
+            l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
+            acc = on_acc(alpha) * acc + on_tile(alpha) * (p @ values)
+            acc = acc / l if divide == "in every tile" else acc
+            m = m_new
+        return acc / l if divide == "once" else acc
+
+    return loop
+
+
+def _probe(slope: float, phase: float) -> Mapping[str, Any]:
+    """5 queries, 11 keys in tiles of 4; scores rise with the key's place, or fall if slope < 0."""
+    q = 1 + 0.3 * torch.sin(torch.arange(15) * 1.7 + phase).reshape(5, 3)
+    noise = torch.sin(torch.arange(33) * 2.3 + phase).reshape(11, 3)
+    k = slope * torch.linspace(-1, 1, 11)[:, None] + noise
+    v = torch.cos(torch.arange(22) * 1.9 + phase).reshape(11, 2)
+    return {"q": q, "k": k, "v": v, "block_n": 4}
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """The query whose maximum rises most after the first tile, and the student's output there."""
+    q, k, v, block_n = inputs.values()
+    scores = q @ k.T / math.sqrt(q.shape[1])
+    first, last = scores[:, :block_n].amax(dim=1), scores.amax(dim=1)
+    row = int((last - first).argmax())
+    facts: dict[str, Any] = {"T": len(q), "E": v.shape[1], "row": row}
+    facts |= {"first": float(first[row]), "last": float(last[row])}
+    facts["factor"] = math.exp(facts["first"] - facts["last"])
+    if isinstance(got, torch.Tensor):
+        facts |= {"gave": float(got[row, 0]), "right": float(attend(q, k, v)[0][row, 0])}
+    return facts
+
+
+_OFF = "The first output of query {row} is {gave}, expected {right}. "
+
+MISSING_RESCALE = Exercise(
+    title="Find the missing rescale",
+    difficulty=2,
+    minutes=8,
+    reference=lambda q, k, v, block_n: attend(q, k, v)[0],
+    probes=(
+        _probe(1.5, 0.3),
+        _probe(-3.0, 0.9),
+        # exp of the largest of these scores does not fit in float32.
+        _probe(80.0, 1.1),
+        _probe(-80.0, 2.0),
+    ),
+    parts=("out",),
+    facts=_facts,
+    tolerance=NanAlike(relative=1e-4, absolute=1e-5),
+    praise="When the maximum rises, all that was summed so far shrinks by `alpha`: `acc` as well "
+    "as `l`. The loop now agrees with `attend`, on rising, falling and very large scores.",
+    mistakes=(
+        Mistake(
+            "acc not rescaled",
+            _loop_with(on_acc=lambda alpha: 1),
+            _OFF + "The largest score there is {first} in the first tile and {last} in the end. "
+            "What the first tile gave was summed against {first}. As the maximum rises, `l` "
+            "shrinks it by {factor}, and `acc` still does not. (A product alone on its line is "
+            "thrown away: assign it to `acc`.)",
+        ),
+        Mistake(
+            "l not rescaled",
+            _loop_with(on_l=lambda alpha: 1),
+            _OFF + "`acc` is rescaled now, and `l` is not: it keeps what the first tile gave at "
+            "full size, where {factor} of it is due. Both need `alpha`.",
+        ),
+        Mistake(
+            "nothing rescaled",
+            _loop_with(on_l=lambda alpha: 1, on_acc=lambda alpha: 1),
+            _OFF + "Neither `l` nor `acc` is rescaled. Either both lines lack `alpha`, or `alpha` "
+            "is 1 because `m` became `m_new` before `alpha` was computed.",
+        ),
+        Mistake(
+            "l rescaled twice",
+            _loop_with(on_l=lambda alpha: alpha**2, on_acc=lambda alpha: 1),
+            _OFF + "You rescale `l` a second time. It was rescaled before; look at the other sum.",
+        ),
+        Mistake(
+            "acc rescaled twice",
+            _loop_with(on_acc=lambda alpha: alpha**2),
+            _OFF + "`acc` is multiplied by `alpha` twice in each tile, and `l` once.",
+        ),
+        Mistake(
+            "factor upside down",
+            _loop_with(on_acc=lambda alpha: 1 / alpha),
+            "Every output is NaN. In the first tile `m` is −∞, so `alpha` is 0, and so is `acc`. A "
+            "factor upside down, `1/alpha` or exp(m_new − m), is infinite there, and 0·∞ is NaN. "
+            "Multiply by `alpha`.",
+        ),
+        Mistake(
+            "rescaled after adding",
+            _loop_with(on_tile=lambda alpha: alpha),
+            _OFF + "You add the new tile first and rescale then. The tile was summed against m_new "
+            "already, and in the first one `alpha` is 0, which wipes it out. Rescale what was "
+            "there, then add.",
+        ),
+        Mistake(
+            "the new tile rescaled",
+            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha: alpha),
+            _OFF + "You multiply the new tile by `alpha`. It was summed against `m_new` already; "
+            "`acc` is what was summed against the old `m`.",
+        ),
+        Mistake(
+            "the tile not added",
+            _loop_with(on_tile=lambda alpha: 0),
+            "Every output is 0: `acc` is rescaled, and the tile is no longer added to it.",
+        ),
+        Mistake(
+            "the last tile alone",
+            _loop_with(on_l=lambda alpha: 0, on_acc=lambda alpha: 0, maximum=lambda m, tile: tile),
+            _OFF + "Your output is attention over the last tile alone: `m` stays −∞, as `m = "
+            "m_new` is gone, so `alpha` is 0 in every tile and wipes out all that was summed "
+            "before.",
+        ),
+        Mistake(
+            "not divided by l",
+            _loop_with(divide="never"),
+            _OFF + "`acc` is right at last, and the division by `l` after the loop is gone.",
+        ),
+        Mistake(
+            "divided in every tile",
+            _loop_with(divide="in every tile"),
+            _OFF + "You divide `acc` by `l` in every tile, so the first tile is divided three "
+            "times. `acc` stays a plain sum; divide once, after the loop.",
+        ),
+        Mistake(
+            "each tile's own maximum",
+            _loop_with(maximum=lambda m, tile: tile),
+            "Right while scores are small. `m_new` is the tile's own maximum. Where that falls, "
+            "`alpha` exceeds 1, and where it falls by more than 89, `alpha` overflows. Keep the "
+            "running maximum: `torch.maximum(m, …)`.",
+        ),
+        Mistake(
+            "no maximum",
+            _loop_with(maximum=lambda m, tile: torch.zeros_like(m)),
+            "Right while scores are small. You subtract no maximum, so nothing needs a rescale; "
+            "but exp of a score above 89 overflows in float32, and the output is NaN.",
+        ),
+        Mistake(
+            "factor along the width",
+            lambda q, k, v, block_n: torch.ones(len(q)) * torch.zeros(len(q), v.shape[1]),
+            "`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against "
+            "{E}. A factor belongs to a row: make it a column, `alpha[:, None] * acc`.",
+        ),
+        Mistake(
+            "factor along the width, on the right",
+            lambda q, k, v, block_n: torch.zeros(len(q), v.shape[1]) * torch.ones(len(q)),
+            "`acc` has shape ({T}, {E}), `alpha` ({T},); torch lines up the last axes, {E} against "
+            "{T}. A factor belongs to a row: make it a column, `acc * alpha[:, None]`.",
+        ),
+    ),
+)
+
+_UNTOUCHED = (
+    "The loop is untouched. It is right where the first tile holds every query's largest score, "
+    "and wrong where a later tile raises the maximum. Mend it, run its cell, then this one."
+)
+
+
+def check_missing_rescale(online_attention: Any) -> Verdict:
+    """Judge the mended ``online_attention(q, k, v, block_n)`` for q (T, D), k (S, D), v (S, E).
+
+    The lecture's cell holds a loop over tiles of ``block_n`` keys that does not rescale acc when
+    the maximum rises; unchanged, it counts as not started. Results alone are judged: a softmax
+    over whole rows passes as well, since that both agree is what the exercise is about.
+
+    >>> check_missing_rescale(...).started
+    False
+    """
+    if _is_as_given(online_attention):
+        return Verdict(False, False, _UNTOUCHED, MISSING_RESCALE.heading)
+    return MISSING_RESCALE.check(online_attention)
+
+
+def _is_as_given(function: Any) -> bool:
+    """Whether this compiles to what the published cell does; comments and spaces are free."""
+    code = getattr(function, "__code__", None)
+    module = compile(AS_GIVEN, "<exercise>", "exec")
+    given = next(part for part in module.co_consts if inspect.iscode(part))
+    names = ("co_code", "co_consts", "co_names", "co_varnames")
+    return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)

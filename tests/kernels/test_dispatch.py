@@ -1,0 +1,315 @@
+"""Who computes, what is said when somebody cannot, and what the user gets back."""
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from support_refusals import refuses
+
+from course_utils.kernels import available_backends, dispatch, flash_attend
+from course_utils.kernels.dispatch import BACKENDS, why_not
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALL = (
+    "Triton is not installed; on Linux with x86-64, "
+    '`python -m pip install "triton>=3.6,<3.8"` brings it'
+)
+NO_GPU = (
+    "there is no CUDA device here; TRITON_INTERPRET=1, set before triton is imported, "
+    "runs the kernels on the CPU, slowly"
+)
+TOO_LATE = (
+    "TRITON_INTERPRET was set after triton was imported, and triton read it then; "
+    "set it first, in a fresh process or a restarted notebook kernel"
+)
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="Triton is not installed"
+)
+without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+
+
+def qkv(device="cpu", dtype=torch.float32, width=16):
+    q = torch.randn(2, 6, 5, width).to(device, dtype)
+    k = torch.randn(2, 3, 7, width).to(device, dtype)
+    return q, k, k.flip(2)
+
+
+def cannot(reason: str) -> str:
+    return f"backend 'triton' must be able to take this input: {reason}"
+
+
+def check_auto_works() -> None:
+    assert available_backends() == ("tiled", "reference")
+    q, k, v = qkv()
+    assert torch.equal(flash_attend(q, k, v), flash_attend(q, k, v, backend="tiled"))
+
+
+# What is returned
+
+
+def test_the_log_sum_exp_comes_when_it_is_asked_for(backend, device):
+    q, k, v = qkv(device)
+    out = flash_attend(q, k, v, backend=backend)
+    both = flash_attend(q, k, v, backend=backend, return_lse=True)
+    assert isinstance(out, torch.Tensor) and isinstance(both, tuple) and len(both) == 2
+    assert torch.equal(out, both[0])
+    assert both[1].shape == q.shape[:3] and both[1].dtype == torch.float32
+
+
+def test_the_scale_is_one_over_the_root_of_the_width(backend, device):
+    q, k, v = qkv(device)
+    out = flash_attend(q, k, v, backend=backend)
+    assert torch.equal(out, flash_attend(q, k, v, scale=0.25, backend=backend))
+    assert not torch.allclose(out, flash_attend(q, k, v, scale=1.0, backend=backend), atol=1e-3)
+
+
+def test_nothing_is_causal_unless_asked(backend, device):
+    q, k, v = qkv(device)
+    out = flash_attend(q, k, v, backend=backend)
+    assert torch.equal(out, flash_attend(q, k, v, causal=False, backend=backend))
+    assert not torch.allclose(out, flash_attend(q, k, v, causal=True, backend=backend), atol=1e-3)
+
+
+def test_the_inputs_are_left_as_they_were(backend, device):
+    tensors = [x.requires_grad_() for x in qkv(device)]
+    before = [x.detach().clone() for x in tensors]
+    flash_attend(*tensors, causal=True, backend=backend).sum().backward()
+    assert all(torch.equal(x, y) for x, y in zip(tensors, before, strict=True))
+
+
+# What can be differentiated
+
+
+@pytest.mark.parametrize("which", ["q", "k", "v", "qk", "kv", "qkv"])
+def test_a_gradient_goes_where_it_is_asked_for_and_nowhere_else(backend, device, which):
+    tensors = dict(zip("qkv", qkv(device), strict=True))
+    everything = [x.clone().requires_grad_() for x in tensors.values()]
+    out = flash_attend(*everything, causal=True, backend=backend)
+    full = dict(zip("qkv", torch.autograd.grad(out.square().sum(), everything), strict=True))
+    for name in which:
+        tensors[name].requires_grad_()
+    out = flash_attend(*tensors.values(), causal=True, backend=backend)
+    out.square().sum().backward()
+    for name, tensor in tensors.items():
+        if name in which:
+            assert torch.equal(tensor.grad, full[name]), name
+        else:
+            assert tensor.grad is None, name
+
+
+def test_the_output_or_the_log_sum_exp_alone_can_be_differentiated(backend, device):
+    inputs = [x.requires_grad_() for x in qkv(device)]
+    out, lse = flash_attend(*inputs, backend=backend, return_lse=True)
+    of_out = torch.autograd.grad(out.sum(), inputs, retain_graph=True)
+    of_lse = torch.autograd.grad(lse.sum(), inputs, retain_graph=True, materialize_grads=True)
+    of_both = torch.autograd.grad(out.sum() + lse.sum(), inputs)
+    assert (of_lse[2] == 0).all() and (of_lse[0] != 0).any()
+    for one, other, both in zip(of_out, of_lse, of_both, strict=True):
+        # Three roundings of numbers of ordinary size.
+        assert torch.allclose(one + other, both, rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_is_recorded_where_nothing_is_differentiated(backend, device):
+    inputs = qkv(device)
+    assert not flash_attend(*inputs, backend=backend).requires_grad
+    for tensor in inputs:
+        tensor.requires_grad_()
+    with torch.no_grad():
+        out, lse = flash_attend(*inputs, backend=backend, return_lse=True)
+    assert not out.requires_grad and not lse.requires_grad
+    with torch.inference_mode():
+        assert not flash_attend(*inputs, backend=backend).requires_grad
+
+
+@pytest.mark.parametrize("other", [0.0, 1.0])
+def test_the_second_derivative_is_refused_or_right(backend, device, other):
+    q, k, v = qkv(device)
+    q.requires_grad_()
+    out = flash_attend(q, k, v, backend=backend)
+    (first,) = torch.autograd.grad(out.sum(), q, create_graph=True)
+    # Where q is reached in another way as well, the part through attention must not be left out.
+    penalty = first.square().sum() + other * q.sum()
+    if backend == "reference":
+        assert (torch.autograd.grad(penalty, q)[0] != other).any()
+    else:
+        message = "flash_attend must be differentiated once at most, got a second time"
+        with pytest.raises(RuntimeError, match=message):
+            torch.autograd.grad(penalty, q)
+
+
+# Which backends are there
+
+
+def test_backends_come_from_the_fastest_to_the_slowest():
+    found = available_backends()
+    assert found[-2:] == ("tiled", "reference")
+    assert [name for name in BACKENDS if name in found] == list(found)
+    assert all(why_not(name) is None for name in found)
+
+
+@pytest.mark.parametrize("wrong", ["auto", "cuda", None])
+def test_there_is_a_reason_only_for_what_exists(wrong):
+    with refuses(ValueError, f"backend must be one of triton, tiled, reference, got {wrong!r}"):
+        why_not(wrong)
+
+
+def test_without_triton_its_installation_is_named(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert why_not("triton") == INSTALL
+    check_auto_works()
+    with refuses(ValueError, cannot(INSTALL)):
+        flash_attend(*qkv(), backend="triton")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("libcuda.so: no such file"), RuntimeError("0 active drivers"), KeyError("x")]
+)
+def test_a_triton_that_breaks_on_import_is_a_reason_like_any_other(monkeypatch, error):
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr(dispatch, "_is_installed", lambda package: True)
+    monkeypatch.setattr(importlib, "import_module", broken)
+    said = f"Triton cannot be imported ({type(error).__name__}: {error})"
+    assert why_not("triton") == said
+    check_auto_works()
+    with refuses(ValueError, cannot(said)):
+        flash_attend(*qkv(), backend="triton")
+
+
+class OnGPU(torch.Tensor):
+    """Stands in for a tensor on a GPU, where the choice is all that is looked at."""
+
+    is_cuda = True
+
+
+def launch_saying(interpreted=False, refused=None):
+    return SimpleNamespace(
+        INTERPRETED=interpreted, refusal=lambda q: refused, attend_triton=lambda q, k, v: None
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "launch", "takes"),
+    [
+        (None, launch_saying(), True),
+        (None, launch_saying(refused="float64"), False),
+        (None, launch_saying(interpreted=True), False),
+        ("no driver", launch_saying(), False),
+    ],
+)
+def test_auto_takes_triton_on_a_gpu_if_it_can_and_never_raises(monkeypatch, reason, launch, takes):
+    monkeypatch.setattr(dispatch, "why_not", lambda name: reason)
+    monkeypatch.setattr(dispatch, "_launch", lambda: launch)
+    chosen = dispatch._backend_for(qkv()[0].as_subclass(OnGPU), "auto")
+    assert chosen is (launch.attend_triton if takes else dispatch.attend_tiled)
+
+
+def test_auto_is_tiled_on_the_cpu_even_where_triton_could_be_interpreted(monkeypatch):
+    monkeypatch.setattr(dispatch, "_launch", lambda: launch_saying(interpreted=True))
+    assert dispatch._backend_for(qkv()[0], "auto") is dispatch.attend_tiled
+
+
+@needs_triton
+@pytest.mark.parametrize(
+    ("more", "came"),
+    [
+        ({"dtype": torch.float64}, "float32, float16 or bfloat16, got torch.float64"),
+        ({"width": 129}, "a head width D of at most 128, got 129"),
+    ],
+)
+def test_what_triton_does_not_take_is_said_and_auto_takes_it(device, more, came):
+    q, k, v = qkv(device, **more)
+    with refuses(ValueError, cannot(f"the Triton kernels must get {came}")):
+        flash_attend(q, k, v, backend="triton")
+    assert torch.equal(flash_attend(q, k, v), flash_attend(q, k, v, backend="tiled"))
+
+
+# Processes that have not imported anything yet, as a user's
+
+
+def fresh(code: str, **environment: str) -> str:
+    """Run code in a process of its own, with TRITON_INTERPRET as given or not set."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    head = "import os, sys, torch\nq = torch.randn(1, 2, 5, 16)\n"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", head + code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
+        env={**inherited, "PYTHONPATH": str(ROOT), **environment},
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+ASK = """
+from course_utils.kernels import available_backends, flash_attend
+assert flash_attend(q, q, q).shape == q.shape
+try:
+    flash_attend(q, q, q, backend="triton")
+except ValueError as error:
+    print(error)
+else:
+    print("computed", *available_backends())
+"""
+
+
+@needs_triton
+@without_gpu
+def test_without_a_gpu_the_interpreter_is_named():
+    assert fresh(ASK) == cannot(NO_GPU)
+
+
+@needs_triton
+def test_the_interpreter_computes_if_it_is_asked_for_in_time():
+    assert fresh(ASK, TRITON_INTERPRET="1") == "computed triton tiled reference"
+
+
+@needs_triton
+@pytest.mark.parametrize(
+    "before",
+    [
+        "import triton",
+        "import triton.language",
+        "from course_utils.kernels import available_backends; available_backends()",
+        "from course_utils.kernels import launch",
+    ],
+)
+def test_the_interpreter_asked_for_too_late_is_noticed(before):
+    late = f'{before}\nos.environ["TRITON_INTERPRET"] = "1"\n{ASK}'
+    assert fresh(late) == cannot(TOO_LATE)
+
+
+@needs_triton
+@pytest.mark.parametrize("no", ["0", "", "false"])
+@without_gpu
+def test_the_interpreter_is_not_meant_by_a_no(no):
+    assert fresh(ASK, TRITON_INTERPRET=no) == cannot(NO_GPU)
+
+
+def test_something_else_in_the_place_of_triton_is_not_taken_for_it():
+    impostor = """
+from types import SimpleNamespace
+sys.modules["triton"] = SimpleNamespace(__spec__=None)
+"""
+    said = fresh(impostor + ASK)
+    assert said.startswith(cannot("Triton cannot be imported ("))
+
+
+def test_asking_for_torch_alone_does_not_import_triton():
+    code = """
+from course_utils.kernels import flash_attend
+for backend in ("auto", "tiled", "reference"):
+    flash_attend(q, q, q, backend=backend)
+print("triton" in sys.modules)
+"""
+    loaded_by_torch = fresh('import torch\nprint("triton" in sys.modules)')
+    assert fresh(code) == loaded_by_torch

@@ -1,0 +1,153 @@
+"""What `flash_attend` refuses, word for word, whichever backend is asked for."""
+
+import math
+
+import pytest
+import torch
+from support_refusals import refuses
+
+from course_utils.kernels import flash_attend
+from course_utils.kernels.inputs import DTYPES, check_flash_inputs
+
+B, H, G, T, S, D = 2, 6, 3, 5, 7, 16
+ANY_OF = "must be one of float32, float16, bfloat16, float64"
+
+
+def good() -> dict:
+    k = torch.randn(B, G, S, D)
+    return {"q": torch.randn(B, H, T, D), "k": k, "v": k.clone()}
+
+
+BAD = [
+    # Of one tensor: its type, its axes, its dtype.
+    ("q", [1.0], TypeError, "q must be a torch.Tensor, got list"),
+    ("k", None, TypeError, "k must be a torch.Tensor, got NoneType"),
+    ("q", torch.ones(H, T, D), ValueError, f"q must have 4 axes (B, H, T, D), got shape {H, T, D}"),
+    (
+        "v",
+        torch.ones(1, B, G, S, D),
+        ValueError,
+        f"v must have 4 axes (B, G, S, D), got shape {1, B, G, S, D}",
+    ),
+    ("q", torch.ones(B, H, T, D).long(), TypeError, f"q {ANY_OF}, got torch.int64"),
+    ("k", torch.ones(B, G, S, D).cfloat(), TypeError, f"k {ANY_OF}, got torch.complex64"),
+    ("v", torch.ones(B, G, S, D) > 0, TypeError, f"v {ANY_OF}, got torch.bool"),
+    (
+        "q",
+        torch.ones(B, H, T, D).to(torch.float8_e4m3fn),
+        TypeError,
+        f"q {ANY_OF}, got torch.float8_e4m3fn",
+    ),
+    # Of two: one dtype, one device.
+    (
+        "k",
+        torch.ones(B, G, S, D).half(),
+        TypeError,
+        "k must have the dtype of q (torch.float32), got torch.float16",
+    ),
+    (
+        "v",
+        torch.ones(B, G, S, D).bfloat16(),
+        TypeError,
+        "v must have the dtype of q (torch.float32), got torch.bfloat16",
+    ),
+    (
+        "k",
+        torch.ones(B, G, S, D, device="meta"),
+        ValueError,
+        "k must be on the device of q (cpu), got meta",
+    ),
+    # Axes that have to be there, or to agree.
+    ("q", torch.ones(B, 0, T, D), ValueError, "q must have at least one query head, H, got 0"),
+    ("k", torch.ones(B, 0, S, D), ValueError, "k must have at least one key/value head, G, got 0"),
+    (
+        "q",
+        torch.ones(B, H, T, 0),
+        ValueError,
+        "q must have at least one coordinate in a head, D, got 0",
+    ),
+    (
+        "k",
+        torch.ones(3, G, S, D),
+        ValueError,
+        f"k must have the batch of q, B (2), got shape {3, G, S, D}",
+    ),
+    (
+        "v",
+        torch.ones(1, G, S, D),
+        ValueError,
+        f"v must have the batch of q, B (2), got shape {1, G, S, D}",
+    ),
+    (
+        "k",
+        torch.ones(B, G, S, 17),
+        ValueError,
+        f"k must have the head width of q, D (16), got shape {B, G, S, 17}",
+    ),
+    (
+        "v",
+        torch.ones(B, G, S, 8),
+        ValueError,
+        f"v must have the head width of q, D (16), got shape {B, G, S, 8}",
+    ),
+    (
+        "v",
+        torch.ones(B, G, 11, D),
+        ValueError,
+        f"v must have the heads and the length of k, G (3) and S (7), got shape {B, G, 11, D}",
+    ),
+    (
+        "v",
+        torch.ones(B, H, S, D),
+        ValueError,
+        f"v must have the heads and the length of k, G (3) and S (7), got shape {B, H, S, D}",
+    ),
+    (
+        "q",
+        torch.ones(B, 7, T, D),
+        ValueError,
+        "the heads G of k (3) must divide the heads H of q (7)",
+    ),
+    # Numbers, flags and names.
+    ("scale", math.nan, ValueError, "scale must be finite, got nan"),
+    ("scale", -math.inf, ValueError, "scale must be finite, got -inf"),
+    ("scale", "1", TypeError, "scale must be a real number, got '1' (str)"),
+    ("scale", True, TypeError, "scale must be a real number, got True (bool)"),
+    ("causal", 1, TypeError, "causal must be True or False, got 1 (int)"),
+    ("causal", None, TypeError, "causal must be True or False, got None (NoneType)"),
+    ("return_lse", "no", TypeError, "return_lse must be True or False, got 'no' (str)"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "error", "message"), BAD)
+@pytest.mark.parametrize("asked", ["auto", "tiled", "reference", "triton"])
+def test_bad_input_is_refused_before_any_backend_is_chosen(asked, argument, value, error, message):
+    with refuses(error, message):
+        flash_attend(**{**good(), argument: value}, backend=asked)
+    with refuses(error, message):
+        check_flash_inputs(**{**good(), argument: value})
+
+
+@pytest.mark.parametrize("wrong", ["cuda", "Triton", "", None, 3, ["tiled"]])
+def test_an_unknown_backend_is_refused(wrong):
+    message = f"backend must be one of auto, triton, tiled, reference, got {wrong!r}"
+    with refuses(ValueError, message):
+        flash_attend(**good(), backend=wrong)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("heads", [(6, 6), (6, 3), (6, 1), (1, 1)])
+@pytest.mark.parametrize("lengths", [(5, 7), (0, 7), (5, 0), (0, 0)])
+def test_what_fits_is_taken(dtype, heads, lengths):
+    q = torch.randn(2, heads[0], lengths[0], 3, dtype=dtype)
+    k = torch.randn(2, heads[1], lengths[1], 3, dtype=dtype)
+    check_flash_inputs(q, k, k, causal=True, scale=-2, return_lse=True)
+    check_flash_inputs(q[:0], k[:0], k[:0])
+    assert flash_attend(q, k, k).dtype == dtype
+
+
+def test_the_error_points_at_the_call():
+    with pytest.raises(ValueError, match="scale must be finite") as caught:
+        flash_attend(**good(), scale=math.inf)
+    shown = [entry for entry in caught.traceback if not entry.ishidden(caught)]
+    assert [entry.name for entry in shown][-1] == "flash_attend"

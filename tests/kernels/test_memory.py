@@ -1,0 +1,69 @@
+"""What is said when memory runs out, forward and backward."""
+
+import importlib
+
+import pytest
+import torch
+from support_refusals import refuses
+
+from course_utils.kernels import flash_attend
+from course_utils.kernels.memory import out_of_memory_explained
+
+# Rows of one and the same vector: the inputs take no memory, and what comes out of them takes
+# 512 TiB, more than a process can address.
+T = 2**43
+BACKWARD = {"tiled": ("tiled", "backward_tiles"), "triton": ("launch", "_gradients")}
+
+
+def complaint(device, sizes: str, parts: str, instead: str = "") -> str:
+    return (
+        f"flash_attend must fit its tensors on {device}: {sizes} need at least {parts}, the output "
+        "and lse, and the gradients as much again; use a smaller batch or shorter sequences"
+        f"{instead}"
+    )
+
+
+def test_what_does_not_fit_is_said_with_its_sizes(backend, device):
+    q, k = torch.ones(1, 1, 1, 16, device=device).expand(1, 1, T, 16), torch.ones(1, 1, 7, 16)
+    where = device if device.type == "cpu" else torch.device("cuda", 0)
+    sizes = f"q (1, 1, {T}, 16) and k (1, 1, 7, 16) in torch.float32"
+    if backend == "reference":
+        # q, out: 2 × 16, lse: 1, the scores: 7 numbers of 4 bytes to a row.
+        message = complaint(
+            where, sizes, "1.31e+06 GiB for q, k, v, the scores", ", or another backend"
+        )
+    else:
+        message = complaint(where, sizes, "1.08e+06 GiB for q, k, v")
+    with refuses(torch.OutOfMemoryError, message):
+        flash_attend(q, k.to(device), k.to(device), backend=backend)
+
+
+def test_the_backward_pass_says_it_too(backend, device, monkeypatch):
+    if backend == "reference":
+        pytest.skip("its backward pass is that of autograd")
+    module, name = BACKWARD[backend]
+
+    def full(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    q = torch.ones(2, 3, 5, 16, device=device, requires_grad=True)
+    out = flash_attend(q, q, q, backend=backend)
+    monkeypatch.setattr(importlib.import_module(f"course_utils.kernels.{module}"), name, full)
+    sizes = "q (2, 3, 5, 16) and k (2, 3, 5, 16) in torch.float32"
+    with refuses(torch.OutOfMemoryError, complaint(q.device, sizes, "7.26e-06 GiB for q, k, v")):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("0 active drivers"), ValueError("no"), KeyError(3)])
+def test_no_other_error_is_touched(error):
+    q = torch.ones(1, 1, 1, 1)
+    with pytest.raises(type(error)) as caught, out_of_memory_explained(q, q):
+        raise error
+    assert caught.value is error
+
+
+def test_the_first_error_stays_in_sight():
+    q = torch.ones(1, 1, 1, 1)
+    with pytest.raises(torch.OutOfMemoryError) as caught, out_of_memory_explained(q, q):
+        torch.empty(2**50, 2**10)
+    assert "DefaultCPUAllocator" in str(caught.value.__cause__)

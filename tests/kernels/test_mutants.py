@@ -1,0 +1,201 @@
+"""Kernels broken on purpose: for each defect there is a test of the suite that notices it.
+
+A mutant is the real source with a line changed. The test that has to fail is called here with the
+mutant in the place of the backend; with an unchanged copy it has to pass.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+import test_suite_errors
+import test_suite_values
+import torch
+from support_mutants import Edit, broken_copy
+
+CPU = torch.device("cpu")
+BACKENDS = {"tiled": ("tiled", "attend_tiled"), "triton": ("launch", "attend_triton")}
+# Sizes with several tiles of keys: the torch tiles are larger than those of the interpreter.
+SEVERAL_TILES = {"tiled": (269, 1100), "triton": (149, 300)}
+
+
+def error_test(backend: str, **changed) -> Callable:
+    """The test of the error rule, on a case with several tiles of keys."""
+    case = {
+        "lengths": SEVERAL_TILES[backend],
+        "heads": (1, 2, 1),
+        "width": 24,
+        "dtype": torch.float32,
+        "causal": False,
+        "scale": 1.0,
+        **changed,
+    }
+    test = test_suite_errors.test_the_error_is_at_most_a_few_times_that_of_plain_torch
+    return partial(test, device=CPU, case=case)
+
+
+def hidden_rows_test(lengths: tuple[int, int]) -> Callable:
+    test = test_suite_values.test_queries_that_read_nothing_get_zeros_and_no_gradient
+    return partial(test, device=CPU, lengths=lengths, dtype=torch.float32)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A defect, how it comes about in the source of a backend, and the test that notices it."""
+
+    backend: str
+    defect: str
+    edits: tuple[Edit, ...]
+    noticed_by: Callable
+
+
+MUTANTS = [
+    Mutant(
+        "tiled",
+        "the accumulator is not rescaled",
+        (Edit("tiled.py", r"acc\.mul_\(alpha\)", "acc"),),
+        error_test("tiled"),
+    ),
+    Mutant(
+        "triton",
+        "the accumulator is not rescaled",
+        (Edit("tiled_triton.py", r"acc \* alpha\[:, None\]", "acc"),),
+        error_test("triton"),
+    ),
+    Mutant(
+        "tiled",
+        "l is not rescaled",
+        (Edit("tiled.py", r"l \* alpha", "l"),),
+        error_test("tiled"),
+    ),
+    Mutant(
+        "triton",
+        "l is not rescaled",
+        (Edit("tiled_triton.py", r"l \* alpha", "l"),),
+        error_test("triton"),
+    ),
+    Mutant(
+        "tiled",
+        "causal is aligned at the top left",
+        (
+            Edit("tiled_walk.py", r" \+ self\.S - self\.T", "", times=2),
+            Edit("tiled_walk.py", r"max\(0, self\.T - self\.S\)", "0"),
+        ),
+        error_test("tiled", lengths=(113, 203), causal=True),
+    ),
+    Mutant(
+        "triton",
+        "causal is aligned at the top left",
+        (
+            Edit("tiled_triton.py", r"shift = S - T if CAUSAL", "shift = 0 if CAUSAL", times=2),
+            Edit(
+                "tiled_triton.py", r"\(S - T\)|S - T\b(?!\))", "0", times=3, within="backward_keys"
+            ),
+        ),
+        error_test("triton", lengths=(113, 203), causal=True),
+    ),
+    Mutant(
+        "tiled",
+        "later keys of the diagonal tile are not hidden",
+        (Edit("tiled.py", r"\n +walk\.hide_later\(scores, rows, keys\)\n", "\n"),),
+        error_test("tiled", lengths=(113, 113), causal=True),
+    ),
+    Mutant(
+        "triton",
+        "keys behind the last one are not hidden",
+        (
+            Edit(
+                "tiled_triton.py",
+                r"shift = S - T if CAUSAL else S\n( +)last_key = tl.minimum\(rows \+ shift, S - 1\)",
+                r"shift = S - T if CAUSAL else S\n\1last_key = rows + shift",
+                times=2,
+            ),
+        ),
+        error_test("triton"),
+    ),
+    Mutant(
+        "tiled",
+        "k is read with the strides of q",
+        (
+            Edit(
+                "tiled.py",
+                r"keys_of\(k, keys\)",
+                "keys_of(k.as_strided(k.shape, q.stride()), keys)",
+                within="forward_tiles",
+            ),
+        ),
+        error_test("tiled", heads=(2, 3, 3), layout="mixed"),
+    ),
+    Mutant(
+        "triton",
+        "k is read with the strides of q",
+        (
+            Edit(
+                "tiled_triton.py",
+                r"v_ptr, k_strides\[2\]",
+                "v_ptr, q_strides[2]",
+                times=2,
+                within="forward",
+            ),
+        ),
+        error_test("triton", heads=(2, 3, 3), layout="mixed"),
+    ),
+    Mutant(
+        "tiled",
+        "the scale is multiplied in twice",
+        (
+            Edit(
+                "tiled.py",
+                r"load\(scale \* ",
+                "load(scale * scale * ",
+                times=1,
+                within="forward_tiles",
+            ),
+        ),
+        error_test("tiled", scale=0.7),
+    ),
+    Mutant(
+        "triton",
+        "the scale is multiplied in twice",
+        (Edit("tiled_triton.py", r"scale \* LOG2_E", "scale * scale * LOG2_E", within="forward"),),
+        error_test("triton", scale=0.7),
+    ),
+]
+
+
+def title(mutant: Mutant) -> str:
+    return f"{mutant.backend}: {mutant.defect}"
+
+
+@pytest.fixture(autouse=True)
+def where_triton_is_interpreted(request, interpreted):
+    """Broken kernels run on the CPU only: on a GPU they could read where nothing is."""
+    mutant = request.node.callspec.params.get("mutant")
+    if mutant is not None and mutant.backend == "triton":
+        if importlib.util.find_spec("triton") is None:
+            pytest.skip("Triton is not installed")
+        if not interpreted:
+            pytest.skip("Triton compiles here")
+
+
+def attend_of(package, backend: str) -> Callable:
+    module, name = BACKENDS[backend]
+    return getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=title)
+def test_the_defect_is_noticed_by_the_suite(mutant, tmp_path):
+    with broken_copy(tmp_path, ()) as package:
+        mutant.noticed_by(attend_of(package, mutant.backend))
+    with broken_copy(tmp_path, mutant.edits) as package:
+        broken = attend_of(package, mutant.backend)
+        with pytest.raises(AssertionError):
+            mutant.noticed_by(broken)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_defect_is_tried_on_every_backend(backend):
+    assert sum(mutant.backend == backend for mutant in MUTANTS) == 6

@@ -1,0 +1,47 @@
+"""attend_reference: what the user gets who asks for the formula itself."""
+
+import pytest
+import torch
+from support_oracle import exact, row_by_row, solve
+from support_problems import make_problem
+
+from course_utils.kernels import flash_attend
+from course_utils.kernels.reference import attend_reference
+
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("lengths", [(5, 7), (7, 5), (1, 11), (11, 1), (5, 0), (0, 5)])
+@pytest.mark.parametrize("scale", [None, -0.7, 0.0])
+def test_it_is_the_formula(causal, lengths, scale):
+    problem = make_problem(lengths, (2, 6, 3), 13, dtype=torch.float64, causal=causal, scale=scale)
+    found = solve(attend_reference, problem)
+    for name, true in exact(problem).items():
+        assert torch.allclose(getattr(found, name), true, **CLOSE), name
+    if all(lengths):
+        for name, true in solve(row_by_row, problem).items():
+            assert torch.allclose(getattr(found, name), true, **CLOSE), name
+
+
+def test_heads_are_grouped_as_they_come():
+    problem = make_problem((5, 7), (1, 4, 2), 3, dtype=torch.float64)
+    found, _ = attend_reference(problem.q, problem.k, problem.v, causal=False, scale=1.0)
+    for h in range(4):
+        alone = [x[:, [i]] for x, i in ((problem.q, h), (problem.k, h // 2), (problem.v, h // 2))]
+        out, _ = attend_reference(*alone, causal=False, scale=1.0)
+        assert torch.allclose(found[:, [h]], out, **CLOSE)
+        alone[1:] = (x[:, [h % 2]] for x in (problem.k, problem.v))
+        interleaved, _ = attend_reference(*alone, causal=False, scale=1.0)
+        assert h in (0, 3) or not torch.allclose(found[:, [h]], interleaved, atol=1e-2)
+
+
+def test_it_can_be_differentiated_twice():
+    problem = make_problem((3, 5), (1, 2, 1), 2, dtype=torch.float64, causal=True)
+    inputs = [x.requires_grad_() for x in (problem.q, problem.k, problem.v)]
+
+    def attend(q, k, v):
+        return flash_attend(q, k, v, causal=True, backend="reference", return_lse=True)
+
+    assert torch.autograd.gradcheck(attend, inputs)
+    assert torch.autograd.gradgradcheck(attend, inputs)

@@ -1,0 +1,443 @@
+"""What is particular to the tiled backend: its tiles, its memory, its gradients, its settings.
+
+The suite that every backend must pass is in test_suite_*.py.
+"""
+
+import itertools
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_utils.kernels import tiled_math, tiled_walk
+from course_utils.kernels.reference import attend_reference
+from course_utils.kernels.tiled import attend_tiled, backward_tiles, forward_tiles
+from course_utils.kernels.tiled_walk import Walk
+
+# float64: sums of a few dozen terms, a few units in the sixteenth digit.
+CLOSE = {"rtol": 1e-11, "atol": 1e-11}
+causal_or_not = pytest.mark.parametrize("causal", [False, True])
+
+
+def qkv(T=5, S=7, *, B=2, H=6, G=2, D=3, dtype=torch.float64, grad=False):
+    shapes = ((B, H, T, D), (B, G, S, D), (B, G, S, D))
+    return tuple(torch.randn(shape).to(dtype).requires_grad_(grad) for shape in shapes)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Blocks of 2 queries and 3 keys, and few heads in a tile, so that small sizes have many."""
+    for name, value in {"_ROWS": 2, "_FEWEST_ROWS": 2, "_KEYS": 3, "_MOST_KEYS": 3}.items():
+        monkeypatch.setattr(tiled_walk, name, value)
+    monkeypatch.setattr(tiled_walk, "_TILE", 2 * 3 * 3)
+
+
+def tiles_of(q, k, v, *, causal, scale=0.3, block_m=2, block_n=3):
+    tiles = []
+    results = forward_tiles(
+        q,
+        k,
+        v,
+        causal=causal,
+        scale=scale,
+        block_m=block_m,
+        block_n=block_n,
+        watch=tiles.append,
+    )
+    return tiles, results
+
+
+# Gradients
+
+
+@pytest.mark.parametrize(
+    ("sizes", "causal"),
+    [
+        ({"T": 3, "S": 5, "H": 4}, False),
+        ({"T": 3, "S": 5, "H": 4}, True),
+        ({"T": 5, "S": 5, "H": 2}, True),
+        ({"T": 3, "S": 7, "H": 3, "G": 1}, True),
+        ({"T": 5, "S": 4, "H": 2}, False),
+    ],
+)
+def test_gradients_are_those_of_finite_differences(small_tiles, sizes, causal):
+    inputs = qkv(**sizes, B=1, D=2, grad=True)
+    assert len(tiles_of(*inputs, causal=causal, block_m=None, block_n=None)[0]) >= 4
+    attend = lambda *tensors: attend_tiled(*tensors, causal=causal, scale=0.3)  # noqa: E731
+    assert torch.autograd.gradcheck(attend, inputs)
+
+
+def test_gradients_where_the_first_queries_read_nothing(small_tiles):
+    inputs = qkv(T=5, S=3, B=1, H=2, D=2, grad=True)
+    attend = lambda *tensors: attend_tiled(*tensors, causal=True, scale=0.3)  # noqa: E731
+    # Their lse is -inf whatever the inputs, which finite differences cannot take.
+    assert torch.autograd.gradcheck(lambda *x: (attend(*x)[0], attend(*x)[1][..., 2:]), inputs)
+    out, lse = attend(*inputs)
+    gradients = torch.autograd.grad(out.sum() + lse[..., 2:].sum(), inputs)
+    assert (gradients[0][:, :, :2] == 0).all()
+    assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+@causal_or_not
+def test_the_gradient_through_lse_is_needed(causal):
+    """Leaving dlse out of delta gives another gradient, so the checks above would see it."""
+    inputs = qkv(grad=True)
+    out, lse = attend_tiled(*inputs, causal=causal, scale=0.3)
+    right = torch.autograd.grad(lse.sum(), inputs)
+    saved = [x.detach() for x in (*inputs, out, lse)]
+    zero, one = torch.zeros_like(out), torch.ones_like(lse)
+    same = backward_tiles(*saved, zero, one, causal=causal, scale=0.3)
+    wrong = backward_tiles(*saved, zero, 0 * one, causal=causal, scale=0.3)
+    assert all(torch.equal(a, b) for a, b in zip(right, same, strict=True))
+    assert not torch.allclose(wrong[0], right[0], atol=1e-2)
+
+
+def test_a_second_derivative_is_refused():
+    inputs = qkv(grad=True)
+    out, _ = attend_tiled(*inputs, causal=False, scale=0.3)
+    (gradient,) = torch.autograd.grad(out.sum(), inputs[0], create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiated once at most"):
+        gradient.sum().backward()
+
+
+def test_only_q_k_v_out_and_lse_are_kept_for_the_backward_pass():
+    inputs, kept = qkv(grad=True), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
+        results = attend_tiled(*inputs, causal=True, scale=0.3)
+    pointers = [x.untyped_storage().data_ptr() for x in (*inputs, *results)]
+    assert [x.untyped_storage().data_ptr() for x in kept] == pointers
+
+
+# Memory
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many numbers the largest memory holds that an operation makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        before = {x.untyped_storage().data_ptr() for x in args if isinstance(x, torch.Tensor)}
+        result = function(*args, **(kwargs or {}))
+        for x in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in before:
+                size = x.untyped_storage().nbytes() // x.dtype.itemsize
+                self.numbers = max(self.numbers, size)
+        return result
+
+
+def largest_made(attend, inputs, *, causal):
+    """Return the largest memory made in the forward pass, and forward or backward."""
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    with Largest() as largest:
+        out, _ = attend(*inputs, causal=causal, scale=0.3)
+        forward = largest.numbers
+        torch.autograd.grad(out, inputs, torch.ones_like(out))
+    return forward, largest.numbers
+
+
+@causal_or_not
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_nothing_of_the_size_of_the_matrix_is_made(causal, dtype):
+    inputs = qkv(1201, 1511, B=1, H=2, G=1, dtype=dtype)
+    matrix = 1201 * 1511
+    limit = tiled_walk._TILE
+    assert limit < matrix / 3
+    assert max(largest_made(attend_tiled, inputs, causal=causal)) <= limit
+    assert min(largest_made(attend_reference, inputs, causal=causal)) >= matrix
+
+
+def transposed(x):
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def expanded(x):
+    return x[:, :1].expand_as(x)
+
+
+@pytest.mark.parametrize("layout", [torch.Tensor.contiguous, transposed, expanded])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_keys_and_values_are_not_repeated_for_the_heads_of_a_group(layout, dtype):
+    q, k, v = (layout(x) for x in qkv(3, 20011, B=2, H=22, G=2, D=8, dtype=dtype))
+    repeated, own = 22 * 20011 * 8, 2 * 2 * 20011 * 8
+    forward, backward = largest_made(attend_tiled, (q, k, v), causal=True)
+    assert forward <= tiled_walk._TILE < own < repeated
+    assert backward == own  # the gradients of k and v
+    repeat = lambda x: x.repeat_interleave(11, dim=1)  # noqa: E731
+    wrong = lambda q, k, v, **more: attend_tiled(q, repeat(k), repeat(v), **more)  # noqa: E731
+    assert largest_made(wrong, (q, k, v), causal=True)[0] >= repeated
+
+
+PEAK = """
+import resource, torch
+from course_utils.kernels.tiled import attend_tiled
+inputs = [torch.randn(1, 8, 8192, 64) for _ in range(3)]
+attend_tiled(*(x[:, :, :64] for x in inputs), causal=True, scale=0.125)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+out, _ = attend_tiled(*inputs, causal=True, scale=0.125)
+extra = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(extra - out.numel() * out.itemsize)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is Linux's")
+def test_the_peak_at_8192_is_the_output_and_less_than_16_mb():
+    run = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert int(run.stdout) <= 16e6
+
+
+# Tiles
+
+PAIRS = [(5, 7), (7, 5), (6, 6), (1, 11), (11, 1), (3, 17)]
+
+
+@causal_or_not
+@pytest.mark.parametrize(("T", "S"), PAIRS)
+@pytest.mark.parametrize(("block_m", "block_n"), [(2, 3), (3, 2), (1, 1), (4, 20)])
+def test_each_visible_pair_is_in_one_tile_and_no_tile_is_dead(causal, T, S, block_m, block_n):
+    q, k, v = qkv(T, S, B=1, H=1, G=1)
+    tiles, _ = tiles_of(q, k, v, causal=causal, block_m=block_m, block_n=block_n)
+    visible = {(t, s) for t in range(T) for s in range(S) if not causal or s <= t + S - T}
+    pairs = [set(itertools.product(tile.rows, tile.keys)) for tile in tiles]
+    assert all(pair & visible for pair in pairs)
+    assert visible <= set().union(*pairs)
+    assert sum(len(pair) for pair in pairs) == len(set().union(*pairs))
+
+
+@pytest.mark.parametrize(("T", "S"), PAIRS)
+def test_only_tiles_on_the_diagonal_are_masked(T, S):
+    class Masked(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.count += function is torch.ops.aten.tril_.default
+            return function(*args, **(kwargs or {}))
+
+    q, k, v = qkv(T, S, B=1, H=2, G=1)
+    with Masked() as masked:
+        tiles, _ = tiles_of(q, k, v, causal=True)
+    diagonal = [tile for tile in tiles if tile.keys[-1] > tile.rows[0] + S - T]
+    assert masked.count == len(diagonal)
+
+
+@causal_or_not
+@pytest.mark.parametrize(("T", "S"), [(5, 7), (7, 5)])
+def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
+    q, k, v = qkv(T, S)
+    tiles, (out, lse) = tiles_of(q, k, v, causal=causal, scale=-0.7)
+    k, v = (x.repeat_interleave(3, dim=1) for x in (k, v))
+    scores = -0.7 * q @ k.mT
+    for t in range(T if causal else 0):
+        scores[:, :, t, max(0, t + S - T + 1) :] = -torch.inf
+    last = {}
+    for tile in tiles:
+        block = tile.batch, tile.heads, tile.rows
+        *part, rows = (slice(one.start, one.stop) for one in block)
+        part = tuple(part)
+        seen = scores[(*part, rows)][..., : tile.keys.stop]
+        m = seen.max(dim=-1).values
+        p = (seen - m[..., None]).exp()
+        assert torch.allclose(tile.m, m, **CLOSE)
+        assert torch.allclose(tile.l, p.sum(dim=-1), **CLOSE)
+        assert torch.allclose(tile.acc, p @ v[part][..., : tile.keys.stop, :], **CLOSE)
+        before = last.get(block, torch.full_like(m, -torch.inf))
+        assert torch.allclose(tile.alpha, (before - m).exp(), **CLOSE)
+        last[block] = tile.m
+        if tile.keys.stop == (tile.rows.stop + S - T if causal else S):
+            assert torch.equal(out[(*part, rows)], tile.acc / tile.l[..., None])
+            assert torch.equal(lse[(*part, rows)], tile.m + tile.l.log())
+
+
+@pytest.mark.parametrize("numbers", [1, 18, 40, 90, 10**6])
+def test_each_head_is_computed_once_however_many_fit_a_tile(monkeypatch, numbers):
+    monkeypatch.setattr(tiled_walk, "_TILE", numbers)
+    q, k, v = qkv(2, 3, B=5, H=6, G=3)
+    tiles, (out, _) = tiles_of(q, k, v, causal=False)
+    heads = [pair for tile in tiles for pair in itertools.product(tile.batch, tile.heads)]
+    assert sorted(heads) == list(itertools.product(range(5), range(6)))
+    assert torch.allclose(out, attend_reference(q, k, v, causal=False, scale=0.3)[0], **CLOSE)
+
+
+@causal_or_not
+@pytest.mark.parametrize(("T", "S"), [(29, 37), (37, 29)])
+def test_the_block_sizes_change_nothing_but_rounding(causal, T, S):
+    q, k, v = qkv(T, S)
+    options = {"causal": causal, "scale": 0.3}
+    one = forward_tiles(q, k, v, **options)
+    given = torch.randn_like(one[0]), torch.randn_like(one[1])
+    gradients = backward_tiles(q, k, v, *one, *given, **options)
+    for block_m, block_n in [(1, 1), (2, 3), (7, 5), (64, 4), (3, 64)]:
+        blocks = {"block_m": block_m, "block_n": block_n}
+        for other, expected in (
+            (forward_tiles(q, k, v, **options, **blocks), one),
+            (backward_tiles(q, k, v, *one, *given, **options, **blocks), gradients),
+        ):
+            for a, b in zip(other, expected, strict=True):
+                assert torch.allclose(a, b, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most_rows", "fewest_keys"),
+    [
+        ({"T": 1, "S": 8191, "H": 32, "G": 8, "D": 64}, 4, 4096),  # decoding
+        ({"T": 4099, "S": 4099, "H": 71, "G": 1, "D": 64}, 71 * 256, 256),  # one key/value head
+        ({"T": 509, "S": 509, "H": 8, "G": 8, "D": 64}, 256, 256),
+        ({"T": 3, "S": 2, "H": 8, "G": 8, "D": 128}, 3, 2),
+    ],
+)
+def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
+    q, k, _ = qkv(**sizes, B=3, dtype=torch.float32)
+    walk = Walk(q, k, causal=True)
+    rows = walk.group * walk.block_m
+    assert rows <= most_rows
+    assert walk.block_n >= fewest_keys
+    for heads, _ in walk.blocks_of_queries():
+        at_once = len(heads.batch) * len(heads.kv)
+        assert at_once * max(rows, q.shape[-1]) * walk.block_n <= tiled_walk._TILE
+
+
+@pytest.mark.parametrize("name", ["block_m", "block_n"])
+@pytest.mark.parametrize(("wrong", "error"), [(0, ValueError), (-3, ValueError), (2.0, TypeError)])
+def test_a_block_size_that_is_no_positive_integer_is_refused(name, wrong, error):
+    with pytest.raises(error, match=f"{name} must be"):
+        forward_tiles(*qkv(), causal=True, scale=1.0, **{name: wrong})
+
+
+# Values at the edges of tiles
+
+
+def test_a_tile_of_nothing_but_minus_infinity_counts_for_nothing():
+    """Keys whose scores are -inf by data fill the first tiles, and later ones are finite."""
+    q, k, v = qkv(B=1, H=1, G=1)
+    q.abs_()
+    k[:, :, :4] = -torch.inf
+    out, lse = forward_tiles(q, k, v, causal=False, scale=1.0, block_m=2, block_n=2)
+    expected = forward_tiles(q, k[:, :, 4:], v[:, :, 4:], causal=False, scale=1.0)
+    assert torch.allclose(out, expected[0], **CLOSE)
+    assert torch.allclose(lse, expected[1], **CLOSE)
+    out, lse = forward_tiles(q, k[:, :, :4], v[:, :, :4], causal=False, scale=1.0, block_n=2)
+    assert out.isnan().all()
+    assert (lse == -torch.inf).all()
+
+
+@causal_or_not
+def test_a_nan_in_a_hidden_score_stays_hidden_within_its_tile(causal):
+    q, k, v = qkv(4, 4, B=1, H=1, G=1)
+    k[:, :, 2] = torch.nan
+    out, lse = forward_tiles(q, k, v, causal=causal, scale=1.0, block_m=4, block_n=4)
+    rows = [False, False, True, True] if causal else [True] * 4
+    assert lse.isnan().flatten().tolist() == rows
+    assert out.isnan().all(dim=-1).flatten().tolist() == rows
+
+
+# Precision
+
+
+def run(inputs, *, causal=True):
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    out, lse = attend_tiled(*inputs, causal=causal, scale=0.2)
+    given = torch.linspace(-1, 1, out.numel()).view(out.shape).to(out.dtype)
+    return out, lse, *torch.autograd.grad(out, inputs, given)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fast):
+    """Both ways, whatever this processor has: within twice the error of the formula in torch."""
+    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    inputs = qkv(97, 601, D=24, dtype=torch.bfloat16)
+    assert (tiled_math.TileMath(inputs[0]).narrow == torch.bfloat16) == fast
+    found = run(inputs)
+    exact = run([x.double() for x in inputs])
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    out, lse = attend_reference(*leaves, causal=True, scale=0.2)
+    given = torch.linspace(-1, 1, out.numel()).view(out.shape).to(out.dtype)
+    plain = out, lse, *torch.autograd.grad(out, leaves, given)
+    for ours, theirs, truth, factor in zip(found, plain, exact, (2, 2, 3, 3, 3), strict=True):
+        error = (ours.double() - truth).abs().max()
+        assert error <= factor * (theirs.double() - truth).abs().max()
+
+
+def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
+    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: True)
+    for dtype, wide in (
+        (torch.float16, torch.float32),
+        (torch.float32, torch.float32),
+        (torch.float64, torch.float64),
+    ):
+        math_ = tiled_math.TileMath(torch.zeros(1, dtype=dtype))
+        assert (math_.narrow, math_.wide) == (wide, wide)
+
+
+@pytest.mark.parametrize("known", [{}, {"avx512_bf16": False}, {"architecture": "arm64"}])
+def test_a_processor_without_instructions_for_bfloat16_multiplies_in_float32(monkeypatch, known):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+
+
+def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+    assert run(qkv(dtype=torch.bfloat16))[0].isfinite().all()
+
+
+# `flags` sets all its flags, and torch warns of one that means nothing on this processor.
+@pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN")
+def test_onednn_switched_off_by_the_user_stays_off(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
+    with torch.backends.mkldnn.flags(enabled=False):
+        assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+
+
+def test_the_exponential_is_exact_at_zero_and_close_elsewhere():
+    x = torch.linspace(-80, 0, 1001)
+    # The product with log2(e) is rounded: half a unit of 115, the largest of them.
+    assert torch.allclose(tiled_math.exp_(x.clone()), x.double().exp().float(), rtol=5e-6)
+    assert tiled_math.exp_(torch.zeros(1)).item() == 1
+    assert tiled_math.exp_(torch.tensor([-math.inf])).item() == 0
+
+
+def test_a_query_that_reads_one_key_has_its_score_as_lse_and_its_value_as_output():
+    q, k, v = qkv(1, 1, B=1, H=4, G=4, D=16, dtype=torch.float32)
+    out, lse = attend_tiled(100 * q, k, v, causal=True, scale=1.0)
+    assert torch.equal(out, v)
+    assert torch.equal(lse, (100 * q @ k.mT).squeeze(-1))
+
+
+# Settings
+
+
+def settings():
+    return (
+        torch.get_num_threads(),
+        torch.get_num_interop_threads(),
+        torch.get_float32_matmul_precision(),
+        torch.backends.mkldnn.enabled,
+        torch.backends.mkldnn.matmul.fp32_precision,
+        torch.backends.cuda.matmul.allow_tf32,
+        torch.get_default_dtype(),
+        torch.is_grad_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_rng_state().tolist(),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_settings_are_left_alone_and_results_repeat(dtype):
+    inputs = qkv(83, 131, dtype=dtype)
+    before = settings()
+    first, second = run(inputs), run(inputs)
+    assert settings() == before
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_autocast_changes_nothing():
+    inputs = qkv(83, 131, dtype=torch.float32)
+    plain = run(inputs)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast = run(inputs)
+    assert all(torch.equal(a, b) for a, b in zip(plain, cast, strict=True))

@@ -1,0 +1,172 @@
+"""What the loop holds after every tile, against the same numbers computed from the keys so far."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from course_utils.attention import attend
+from course_utils.kernels.trace import trace_tiles
+from course_utils.masks import causal_mask
+
+LENGTHS = [(7, 11), (11, 7), (13, 13), (1, 5), (5, 1)]
+BLOCKS = [(3, 2), (2, 5), (1, 1), (17, 19)]
+D = 3
+
+
+def tensors(T, S, dtype=torch.float64):
+    q, k, v = torch.randn(T, D), torch.randn(S, D), torch.randn(S, D)
+    return tuple((2 * x).to(dtype) for x in (q, k, v))
+
+
+def mask_of(T, S, causal):
+    return causal_mask(T, S) if causal else torch.ones(T, S, dtype=torch.bool)
+
+
+def held_after(q, k, v, mask, keys, scale):
+    """m, l and acc of each query over these keys, from the definition."""
+    scores = (scale * q @ k[:keys].mT).masked_fill(~mask[:, :keys], -torch.inf)
+    m = scores.amax(-1)
+    weights = (scores - m[:, None]).exp().nan_to_num(0.0)  # of a query without a key: none
+    return m, weights.sum(-1), weights @ v[:keys]
+
+
+def check_invariant(frames, q, k, v, mask, scale):
+    """Whether every frame holds what its queries have seen, and the others are left alone."""
+    seen = torch.zeros(len(q), dtype=torch.long)
+    before = torch.full((len(q),), -torch.inf, dtype=q.dtype)
+    for frame in frames:
+        rows = list(frame.rows)
+        assert list(frame.keys) == list(range(int(seen[rows[0]]), frame.keys.stop)), "in order"
+        seen[rows] = frame.keys.stop
+        for keys in seen.unique().tolist():
+            here = seen == keys
+            held = (frame.m[here], frame.l[here], frame.acc[here])
+            if keys == 0:
+                assert bool((held[0] == -torch.inf).all() and (held[1] == 0).all())
+                assert bool((held[2] == 0).all())
+                continue
+            wanted = held_after(q, k, v, mask, keys, scale)
+            for name, is_there, should in zip(["m", "l", "acc"], held, wanted, strict=True):
+                torch.testing.assert_close(is_there, should[here], msg=lambda t, n=name: n + t)
+        alpha = torch.ones_like(before)
+        alpha[rows] = (before[rows] - frame.m[rows]).exp()
+        torch.testing.assert_close(frame.alpha, alpha)
+        before = frame.m
+    return seen
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_after_every_tile_the_numbers_are_those_of_the_keys_so_far(T, S, block_m, block_n, causal):
+    q, k, v = tensors(T, S)
+    mask = mask_of(T, S, causal)
+    for scale in (None, 0.7, -1.3):
+        frames = trace_tiles(q, k, v, causal=causal, scale=scale, block_m=block_m, block_n=block_n)
+        used = D**-0.5 if scale is None else scale
+        check_invariant(frames, q, k, v, mask, used)
+        reads = mask.any(-1)
+        out = attend(q, k, v, may_attend=mask, scale=used)[0]
+        last = frames[-1]
+        torch.testing.assert_close(last.acc[reads] / last.l[reads, None], out[reads])
+        assert bool((last.l[~reads] == 0).all() and (last.acc[~reads] == 0).all())
+
+
+def test_a_frame_whose_sums_were_not_rescaled_is_caught():
+    q, k, v = tensors(7, 11)
+    tiles = {"block_m": 3, "block_n": 2}
+    frames = trace_tiles(q, k, v, scale=1.0, **tiles)
+    check_invariant(frames, q, k, v, mask_of(7, 11, False), 1.0)
+    risen = next(i for i, f in enumerate(frames) if ((f.alpha > 0) & (f.alpha < 1)).any())
+    for name in ("l", "acc"):
+        frame, previous = frames[risen], getattr(frames[risen - 1], name)
+        alpha = frame.alpha if name == "l" else frame.alpha[:, None]
+        wrong = getattr(frame, name) + (1 - alpha) * previous
+        broken = list(frames)
+        broken[risen] = dataclasses.replace(frame, **{name: wrong})
+        with pytest.raises(AssertionError, match=rf"^{name}"):
+            check_invariant(broken, q, k, v, mask_of(7, 11, False), 1.0)
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_visible_score_is_visited_once_and_no_dead_tile_is(T, S, block_m, block_n, causal):
+    mask = mask_of(T, S, causal)
+    frames = trace_tiles(*tensors(T, S), causal=causal, block_m=block_m, block_n=block_n)
+    visits = torch.zeros(T, S)
+    for frame in frames:
+        tile = (slice(frame.rows.start, frame.rows.stop), slice(frame.keys.start, frame.keys.stop))
+        visits[tile] += 1
+        assert mask[tile].any(), "a dead tile"
+        assert len(frame.rows) <= block_m and len(frame.keys) <= block_n
+    assert visits.max() == 1 and bool((visits[mask] == 1).all())
+    blocks = len({frame.rows for frame in frames})
+    assert len(frames) + frames[-1].skipped == blocks * -(-S // block_n)
+    assert sum(frame.ends_block for frame in frames) == blocks and frames[-1].ends_block
+
+
+def test_causal_skips_the_tiles_above_the_diagonal():
+    frames = trace_tiles(*tensors(12, 12), causal=True, block_m=4, block_n=3)
+    assert [frame.skipped for frame in frames] == [0, 2, 2, 2, 3, 3, 3, 3, 3]
+    assert [len(frame.keys) for frame in frames] == [3, 1, 3, 3, 2, 3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_bytes_are_those_of_the_tensors_cut_out(T, S, causal, dtype):
+    q, k, v = tensors(T, S, dtype)
+    statistic = 8 if dtype == torch.float64 else 4
+    read, blocks = 0, set()
+    for frame in trace_tiles(q, k, v, causal=causal, block_m=3, block_n=2):
+        if frame.rows not in blocks:
+            blocks.add(frame.rows)
+            read += q[frame.rows.start : frame.rows.stop].nbytes
+        for each in (k, v):
+            read += each[frame.keys.start : frame.keys.stop].nbytes
+        assert frame.bytes_read == read
+        hidden = max(0, T - S) if causal else 0
+        done = hidden + sum(map(len, blocks)) - (0 if frame.ends_block else len(frame.rows))
+        assert frame.bytes_written == done * (D * q.element_size() + statistic)
+        assert frame.bytes_moved == frame.bytes_read + frame.bytes_written
+    assert frame.bytes_written == q.nbytes + T * statistic
+
+
+def test_frames_are_copies():
+    q, k, v = tensors(7, 11)
+    frames = trace_tiles(q, k, v, block_m=3, block_n=2)
+    kept = [(frame.m.clone(), frame.acc.clone()) for frame in frames]
+    frames[0].m.zero_()
+    frames[3].acc.zero_()
+    for i, frame in enumerate(frames):
+        assert i == 0 or torch.equal(frame.m, kept[i][0])
+        assert i == 3 or torch.equal(frame.acc, kept[i][1])
+
+
+Q, K, V = torch.zeros(5, 3), torch.zeros(7, 3), torch.zeros(7, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"q": torch.zeros(5)}, ValueError, r"q must have 2 axes \(T, D\), got shape \(5,\)"),
+        ({"q": Q / 0}, ValueError, "q must be finite, got NaN or infinity"),
+        ({"k": torch.zeros(7, 2)}, ValueError, r"k must have the width of q \(3\), got \(7, 2\)"),
+        (
+            {"v": torch.zeros(5, 3)},
+            ValueError,
+            r"v must have the shape of k \(7, 3\), got \(5, 3\)",
+        ),
+        ({"v": V.double()}, TypeError, r"v must have the dtype of q \(torch.float32\), got .*64"),
+        ({"causal": 1}, TypeError, r"causal must be True or False, got 1 \(int\)"),
+        ({"scale": float("nan")}, ValueError, "scale must be finite, got nan"),
+        ({"block_m": 0}, ValueError, "block_m must be at least 1, got 0"),
+        ({"block_n": 2.0}, TypeError, r"block_n must be an integer, got 2.0 \(float\)"),
+    ],
+)
+def test_bad_input_is_refused_by_name(change, error, message):
+    given = {"q": Q, "k": K, "v": V, "block_m": 2, "block_n": 2, **change}
+    with pytest.raises(error, match=f"^{message}$"):
+        trace_tiles(given.pop("q"), given.pop("k"), given.pop("v"), **given)

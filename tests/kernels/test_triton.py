@@ -1,0 +1,339 @@
+"""What is particular to the Triton kernels: their tiles, addresses, order, and how they start.
+
+`test_suite_*.py` holds them, like every backend, against the oracles.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support_error import check_error
+from support_oracle import Problem, exact, solve
+from support_problems import LAYOUTS, make_problem
+
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from course_utils.kernels import configurations, launch, tiled_triton
+from course_utils.kernels.configurations import Configuration
+from course_utils.kernels.configurations import Problem as Work
+
+ROOT = Path(__file__).resolve().parents[2]
+TILES = [(16, 16), (16, 64), (64, 16), (32, 32), (128, 64)]
+INTERPRETED = launch.INTERPRETED
+compiled_only = pytest.mark.skipif(INTERPRETED, reason="needs a GPU: the kernels are compiled")
+
+
+def with_tiles(block_m: int, block_n: int):
+    def attend(q, k, v, *, causal, scale):
+        return launch.attend_triton(q, k, v, causal=causal, scale=scale, tiles=(block_m, block_n))
+
+    return attend
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Every start of a kernel, as (name, positional arguments, constants)."""
+    calls = []
+
+    class Recorder:
+        def __init__(self, name, kernel):
+            self.name, self.kernel = name, kernel
+
+        def __getitem__(self, grid):
+            def start(*arguments, **constants):
+                calls.append((self.name, arguments, constants))
+                return self.kernel[grid](*arguments, **constants)
+
+            return start
+
+    recorders = {name: Recorder(name, kernel) for name, kernel in tiled_triton.KERNELS.items()}
+    monkeypatch.setattr(tiled_triton, "KERNELS", recorders)
+    return calls
+
+
+# Tiles
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tiles", TILES)
+def test_every_tile_size_gives_the_same_attention(tiles, causal, device):
+    lengths = 2 * tiles[0] + 5, 2 * tiles[1] + 3  # three tiles each way, the last cut off
+    problem = make_problem(lengths, (1, 2, 1), 24, causal=causal, device=device)
+    check_error(with_tiles(*tiles), problem)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("T", [1, 15, 16, 17, 33])
+def test_tiles_that_are_cut_off_at_any_row(T, causal, device):
+    for S in (1, 16, 17, 32):
+        problem = make_problem((T, S), (1, 2, 1), 16, causal=causal, device=device, scale=0.3)
+        apart(with_tiles(16, 16), problem)
+
+
+@pytest.mark.parametrize("width", [1, 3, 16, 17, 40, 80, 96, 128])
+def test_head_widths_that_are_no_power_of_two(width, device):
+    problem = make_problem((37, 41), (1, 2, 1), width, causal=True, device=device)
+    apart(with_tiles(32, 16), problem)
+
+
+def apart(attend, problem: Problem, allowed: float = 2e-5) -> None:
+    """Hold a backend against plain torch in float64, in terms of the largest number.
+
+    For problems so small that plain torch is often exact: 2e-5 is 170 roundings of float32.
+    """
+    mine, true = solve(attend, problem), exact(problem)
+    for (name, one), (_, other) in zip(mine.items(), true.items(), strict=True):
+        assert torch.equal(one.isfinite(), other.isfinite()), name
+        seen = other.isfinite()
+        size = max(1.0, other[seen].abs().max().item()) if seen.any() else 1.0
+        assert ((one - other)[seen].abs() <= allowed * size).all(), name
+
+
+def test_a_tail_that_is_read_as_a_key_would_be_noticed(device, monkeypatch):
+    """Let the forward kernel take the zeros after the last key for one more key."""
+    problem = make_problem((17, 31), (1, 1, 1), 16, device=device)
+    start = launch._start
+
+    def one_key_more(name, tensors, how):
+        if name == "forward":
+            q, k, v, *rest = tensors
+            k, v = (torch.nn.functional.pad(x, (0, 0, 0, 1)) for x in (k, v))
+            tensors = (q, k, v, *rest)
+        start(name, tensors, how)
+
+    monkeypatch.setattr(launch, "_start", one_key_more)
+    with pytest.raises(AssertionError, match="out"):
+        apart(with_tiles(16, 16), problem)
+
+
+# Addresses
+
+
+@pytest.mark.parametrize("layout", sorted(set(LAYOUTS) - {"contiguous"}))
+def test_the_layout_in_memory_changes_no_bit(layout, device):
+    problem = make_problem((37, 41), (2, 2, 1), 24, causal=True, layout=layout, device=device)
+    dense = [x.contiguous() for x in (problem.q, problem.k, problem.v)]
+    found = solve(with_tiles(32, 32), problem)
+    expected = solve(with_tiles(32, 32), Problem(*dense, *list(vars(problem).values())[3:]))
+    for (name, one), (_, other) in zip(found.items(), expected.items(), strict=True):
+        assert torch.equal(one, other), name
+
+
+@pytest.mark.parametrize("axis", ["batch", "head"])
+def test_offsets_beyond_32_bits(axis, device):
+    """The third entry starts 2**31 numbers after the first."""
+    try:
+        memory = torch.empty(2**31 + 7 * 16, dtype=torch.float16, device=device)
+    except RuntimeError as error:  # memory that is only reserved, hardly any of it touched
+        pytest.skip(f"no room for 4 GiB: {error}")
+    far = 2**30
+    shape, strides = ((3, 1), (far, 16)) if axis == "batch" else ((1, 3), (16, far))
+    q = memory.as_strided((*shape, 7, 16), (*strides, 16, 1))
+    q.copy_(torch.randn(*shape, 7, 16))
+    near = q.clone(memory_format=torch.contiguous_format)
+    attend = with_tiles(16, 16)
+    for one, other in zip(
+        attend(q, q, q, causal=True, scale=1.0),
+        attend(near, near, near, causal=True, scale=1.0),
+        strict=True,
+    ):
+        assert torch.equal(one, other)
+
+
+def test_rows_too_far_apart_for_32_bits_are_copied_first(device, started):
+    try:
+        memory = torch.empty(2**31 + 16, dtype=torch.float16, device=device)
+    except RuntimeError as error:
+        pytest.skip(f"no room for 4 GiB: {error}")
+    q = memory.as_strided((1, 1, 3, 16), (16, 16, 2**30, 1))
+    q.copy_(torch.randn(1, 1, 3, 16))
+    out, _ = with_tiles(16, 16)(q, q, q, causal=False, scale=1.0)
+    near = q.clone(memory_format=torch.contiguous_format)
+    assert torch.equal(out, with_tiles(16, 16)(near, near, near, causal=False, scale=1.0)[0])
+    (_, arguments, _), *_ = started
+    assert arguments[5][2] == 16  # the row stride of q that the kernel was told
+
+
+def test_grouped_heads_reach_the_kernels_as_they_are(device, started):
+    """Neither expanded nor copied: heads inside the sequence, as a model's projection has them."""
+    q = torch.randn(2, 37, 6, 16, device=device).transpose(1, 2)
+    k, v = (torch.randn(2, 41, 2, 16, device=device).transpose(1, 2) for _ in range(2))
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    out, _ = launch.attend_triton(*inputs, causal=True, scale=1.0)
+    out.sum().backward()
+    assert [name for name, _, _ in started] == ["forward", "backward_queries", "backward_keys"]
+    for _, arguments, constants in started:
+        assert constants["GROUP"] == 3
+        for given, mine in zip(arguments, inputs, strict=False):
+            assert given.data_ptr() == mine.data_ptr() and given.shape == mine.shape
+
+
+# Order
+
+
+@pytest.mark.parametrize("heads_at_once", [1, 3, 100])
+def test_every_tile_of_every_head_is_computed_once_in_any_order(heads_at_once, device, monkeypatch):
+    problem = make_problem((37, 41), (2, 2, 2), 16, causal=True, device=device)
+    expected = solve(with_tiles(32, 32), problem)
+    monkeypatch.setattr(launch, "_heads_at_once", lambda heads, bytes_read: heads_at_once)
+    found = solve(with_tiles(32, 32), problem)
+    for (name, one), (_, other) in zip(found.items(), expected.items(), strict=True):
+        assert torch.equal(one, other), name
+
+
+def test_nothing_depends_on_which_program_comes_first(device):
+    """The same bits each time. Compiled, with enough programs to fill a GPU several times."""
+    lengths, heads = ((67, 71), (1, 2, 1)) if INTERPRETED else ((1031, 1033), (4, 16, 4))
+    problem = make_problem(lengths, heads, 64, dtype=torch.float16, causal=True, device=device)
+    first = solve(launch.attend_triton, problem)
+    for _ in range(2 if INTERPRETED else 20):
+        for (name, one), (_, other) in zip(
+            solve(launch.attend_triton, problem).items(), first.items(), strict=True
+        ):
+            assert torch.equal(one, other), name
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 5, 7), (1, 2, 0, 7), (1, 2, 5, 0)])
+def test_nothing_starts_where_there_is_nothing_to_compute(shape, device, started):
+    B, H, T, S = shape
+    q = torch.randn(B, H, T, 16, device=device, requires_grad=True)
+    k = torch.randn(B, H, S, 16, device=device, requires_grad=True)
+    out, lse = launch.attend_triton(q, k, k, causal=False, scale=1.0)
+    (out.sum() + lse.sum()).backward()
+    assert started == [] and (lse == -torch.inf).all()
+
+
+# Which tiles
+
+
+def work(**changes) -> Work:
+    return Work("forward", "wgmma", 16, 64, False, False)._replace(**changes)
+
+
+@pytest.fixture
+def nothing_chosen(monkeypatch):
+    monkeypatch.setattr(configurations, "_chosen", {})
+
+
+@pytest.mark.usefixtures("nothing_chosen")
+def test_the_fastest_tiles_are_kept():
+    wanted = Configuration(64, 128, 4, 3)
+    asked = []
+
+    def seconds(tiles):
+        asked.append(tiles)
+        return 1.0 if tiles == wanted else 2.0
+
+    assert configurations.choose(work(), 1e15, seconds) == wanted
+    assert configurations.chosen_configurations() == {work(): wanted}
+    assert set(asked) == set(configurations.candidates(work())) and len(asked) == len(set(asked))
+    # From now on without measuring, for short work too, but not for another kernel.
+    assert configurations.choose(work(), 1.0, lambda tiles: pytest.fail("measured")) == wanted
+    other = work(kernel="backward_keys")
+    assert configurations.choose(other, 1.0, seconds) == configurations.fixed(other)
+
+
+@pytest.mark.usefixtures("nothing_chosen")
+def test_tiles_that_do_not_fit_are_never_chosen():
+    small = configurations.candidates(work())[-1]
+    fits = {small: 3.0}
+    assert configurations.choose(work(), 1e15, lambda tiles: fits.get(tiles, float("inf"))) == small
+
+
+@pytest.mark.usefixtures("nothing_chosen")
+def test_where_no_tiles_fit_the_fixed_ones_say_so_themselves():
+    chosen = configurations.choose(work(), 1e15, lambda tiles: float("inf"))
+    assert chosen == configurations.fixed(work())
+
+
+def test_hopper_measures_only_tiles_that_its_tensor_cores_take():
+    for kernel in tiled_triton.KERNELS:
+        for block_d in (64, 128):
+            for tiles in configurations.candidates(work(kernel=kernel, block_d=block_d)):
+                rows = tiles.block_n if kernel == "backward_keys" else tiles.block_m
+                assert rows >= 64 and rows % 64 == 0 and tiles.warps in (4, 8)
+
+
+@compiled_only
+@pytest.mark.usefixtures("nothing_chosen")
+def test_long_work_is_measured_on_the_gpu(device):
+    q = torch.randn(4, 16, 4096, 64, device=device, dtype=torch.float16, requires_grad=True)
+    out, _ = launch.attend_triton(q, q, q, causal=True, scale=0.125)
+    out.sum().backward()
+    chosen = configurations.chosen_configurations()
+    assert {problem.kernel for problem in chosen} == set(tiled_triton.KERNELS)
+
+
+# How the kernels start: in processes of their own, since an import decides
+
+
+def run(code: str, **environment: str) -> str:
+    clean = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    clean |= {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)} | environment
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=clean, capture_output=True, text=True, cwd=ROOT
+    )
+    return done.stdout + done.stderr.strip().rpartition("\n")[2]
+
+
+ASK = """
+import torch
+from course_utils.kernels import available_backends, flash_attend
+q = torch.randn(1, 2, 5, 16)
+assert "triton" not in available_backends() or WORKS
+flash_attend(q, q, q)
+flash_attend(q, q, q, backend="triton")
+print("computed")
+"""
+SET, UNSET = "import os; os.environ['TRITON_INTERPRET'] = '1'", "del os.environ['TRITON_INTERPRET']"
+OURS = "import course_utils.kernels.launch"
+NO_GPU = "there is no CUDA device here"
+LATE = "TRITON_INTERPRET was set after triton was imported"
+STAY = "TRITON_INTERPRET must stay as it was"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ((), NO_GPU),
+        ((SET,), "computed"),
+        ((SET, OURS), "computed"),
+        (("import triton", SET), LATE),
+        ((OURS, SET), LATE),
+        ((SET, OURS, UNSET), STAY),
+        ((SET, "import triton", UNSET), NO_GPU),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "; ".join(value)[-40:],
+)
+def test_the_interpreter_is_asked_for_in_any_order(before, said):
+    works = f"WORKS = {SET in before and said != LATE}"
+    found = run("\n".join((works, *before, ASK)))
+    assert said in found
+    assert "active drivers" not in found and "InterpreterError" not in found
+    if said != "computed":
+        assert found.startswith("ValueError: backend 'triton' must be able to take this input: ")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_interpreter_refuses_what_is_on_a_gpu():
+    code = "q = q.cuda()\n"
+    asked = ASK.replace("flash_attend(q, q, q)\n", code)
+    found = run("\n".join(("WORKS = True", SET, asked)), CUDA_VISIBLE_DEVICES="0")
+    assert "the Triton kernels must get tensors on the CPU while TRITON_INTERPRET is set" in found
+
+
+def test_what_the_kernels_refuse(device):
+    good = torch.zeros(1, 1, 2, 16, device=device)
+    assert launch.refusal(good) is None
+    assert "got torch.float64" in launch.refusal(good.double())
+    wide = torch.zeros(1, 1, 2, 129, device=device)
+    assert "at most 128, got 129" in launch.refusal(wide)
+    elsewhere = "meta" if device.type == "cpu" else "cpu"
+    assert f"got {elsewhere}" in launch.refusal(good.to(elsewhere))
+    with pytest.raises(ValueError, match="at most 128, got 129"):
+        launch.attend_triton(
+            *[torch.zeros(1, 1, 2, 129, device=device)] * 3, causal=True, scale=1.0
+        )

@@ -1,0 +1,279 @@
+"""`make bench-gpu`: what it runs, when it stops, and what it says where there is no GPU."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from commands import bench_gpu, cli
+from commands.bench_gpu import compile_command, count_tests, failures, suite_command
+from commands.place import ROOT, CommandError, Place
+from commands.steps import GRACE, Outcome, Runner, finish
+
+FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0", "workers": False}
+RESULT = {
+    "configurations": ["forward 64: 128 x 64"],
+    "cases": [{"left_out": {}}, {"left_out": {"ours": "wrong: off by 1.0e+00", "flex": "no"}}],
+    "left_out": ["for want of time: a case"],
+    "goals": [
+        {"text": "one", "bound": 1.1, "worst": 1.234, "where": "N 4096", "met": True},
+        {"text": "two", "bound": 0.9, "worst": 0.5, "where": "N 8192", "met": False},
+        {"text": "three", "bound": 0.7, "worst": None, "where": "", "met": None},
+    ],
+}
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch):
+    """The folder that OUT names, not there yet."""
+    monkeypatch.setenv("OUT", str(tmp_path / "new" / "out"))
+    return tmp_path / "new" / "out"
+
+
+@pytest.fixture
+def pretend(out, monkeypatch):
+    """A machine with a GPU, whose suite and benchmark are a few lines of Python each."""
+
+    def start(suite, benchmark, *arguments):
+        monkeypatch.setattr(bench_gpu, "PROBE", f"print({json.dumps(FACTS)!r})")
+        monkeypatch.setattr(bench_gpu, "suite_command", lambda n: [sys.executable, "-c", suite])
+        monkeypatch.setattr(bench_gpu, "compile_command", compiler)
+        command = [sys.executable, "-c", benchmark]
+        monkeypatch.setattr(bench_gpu, "benchmark_command", lambda out, seconds: command)
+        return cli.run(["bench-gpu", *arguments])
+
+    return start
+
+
+def compiler(index):
+    return [sys.executable, "-c", f"print('compiler {index}')"]
+
+
+def wrote(out):
+    file = str(out / bench_gpu.RESULT)
+    return f"import pathlib; pathlib.Path({file!r}).write_text({json.dumps(RESULT)!r})"
+
+
+def test_the_table_comes_last_and_everything_is_in_the_folder(pretend, out, capsys):
+    assert pretend("print('a.py::x PASSED [100%]')", wrote(out)) == 0
+    said = capsys.readouterr().out
+    table = (out / "summary.md").read_text(encoding="utf-8")
+    assert said.endswith(table)
+    assert said.index("device: a device") < said.index(table)
+    assert "kernel suite, compiled: 1 passed in" in table
+    assert "chosen tiles: forward 64: 128 x 64" in table
+    assert "cases measured: 2, left out: 1" in table
+    assert "flash_attend left out: wrong: off by 1.0e+00" in table
+    assert "| one | 1.1 | 1.23 | N 4096 | met |" in table
+    assert "| two | 0.9 | 0.50 | N 8192 | not met |" in table
+    assert "| three | 0.7 | - |  | not measured |" in table
+    names = [path.name for path in out.iterdir()]
+    assert len(names) <= 8 and all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in names)
+
+
+def test_a_failed_suite_is_said_and_the_benchmark_runs_all_the_same(pretend, out, capsys):
+    suite = "print('a.py::x PASSED [ 50%]\\na.py::y[1 2] FAILED [100%]'); raise SystemExit(1)"
+    assert pretend(suite, wrote(out)) == 1
+    said = capsys.readouterr().out
+    assert "1 passed, 1 failed in" in said and "pytest ended with status 1" in said
+    assert "failed: a.py::y[1 2]" in said and "| one | 1.1 |" in said
+
+
+def test_a_suite_without_a_test_is_no_success(pretend, out, capsys):
+    assert pretend("", wrote(out)) == 1
+    assert "kernel suite, compiled: no test ran" in capsys.readouterr().out
+
+
+def test_a_failed_benchmark_is_said_and_older_results_are_not_shown(pretend, out, capsys):
+    out.mkdir(parents=True)
+    (out / "attention-gpu.json").write_text(json.dumps(RESULT))
+    assert pretend("print('a.py::x PASSED [100%]')", "raise SystemExit('it broke')") == 1
+    said = capsys.readouterr().out
+    assert "benchmark: ended with status 1, see bench-gpu.log" in said and "| one |" not in said
+    assert "it broke" in (out / "bench-gpu.log").read_text()
+
+
+def test_steps_see_compiled_kernels_and_a_cache_of_their_own(pretend, out, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    names = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    pretend(f"import os; print([os.environ.get(name) for name in {names}])", "")
+    interpret, cache, no_plugins = eval((out / "kernel-suite.log").read_text())
+    assert interpret is None and no_plugins == "1"
+    assert cache.endswith("triton") and not os.path.exists(os.path.dirname(cache))
+
+
+def test_kernels_are_compiled_beside_the_suite(pretend, out):
+    assert pretend("print('a.py::x PASSED [100%]')", wrote(out)) == 0
+    said = (out / "bench-gpu.log").read_text().splitlines()
+    assert sorted(line for line in said if line.startswith("compiler")) == [
+        f"compiler {index}" for index in range(bench_gpu.COMPILERS)
+    ]
+    command = compile_command(3)
+    assert command[1:] == ["-m", "benchmarks._compile", "3", str(bench_gpu.COMPILERS)]
+
+
+def test_a_suite_that_hangs_leaves_time_for_the_benchmark(pretend, out, capsys, monkeypatch):
+    monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 1.0)
+    suite = "print('a.py::x PASSED [ 50%]', flush=True); import time; time.sleep(600)"
+    assert pretend(suite, wrote(out)) == 1
+    said = capsys.readouterr().out
+    assert "1 passed in" in said and "stopped at its limit of 1 s, the rest did not run" in said
+    assert "| one | 1.1 |" in said
+
+
+def test_all_limits_together_stay_below_eight_minutes():
+    assert bench_gpu.SECONDS + GRACE <= 8 * 60
+    assert bench_gpu.SUITE_SECONDS + bench_gpu.PROBE_SECONDS < bench_gpu.SECONDS / 1.5
+
+
+def test_without_a_gpu_it_says_so_and_measures_nothing(out, capsys, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    pytest.importorskip("triton")
+    assert cli.run(["bench-gpu"]) == 1
+    said = capsys.readouterr()
+    assert "needs a GPU that torch can use" in said.err and "Nothing was measured" in said.err
+    assert re.search(r"torch \S+ (finds no GPU|is built without GPU support)", said.err)
+    assert "Traceback" not in said.err + said.out
+
+
+def test_a_missing_package_is_named(out, capsys, monkeypatch):
+    monkeypatch.setattr(bench_gpu, "PROBE", bench_gpu.PROBE.replace('"torch"', '"no_such_torch"'))
+    assert cli.run(["bench-gpu"]) == 1
+    assert re.search(r"Python 3\.\d+\.\d+ has no no_such_torch", capsys.readouterr().err)
+
+
+def test_a_probe_that_breaks_is_one_sentence(out, capsys, monkeypatch):
+    monkeypatch.setattr(bench_gpu, "PROBE", "raise OSError('libcuda is broken')")
+    assert cli.run(["bench-gpu"]) == 1
+    said = capsys.readouterr().err
+    assert "Asking torch for a GPU failed: OSError: libcuda is broken" in said
+
+
+@pytest.mark.parametrize("last", ["", "below"])
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path, monkeypatch, capsys, last):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("OUT", str(tmp_path / "file" / last))
+    assert cli.run(["bench-gpu"]) == 1
+    assert "OUT must name a folder that can be written; " in capsys.readouterr().err
+
+
+def test_without_out_the_results_lie_beside_the_others(tmp_path, monkeypatch):
+    monkeypatch.delenv("OUT", raising=False)
+    folder = bench_gpu.results_folder(Place(tmp_path))
+    assert folder == tmp_path / "benchmarks" / "results" / "gpu" and folder.is_dir()
+
+
+def test_the_suite_needs_pytest_alone(tmp_path):
+    """The course's own settings ask for plug-ins and a conftest that a bare machine lacks."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "conftest.py").write_text("import no_such_package")
+    tests = tmp_path / "tests" / "kernels"
+    tests.mkdir(parents=True)
+    (tests / "test_broken.py").write_text("import no_such_package")
+    (tests / "test_one.py").write_text(
+        "import warnings, pytest, beside\n"
+        "@pytest.mark.gpu\ndef test_right(): warnings.warn('not an error here')\n"
+        "@pytest.mark.parametrize('pair', ['a b'])\ndef test_wrong(pair): assert False\n"
+    )
+    (tmp_path / "beside.py").touch()
+    log = tmp_path / "log"
+    variables = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    variables.pop("PYTHONPATH", None)
+    outcome = Runner(tmp_path, variables).run(suite_command(0), log, 120)
+    said = log.read_text()
+    assert outcome.status == 1 and "no_such_package" in said
+    assert count_tests(said) == {"passed": 1, "failed": 1}
+    assert failures(said) == ["failed: tests/kernels/test_one.py::test_wrong[a b]"]
+
+
+def test_verdicts_of_workers_are_counted_once():
+    log = (
+        "tests/a.py::x \n[gw0] [ 33%] PASSED tests/a.py::x \n"
+        "[gw1] [ 66%] FAILED tests/a.py::y[PASSED] \n[gw1] [100%] XFAIL tests/a.py::z \n"
+        "=== short test summary info ===\nFAILED tests/a.py::y[PASSED] - assert 1 == 2\n"
+    )
+    assert count_tests(log) == {"passed": 1, "failed": 1, "xfailed": 1}
+    assert failures(log) == ["failed: tests/a.py::y[PASSED]"]
+
+
+def test_many_failures_are_named_up_to_a_dozen():
+    log = "\n".join(f"a.py::test_{i} FAILED [ {i}%]" for i in range(20))
+    assert len(failures(log)) == 13 and failures(log)[-1] == "and 8 more"
+
+
+def test_the_workers_are_those_of_a_plug_in_that_is_there():
+    assert "-n" not in suite_command(0)
+    assert suite_command(8)[-4:] == ["-p", "xdist.plugin", "-n", "8"]
+
+
+STUBBORN = """
+import fcntl, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+if len(sys.argv) > 1:
+    subprocess.Popen([sys.executable, __file__])
+    print("started", flush=True)
+else:
+    held = open("lock", "w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    print("child started", flush=True)
+time.sleep(120)
+open("survived", "w")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups to kill")
+def test_a_step_over_its_limit_is_killed_with_all_it_has_started(tmp_path, monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr("commands.steps.GRACE", 0.1)
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    command = [sys.executable, str(tmp_path / "stubborn.py"), "parent"]
+    log = tmp_path / "log"
+    outcome = Runner(tmp_path, dict(os.environ)).run(command, log, 3)
+    assert outcome.timed_out and not outcome.worked and outcome.status == -9
+    assert sorted(log.read_text().splitlines()) == ["child started", "started"]
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # given up by the child only when it ends
+    assert not (tmp_path / "survived").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows a step is ended without being asked")
+def test_a_step_over_its_limit_may_write_down_how_far_it_came(tmp_path):
+    code = (
+        "import time\ntry:\n    print('begun', flush=True); time.sleep(120)\n"
+        "except KeyboardInterrupt:\n    print('half done')\n"
+    )
+    outcome = Runner(tmp_path, dict(os.environ)).run(
+        [sys.executable, "-c", code], tmp_path / "log", 3
+    )
+    assert outcome.timed_out and (tmp_path / "log").read_text() == "begun\nhalf done\n"
+
+
+def test_a_step_that_is_interrupted_is_ended_as_well(monkeypatch):
+    ended = []
+    process = SimpleNamespace(returncode=None, wait=lambda timeout: 1 / 0)
+    monkeypatch.setattr("commands.steps.stop", lambda one, grace: ended.append(one))
+    with pytest.raises(ZeroDivisionError):
+        finish(process, 1)
+    assert ended == [process]
+
+
+def test_only_a_step_that_ends_well_has_worked():
+    assert Outcome(0, False, 1.0).worked
+    assert not Outcome(1, False, 1.0).worked and not Outcome(0, True, 1.0).worked
+
+
+def test_what_make_says_names_the_folder(capsys):
+    cli.run(["help"])
+    assert "OUT names the folder that bench-gpu writes into" in capsys.readouterr().out
+
+
+def test_results_folder_errors_are_the_readers_to_mend(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("OUT", str(tmp_path / "file"))
+    with pytest.raises(CommandError, match="File exists"):
+        bench_gpu.results_folder(Place(tmp_path))
