@@ -1,9 +1,10 @@
 """Real GPUs in numbers: how much each level of memory holds, how fast it is, how fast they compute.
 
-Every figure is the vendor's own, and each entry says where it stands. Tensor rates are for dense
-bfloat16 and float16 products with float32 sums: the doubled figure on a datasheet is "with
-sparsity", which needs half the weights to be zero. Two numbers are derived, and say so: the
-bandwidth of shared memory and the size of all SMs together. What no vendor document gives is None.
+Each entry names the vendor's documents that its figures are from. They were checked against quotes
+of these documents and against each other: a tensor rate is lanes × SMs × clock. Tensor rates are
+for dense bfloat16 and float16 products with float32 sums: the doubled figure on a datasheet is
+"with sparsity", which needs half the weights to be zero. Derived are the rates of the memories on
+the chip, and the size of all SMs together. What no vendor document gives is None.
 
 Sizes on the chip count in 1024s (KB = 1024 bytes), sizes of the main memory in 1000s (GB = 10^9
 bytes), as the datasheets do.
@@ -214,16 +215,17 @@ def gpu_table(names: Iterable[str] | None = None) -> str:
         ("main memory", lambda gpu: f"{gpu.memory // GB} GB"),
         ("its bandwidth", lambda gpu: f"{gpu.memory_bandwidth / 1e12:.2f} TB/s"),
         ("shared memory's, all SMs (derived)", lambda gpu: _terabytes(gpu.shared_bandwidth)),
-        ("16-bit products, dense", lambda gpu: f"{gpu.tensor_flops / 1e12:.0f} TFLOP/s"),
+        ("16-bit matrix products, dense", lambda gpu: f"{gpu.tensor_flops / 1e12:.0f} TFLOP/s"),
         ("float32, not tensor cores", lambda gpu: f"{gpu.vector_flops / 1e12:.1f} TFLOP/s"),
-        ("products per byte read (ridge)", lambda gpu: f"{gpu.ridge:.0f} FLOP/byte"),
+        ("FLOPs per byte read (ridge)", lambda gpu: f"{gpu.ridge:.0f} FLOP/byte"),
     ]
     table = _markdown(
         ["", *(gpu.name for gpu in gpus)],
         [[label, *(value(gpu) for gpu in gpus)] for label, value in rows],
     )
     sources = dict.fromkeys(source for gpu in gpus for source in gpu.sources)
-    return "\n".join([table, "", "Sources: " + "; ".join(sources) + "."])
+    units = "On the chip 1 KB is 1024 bytes and 1 MB 1024 KB; elsewhere units count in thousands."
+    return "\n".join([table, "", units, "", "Sources: " + "; ".join(sources) + "."])
 
 
 def level_table(name: str) -> str:

@@ -1,94 +1,31 @@
 """Wrong answers to the exercises of lecture 08, each beside words that its diagnosis must hold.
 
 They are written anew, as a student would write them: the merges with other torch functions than
-the exercise's own, the loops as edits of the published stub.
+the exercise's own (``support_merges_08``), the loops as edits of the published stub
+(``support_loops_08``).
 """
 
 import math
 
 import torch
-from support_exercises import defined
-
-
-def merge_with(shrink, larger=torch.fmax):
-    """The merge with other factors: `shrink(m of a part, common m)`."""
-
-    def merge(m_a, l_a, acc_a, m_b, l_b, acc_b):
-        m = larger(m_a, m_b)
-        parts = [(shrink(m_a, m), l_a, acc_a), (shrink(m_b, m), l_b, acc_b)]
-        l = sum(factor * l for factor, l, _ in parts)
-        return m, l, sum(factor.unsqueeze(1) * acc for factor, _, acc in parts)
-
-    return merge
-
-
-def shrunk(part, m):
-    return (part - m).exp()
-
-
-def same_size(part, m):
-    return torch.ones(len(m))
-
-
-def right_merge(*parts):
-    return merge_with(shrunk)(*parts)
-
-
-def other_sums(l_of=None, acc_of=None):
-    """The right m and factors, and other sums: each takes two parts (factor, l, acc)."""
-
-    def merge(m_a, l_a, acc_a, m_b, l_b, acc_b):
-        m, l, acc = right_merge(m_a, l_a, acc_a, m_b, l_b, acc_b)
-        parts = [(shrunk(m_a, m), l_a, acc_a), (shrunk(m_b, m), l_b, acc_b)]
-        columns = [(f.view(-1, 1), l.view(-1, 1), acc) for f, l, acc in parts]
-        return m, l if l_of is None else l_of(parts), acc if acc_of is None else acc_of(columns)
-
-    return merge
-
-
-def one_sided(left):
-    """Only the left part, or only the right one, gets its factor."""
-
-    def merge(m_a, l_a, acc_a, m_b, l_b, acc_b):
-        m = torch.fmax(m_a, m_b)
-        if left:
-            f = shrunk(m_a, m)
-            return m, f * l_a + l_b, f.view(-1, 1) * acc_a + acc_b
-        f = shrunk(m_b, m)
-        return m, l_a + f * l_b, acc_a + f.view(-1, 1) * acc_b
-
-    return merge
-
-
-def swapped(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    m = torch.fmax(m_a, m_b)
-    f_a, f_b = shrunk(m_a, m), shrunk(m_b, m)
-    return m, f_b * l_a + f_a * l_b, f_b.view(-1, 1) * acc_a + f_a.view(-1, 1) * acc_b
-
-
-def finished(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    lse = torch.logaddexp(m_a + l_a.log(), m_b + l_b.log())
-    out = (m_a - lse).exp().view(-1, 1) * acc_a + (m_b - lse).exp().view(-1, 1) * acc_b
-    return lse, torch.ones(len(lse)), out
-
-
-def pythons_max(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    m = max(m_a, m_b)
-    return merge_with(shrunk, lambda *_: m)(m_a, l_a, acc_a, m_b, l_b, acc_b)
-
-
-def factor_as_a_row(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    m = torch.fmax(m_a, m_b)
-    f_a, f_b = shrunk(m_a, m), shrunk(m_b, m)
-    return m, f_a * l_a + f_b * l_b, f_a * acc_a + f_b * acc_b
-
-
-def factor_as_a_row_on_the_right(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    m = torch.fmax(m_a, m_b)
-    acc_a *= shrunk(m_a, m)
-    acc_b *= shrunk(m_b, m)
-    return m, l_a * shrunk(m_a, m) + l_b * shrunk(m_b, m), acc_a + acc_b
-
+from support_loops_08 import MENDED, edited
+from support_merges_08 import (
+    against_each_other,
+    factor_as_a_row,
+    factor_as_a_row_on_the_right,
+    finished,
+    merge_with,
+    one_maximum,
+    one_sided,
+    other_sums,
+    pythons_max,
+    reordered,
+    right_merge,
+    same_size,
+    section_7,
+    shrunk,
+    swapped,
+)
 
 WRONG_MERGE = {
     "nothing rescaled": (merge_with(same_size), "You add `l` and `acc` as they are"),
@@ -112,11 +49,28 @@ WRONG_MERGE = {
         merge_with(shrunk, lambda m_a, m_b: m_b.clone()),
         "always m_b. In row 4 the larger one is m_a = 1.944",
     ),
+    "maxima merged as lse": (
+        merge_with(shrunk, lambda m_a, m_b: (m_a.double().exp() + m_b.double().exp()).log()),
+        "how two log-sum-exps merge. These are maxima",
+    ),
+    "one maximum for all rows": (one_maximum, "Your m is one number, 1.998"),
     "factors upside down": (
         merge_with(lambda part, m: (m - part).exp()),
         "exp(m − m_a) is 21.28 in row 1",
     ),
     "factors swapped": (swapped, "Each part has the other's factor"),
+    "a against b": (
+        against_each_other(on_a=True, on_b=False),
+        "In row 4 m_a = 1.944 is larger, and the factor grows to 2.72",
+    ),
+    "b against a": (
+        against_each_other(on_a=False, on_b=True),
+        "In row 1 m_b = 1.998 is larger, and the factor grows to 21.28",
+    ),
+    "each against the other": (
+        against_each_other(on_a=True, on_b=True),
+        "exp(m_a − m_b) for a and exp(m_b − m_a) for b",
+    ),
     "powers of two": (merge_with(lambda part, m: 2 ** (part - m)), "powers of 2"),
     "nothing subtracted": (merge_with(lambda part, m: part.exp()), "against no maximum at all"),
     "averages the outputs": (
@@ -136,11 +90,17 @@ WRONG_MERGE = {
         "In row 1 part a saw none",
     ),
     "a finished softmax": (finished, "the log-sum-exp as `m`, 1 as `l`"),
-    "only the output": (lambda *parts: finished(*parts)[2], "You return the finished output"),
-    "results in another order": (
-        lambda *parts: list(reversed(right_merge(*parts))),
-        "in the other order",
+    "merged by lse": (section_7(torch.logaddexp), "where a part saw no key, `acc/l` is 0/0"),
+    "merged by lse without a maximum": (
+        section_7(lambda a, b: (a.exp() + b.exp()).log()),
+        "on large scores its exponentials overflow",
     ),
+    "only the output": (lambda *parts: finished(*parts)[2], "You return the finished output"),
+    "returns m, acc, l": (reordered([0, 2, 1]), "you return `m, acc, l`"),
+    "returns l, m, acc": (reordered([1, 0, 2]), "you return `l, m, acc`"),
+    "returns l, acc, m": (reordered([1, 2, 0]), "you return `l, acc, m`"),
+    "returns acc, m, l": (reordered([2, 0, 1]), "you return `acc, m, l`"),
+    "returns acc, l, m": (reordered([2, 1, 0]), "you return `acc, l, m`"),
     "one comparison for all rows": (pythons_max, "you compare 5 rows at once"),
     "factor along the width": (factor_as_a_row, "`factor[:, None] * acc_a`"),
     "factor along the width, on the right": (
@@ -182,6 +142,10 @@ WRONG_TILED_BYTES = {
     ),
     "k and v read once": (count(passes=lambda T, S, M: 1), "4 times 66 bytes for k and for v"),
     "k and v for every query": (count(passes=lambda T, S, M: T), "for each of 7 queries"),
+    "k and v block_m times": (
+        count(passes=lambda T, S, M: M),
+        "reads k and v block_m times: 2. block_m is the size",
+    ),
     "rounded down": (count(passes=lambda T, S, M: T // M), "you gave 508: 3 whole blocks"),
     "not rounded": (count(passes=lambda T, S, M: T / M), "with 3.5 blocks"),
     "always one block more": (
@@ -198,6 +162,15 @@ WRONG_TILED_BYTES = {
     "q or out missing": (count(q=0), "q is read and out is written, 42 bytes each"),
     "k alone": (count(kv=1), "reads one of k and v"),
     "no lse": (count(lse=0), "you gave 612, which is 28 too few"),
+    "one lse": (lambda T, S, D, M, size: count(lse=0)(T, S, D, M, size) + 4, "one number"),
+    "one lse for each block": (
+        lambda T, S, D, M, size: count(lse=0)(T, S, D, M, size) + 4 * len(range(0, T, M)),
+        "one log-sum-exp for each of 4 blocks",
+    ),
+    "every lse with each block": (
+        lambda T, S, D, M, size: count(lse=0)(T, S, D, M, size) + 4 * T * len(range(0, T, M)),
+        "all of the log-sum-exp for each of 4 blocks",
+    ),
     "lse in the format of q": (
         lambda T, S, D, M, size: count(lse=size)(T, S, D, M, size),
         "count the log-sum-exp at 2 bytes a number",
@@ -206,36 +179,6 @@ WRONG_TILED_BYTES = {
     "bits": (lambda T, S, D, M, size: 8 * count()(T, S, D, M, size), "8 times the 640 bytes"),
     "no head width": (lambda T, S, D, M, size: count()(T, S, 1, M, size), "one number a row"),
 }
-
-# The cell as the lecture publishes it.
-LOOP = '''
-def online_attention(q, k, v, block_n):
-    """Softmax attention, block_n keys at a time. One factor is missing."""
-    m = torch.full((len(q),), -torch.inf)
-    l, acc = torch.zeros(len(q)), torch.zeros(len(q), v.shape[1])
-    for start in range(0, len(k), block_n):
-        tile = slice(start, start + block_n)
-        scores = q @ k[tile].T / q.shape[1] ** 0.5
-        m_new = torch.maximum(m, scores.max(dim=1).values)
-        alpha = torch.exp(m - m_new)
-        p = torch.exp(scores - m_new[:, None])
-        l = alpha * l + p.sum(dim=1)
-        acc = acc + p @ v[tile]
-        m = m_new
-    return acc / l[:, None]
-'''
-
-MENDED = ("acc = acc +", "acc = alpha[:, None] * acc +")
-
-
-def edited(*edits):
-    """Return the published loop after replacing each text by another, once."""
-    source = LOOP
-    for old, new in edits:
-        assert source.count(old) == 1, f"{old!r} is not in the loop once"
-        source = source.replace(old, new)
-    return defined(source, "online_attention")
-
 
 WRONG_LOOP = {
     "acc not rescaled": (
@@ -271,6 +214,24 @@ WRONG_LOOP = {
         edited(("acc + p @ v[tile]", "acc + alpha[:, None] * (p @ v[tile])")),
         "You multiply the new tile by `alpha`",
     ),
+    "p rescaled": (
+        edited(("scores - m_new[:, None])", "scores - m_new[:, None]) * alpha[:, None]")),
+        "`p` was made with `m_new`, so nothing is left to correct in it",
+    ),
+    "p rescaled instead of both sums": (
+        edited(
+            ("alpha * l + p", "l + p"),
+            ("        l =", "        p *= alpha.unsqueeze(1)\n        l ="),
+        ),
+        "instead of the old `l` and `acc`: the wrong way round",
+    ),
+    "everything rescaled": (
+        edited(
+            ("alpha * l + p.sum(dim=1)", "(l + p.sum(dim=1)) * alpha"),
+            ("acc + p @ v[tile]", "(acc + p @ v[tile]) * alpha[:, None]"),
+        ),
+        "the old sums and the new tile alike",
+    ),
     "the tile not added": (
         edited(("acc + p @ v[tile]", "acc * alpha[:, None]")),
         "Every output is 0",
@@ -290,6 +251,24 @@ WRONG_LOOP = {
             ("        m = m_new\n", "        m = m_new\n        acc = acc / l[:, None]\n"),
         ),
         "so the first tile is divided three times",
+    ),
+    "each tile divided, acc not rescaled": (
+        edited((" @ v[tile]", " @ v[tile] / l[:, None]")),
+        "The missing factor is no division",
+    ),
+    "each tile divided, and again at the end": (
+        edited(MENDED, (" @ v[tile]", " @ v[tile] / l[:, None]")),
+        "and everything again after it",
+    ),
+    "each tile divided by the l so far": (
+        edited(MENDED, (" @ v[tile]", " @ v[tile] / l[:, None]"), ("acc / l[:, None]\n", "acc\n")),
+        "divided by the `l` of its time",
+    ),
+    "each tile divided by the l so far, acc not rescaled": (
+        edited(
+            (" @ v[tile]", " @ v[tile] / l[:, None]"), ("return acc / l[:, None]", "return acc")
+        ),
+        "You moved the division by `l` into the loop",
     ),
     "each tile's own maximum": (
         edited(MENDED, ("torch.maximum(m, scores.max(dim=1).values)", "scores.max(dim=1).values")),

@@ -60,12 +60,13 @@ def test_h200_is_h100_with_another_memory():
 
 
 def test_the_table_has_a_column_for_each_gpu_and_says_its_sources():
-    table, _, sources = gpu_table().rpartition("\n\n")
+    table, units, sources = gpu_table().split("\n\n")
+    assert "1024 bytes" in units
     lines = table.splitlines()
     assert lines[0] == "| | A100 SXM 80GB | H100 SXM | H200 SXM | RTX 4090 |"
     assert {line.count("|") for line in lines} == {6}
     assert "| its bandwidth | 2.04 TB/s | 3.35 TB/s | 4.80 TB/s | 1.01 TB/s |" in lines
-    assert "| 16-bit products, dense | 312 TFLOP/s | 989 TFLOP/s |" in table
+    assert "| 16-bit matrix products, dense | 312 TFLOP/s | 989 TFLOP/s |" in table
     for gpu in GPUS.values():
         assert all(source in sources for source in gpu.sources)
     assert "H100" not in gpu_table(["A100 SXM 80GB"])

@@ -214,7 +214,7 @@ BREAKS = [
     ("rule_source_notes", replaces(7, "Source notes", "Notes")),
     ("rule_source_notes", replaces(NOTE, "source_note", "print")),
     ("rule_exercises", untags(EXERCISE)),
-    ("rule_exercises", sets(EXERCISE, metadata={"tags": ["mend"], "slideshow": {"slide_type": "-"}})),
+    ("rule_exercises", lambda nb: nb.cells[EXERCISE].metadata.update(tags=["mend"])),
     ("rule_exercises", replaces(EXERCISE, "    ...", "    return width**0.5")),
     ("rule_exercises", drops(EXERCISE)),
     ("rule_exercises", drops(EXERCISE + 1)),

@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 from support_exercises import NOTEBOOKS, defined, stub_source
-from support_wrong_answers_08 import LOOP, MENDED, edited, right_merge
+from support_loops_08 import LOOP, MENDED, edited
+from support_merges_08 import outputs_in_the_running_state, right_merge
 
 from course_utils.attention import attend
 from course_utils.attention_traffic import tiled_forward
@@ -81,8 +82,9 @@ class TestMerge:
                 lambda *parts: parts[:3] if parts[0] > parts[3] else parts[3:],
                 "you compare 5 rows at once",
             ),
+            (outputs_in_the_running_state, "You merge finished outputs by their lse"),
         ],
-        ids=["first part alone", "second part alone", "only m", "if"],
+        ids=["first part alone", "second part alone", "only m", "if", "m, l and the output"],
     )
     def test_other_roads_to_a_mistake(self, answer, quoted):
         assert quoted in check_merge(answer).message

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import os
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -111,10 +110,11 @@ def why_not(backend: str) -> str | None:
         launch = importlib.import_module(_TRITON)
     except Exception as error:  # a broken Triton may raise anything at all
         return f"Triton cannot be imported ({type(error).__name__}: {error})"
-    if _wants_interpreter() and not launch.INTERPRETED:
+    wanted = launch.tiled_triton.wants_interpreter()
+    if wanted != launch.INTERPRETED:
         return (
-            "TRITON_INTERPRET was set after triton was imported, and triton read it then; "
-            "set it first, in a fresh process or a restarted notebook kernel"
+            f"TRITON_INTERPRET was {'set' if wanted else 'unset'} after triton was imported, and "
+            "triton read it then; do so first, in a fresh process or a restarted notebook kernel"
         )
     if launch.INTERPRETED or _has_gpu():
         return None
@@ -129,10 +129,6 @@ def _is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ValueError:  # something without a specification took its place in sys.modules
         return True
-
-
-def _wants_interpreter() -> bool:
-    return os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "yes", "on", "y")
 
 
 def _has_gpu() -> bool:

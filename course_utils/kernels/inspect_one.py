@@ -79,10 +79,12 @@ def inspect_one(
     """Compile one kernel, with the tiles used on that GPU, and report on it.
 
     Raises:
+        KeyError: for a GPU that is not among ``TARGETS``.
         RuntimeError: if Triton's disassembler is missing, or Triton interprets here.
 
-    >>> inspect_one("gfx942", "forward", "float16", 64, causal=True).block_m  # doctest: +SKIP
-    128
+    >>> inspect_one("sm_75", "forward", "float16", 64, causal=True)
+    Traceback (most recent call last):
+    KeyError: 'sm_75'
     """
     gpu = TARGETS[target]
     bits = 32 if dtype == "float32" else 16

@@ -105,11 +105,12 @@ def forward_tiles(
             v_tile = math.load(heads.keys_of(v, keys))
             scores = math.product(q_tile, k_tile.mT, "scores")
             walk.hide_later(scores, rows, keys)
-            old_m, m = m, torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-            alpha = exp_(old_m - m)
-            p = exp_(scores.sub_(m))
+            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+            alpha = exp_(m - m_new)
+            p = exp_(scores.sub_(m_new))
             l = l * alpha + p.sum(dim=-1, keepdim=True)
             acc = math.add_product(acc.mul_(alpha), math.load(p), v_tile)
+            m = m_new
             if watch is not None:
                 watch(_tile(heads, rows, keys, m, l, acc, alpha))
         heads.write(out, rows, acc / l)
@@ -148,7 +149,8 @@ def backward_tiles(
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
-    walk, math = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n), TileMath(q)
+    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, backward=True)
+    math = TileMath(q)
     dq, _ = _results(q, walk.first_row, math.wide)
     dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
     lse, dlse = lse.unsqueeze(-1), dlse.unsqueeze(-1)

@@ -101,13 +101,13 @@ def read_keys(
     """Take the keys and values from ``first`` to ``stop`` into m, l and acc, tile by tile."""
     for first_key in range(first, stop, BLOCK_N):
         k = load_tile(k_ptr, k_stride, first_key, S, BLOCK_N, D, BLOCK_D, MASKED)
-        s = tl.dot(q, k.T, input_precision="ieee")
+        scores = tl.dot(q, k.T, input_precision="ieee")
         if MASKED:
             keys = first_key + tl.arange(0, BLOCK_N)
-            s = tl.where(keys[None, :] <= last_key[:, None], s, MINUS_INFINITY)
+            scores = tl.where(keys[None, :] <= last_key[:, None], scores, MINUS_INFINITY)
         # The scale is positive: the largest score is that of the largest product.
-        m_new = tl.maximum(m, tl.max(s, 1) * scale_log2)
-        p = tl.exp2(s * scale_log2 - m_new[:, None])
+        m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+        p = tl.exp2(scores * scale_log2 - m_new[:, None])
         alpha = tl.exp2(m - m_new)
         l = l * alpha + tl.sum(p, 1)
         v = load_tile(v_ptr, v_stride, first_key, S, BLOCK_N, D, BLOCK_D, MASKED)

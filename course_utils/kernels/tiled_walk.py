@@ -10,11 +10,11 @@ from course_utils.shapes import check_int
 
 __all__ = ["Heads", "Walk"]
 
-# By measurement, at H 8, D 64 on two threads: smaller tiles spend their time on starting
-# operations, larger ones fall out of the cache, and waste more on the diagonal.
-_ROWS, _KEYS = 256, 256
-_TILE = 8 * _ROWS * _KEYS  # numbers in a tile, its heads together: 2 MiB in float32
-# What a large group of query heads leaves of the rows, and few rows make of the keys.
+# Queries and keys in a tile, by measurement at H 8, D 64 on two threads. Smaller tiles spend their
+# time on starting operations; larger ones fall out of the cache, and on the diagonal are wasted.
+_FORWARD, _BACKWARD = (256, 512), (256, 256)
+_TILE = 2**20  # numbers in a tile, its heads together: 4 MiB in float32
+# What a large group of query heads leaves of the queries, and few queries make of the keys.
 _FEWEST_ROWS, _MOST_KEYS = 16, 4096
 
 
@@ -58,6 +58,7 @@ class Walk:
         causal: whether a query is kept from later keys.
         block_m: queries in a tile; if None, as suits the sizes.
         block_n: keys in a tile; if None, as suits the sizes.
+        backward: whether for the backward pass, which holds two tiles.
 
     Raises:
         TypeError, ValueError: if a block size is not a positive integer.
@@ -71,18 +72,20 @@ class Walk:
         causal: bool,
         block_m: int | None = None,
         block_n: int | None = None,
+        backward: bool = False,
     ) -> None:
         H, self.T, D = q.shape[1:]
         self.B, self.G, self.S = k.shape[:3]
         self.causal, self.group = causal, H // self.G
+        rows, keys = _BACKWARD if backward else _FORWARD
         if block_m is None:
-            block_m = min(_ROWS, max(_FEWEST_ROWS, _TILE // (_KEYS * self.group)), self.T) or 1
+            block_m = min(rows, max(_FEWEST_ROWS, _TILE // (keys * self.group)), self.T) or 1
         self.block_m = check_int("block_m", block_m)
-        rows = self.group * self.block_m
+        tall = self.group * self.block_m
         if block_n is None:
-            block_n = min(max(_KEYS, _ROWS * _KEYS // rows), _MOST_KEYS, self.S) or 1
+            block_n = min(max(keys, rows * keys // tall), _MOST_KEYS, self.S) or 1
         self.block_n = check_int("block_n", block_n)
-        self.heads_at_once = max(1, _TILE // (max(rows, D) * self.block_n))
+        self.heads_at_once = max(1, _TILE // (max(tall, D) * self.block_n))
 
     @property
     def first_row(self) -> int:

@@ -20,12 +20,20 @@ def _tiled_bytes(T, S, D, block_m, bytes_per_number):
     return tiled_forward(T, S, D, **sizes).bytes
 
 
-def _bytes_with(*, q=1, k=1, v=1, out=1, lse=STATISTIC, blocks=lambda T, S, M: math.ceil(T / M)):
+def _bytes_with(
+    *,
+    q=1,
+    k=1,
+    v=1,
+    out=1,
+    blocks=lambda T, S, M: math.ceil(T / M),
+    lse=lambda T, M: STATISTIC * T,
+):
     """A count of bytes that is right but for what is given: how often each tensor is moved."""
 
     def tiled_bytes(T, S, D, block_m, bytes_per_number):
         numbers = (q + out) * T * D + blocks(T, S, block_m) * (k + v) * S * D
-        return bytes_per_number * numbers + lse * T
+        return bytes_per_number * numbers + lse(T, block_m)
 
     return tiled_bytes
 
@@ -101,6 +109,12 @@ TILED_BYTES = Exercise(
             "a block share one pass: {blocks} passes.",
         ),
         Mistake(
+            "k and v block_m times",
+            _bytes_with(blocks=lambda T, S, M: M),
+            _GAVE + ". That reads k and v block_m times: {block_m}. block_m is the size of a "
+            "block; how often k and v pass is the number of blocks: {blocks}.",
+        ),
+        Mistake(
             "rounded down",
             _bytes_with(blocks=lambda T, S, M: T // M),
             _GAVE + ": {whole_blocks} whole blocks. The last queries make a shorter block, and it "
@@ -156,13 +170,33 @@ TILED_BYTES = Exercise(
         ),
         Mistake(
             "no lse",
-            _bytes_with(lse=0),
+            _bytes_with(lse=lambda T, M: 0),
             _GAVE + ", which is {lse} too few: the log-sum-exp, 4 bytes for each of {T} queries. "
             "The backward pass needs it.",
         ),
         Mistake(
+            "one lse",
+            _bytes_with(lse=lambda T, M: STATISTIC),
+            _GAVE + ". You count 4 bytes of log-sum-exp in all: one number. There is one for each "
+            "of {T} queries: {lse} bytes.",
+        ),
+        Mistake(
+            "one lse for each block",
+            _bytes_with(lse=lambda T, M: STATISTIC * math.ceil(T / M)),
+            _GAVE + ". You count one log-sum-exp for each of {blocks} blocks. There is one for "
+            "each of {T} queries: {lse} bytes.",
+        ),
+        Mistake(
+            "every lse with each block",
+            _bytes_with(lse=lambda T, M: STATISTIC * T * math.ceil(T / M)),
+            _GAVE + ". You write all of the log-sum-exp for each of {blocks} blocks. A block "
+            "writes that of its own queries alone: {T} numbers, {lse} bytes in all.",
+        ),
+        Mistake(
             "lse in the format of q",
-            lambda T, S, D, block_m, size: _bytes_with(lse=size)(T, S, D, block_m, size),
+            lambda T, S, D, block_m, size: _bytes_with(lse=lambda T, M: size * T)(
+                T, S, D, block_m, size
+            ),
             _GAVE + ". You count the log-sum-exp at {bytes_per_number} bytes a number. It is kept "
             "in float32 whatever the inputs are: 4 bytes, {lse} in all.",
         ),

@@ -11,7 +11,7 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.teaching.exercise import Exercise, Mistake
-from course_utils.teaching.exercises_08 import NanAlike
+from course_utils.teaching.exercises_08_merges import NanAlike
 from course_utils.teaching.verdict import Verdict
 
 __all__ = ["AS_GIVEN", "MISSING_RESCALE", "check_missing_rescale"]
@@ -41,7 +41,8 @@ def _loop_with(
     *,
     on_l=lambda alpha: alpha,
     on_acc=lambda alpha: alpha,
-    on_tile=lambda alpha: 1.0,
+    on_p=lambda alpha: 1,
+    on_tile=lambda alpha, total: 1,
     maximum=torch.maximum,
     divide="once",
 ):
@@ -53,9 +54,10 @@ def _loop_with(
         for keys, values in zip(k.split(block_n), v.split(block_n), strict=True):
             scores = q @ keys.T / math.sqrt(q.shape[1])
             m_new = maximum(m, scores.amax(dim=1, keepdim=True))
-            alpha, p = torch.exp(m - m_new), torch.exp(scores - m_new)
+            alpha = torch.exp(m - m_new)
+            p = on_p(alpha) * torch.exp(scores - m_new)
             l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
-            acc = on_acc(alpha) * acc + on_tile(alpha) * (p @ values)
+            acc = on_acc(alpha) * acc + on_tile(alpha, l) * (p @ values)
             acc = acc / l if divide == "in every tile" else acc
             m = m_new
         return acc / l if divide == "once" else acc
@@ -90,7 +92,7 @@ _OFF = "The first output of query {row} is {gave}, expected {right}. "
 
 MISSING_RESCALE = Exercise(
     title="Find the missing rescale",
-    difficulty=2,
+    difficulty=1,
     minutes=8,
     reference=lambda q, k, v, block_n: attend(q, k, v)[0],
     probes=(
@@ -145,20 +147,40 @@ MISSING_RESCALE = Exercise(
         ),
         Mistake(
             "rescaled after adding",
-            _loop_with(on_tile=lambda alpha: alpha),
+            _loop_with(on_tile=lambda alpha, total: alpha),
             _OFF + "You add the new tile first and rescale then. The tile was summed against m_new "
             "already, and in the first one `alpha` is 0, which wipes it out. Rescale what was "
             "there, then add.",
         ),
         Mistake(
             "the new tile rescaled",
-            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha: alpha),
+            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha, total: alpha),
             _OFF + "You multiply the new tile by `alpha`. It was summed against `m_new` already; "
             "`acc` is what was summed against the old `m`.",
         ),
         Mistake(
+            "p rescaled",
+            _loop_with(on_acc=lambda alpha: 1, on_p=lambda alpha: alpha),
+            _OFF + "You multiply `p` by `alpha`. `p` was made with `m_new`, so nothing is left to "
+            "correct in it, and in the first tile `alpha` is 0. `acc` was summed against the old "
+            "`m`: the factor belongs there.",
+        ),
+        Mistake(
+            "p rescaled instead of both sums",
+            _loop_with(on_l=lambda alpha: 1, on_acc=lambda alpha: 1, on_p=lambda alpha: alpha),
+            _OFF + "You multiply `p` by `alpha` instead of the old `l` and `acc`: the wrong way "
+            "round. `p` was made with `m_new`; both sums were made with the old `m`, and shrink.",
+        ),
+        Mistake(
+            "everything rescaled",
+            _loop_with(on_p=lambda alpha: alpha),
+            _OFF + "You rescale the old sums and the new tile alike. The tile was summed against "
+            "`m_new` already, and in the first one `alpha` is 0, which wipes it out of `l` and "
+            "`acc`. Only what was there before shrinks.",
+        ),
+        Mistake(
             "the tile not added",
-            _loop_with(on_tile=lambda alpha: 0),
+            _loop_with(on_tile=lambda alpha, total: 0),
             "Every output is 0: `acc` is rescaled, and the tile is no longer added to it.",
         ),
         Mistake(
@@ -180,17 +202,45 @@ MISSING_RESCALE = Exercise(
             "times. `acc` stays a plain sum; divide once, after the loop.",
         ),
         Mistake(
+            "each tile divided, acc not rescaled",
+            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total),
+            _OFF + "You divide the new tile by `l`. The missing factor is no division, which comes "
+            "once, after the loop; it is `alpha`, and belongs to the old `acc`.",
+        ),
+        Mistake(
+            "each tile divided, and again at the end",
+            _loop_with(on_tile=lambda alpha, total: 1 / total),
+            _OFF + "`acc` is rescaled now, but you divide the new tile by `l` in the loop, and "
+            "everything again after it. Divide once, after the loop.",
+        ),
+        Mistake(
+            "each tile divided by the l so far",
+            _loop_with(on_tile=lambda alpha, total: 1 / total, divide="never"),
+            _OFF + "`acc` is rescaled now, but each tile is divided by the `l` of its time, which "
+            "holds the keys up to it and no later ones. All tiles share the last `l`: divide "
+            "once, after the loop.",
+        ),
+        Mistake(
+            "each tile divided by the l so far, acc not rescaled",
+            _loop_with(
+                on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total, divide="never"
+            ),
+            _OFF + "You moved the division by `l` into the loop, to the new tile alone. Leave it "
+            "after the loop, where `l` holds all keys. What is missing is `alpha`, on the old "
+            "`acc`.",
+        ),
+        Mistake(
             "each tile's own maximum",
             _loop_with(maximum=lambda m, tile: tile),
             "Right while scores are small. `m_new` is the tile's own maximum. Where that falls, "
-            "`alpha` exceeds 1, and where it falls by more than 89, `alpha` overflows. Keep the "
+            "`alpha` exceeds 1, and where it falls by more than 88.7, `alpha` overflows. Keep the "
             "running maximum: `torch.maximum(m, …)`.",
         ),
         Mistake(
             "no maximum",
             _loop_with(maximum=lambda m, tile: torch.zeros_like(m)),
             "Right while scores are small. You subtract no maximum, so nothing needs a rescale; "
-            "but exp of a score above 89 overflows in float32, and the output is NaN.",
+            "but exp of a score above 88.7 overflows in float32, and the output is NaN.",
         ),
         Mistake(
             "factor along the width",

@@ -20,8 +20,8 @@ QUIZ = Quiz(
                 Option(
                     "Bytes between the GPU's main memory and the chip",
                     "The T×S matrix is written and read by no pass. By the lecture's formulas, "
-                    "at N = 4096, D = 64, 16 bits and blocks of 128 queries, 33 MiB move a head "
-                    "instead of 130, and the arithmetic waits less for them.",
+                    "at N = 4096, D = 64, 16 bits and blocks of 128 queries, a head moves 35 MB "
+                    "instead of 136, and the arithmetic waits less for them.",
                     correct=True,
                 ),
                 Option(
@@ -41,7 +41,7 @@ QUIZ = Quiz(
             (
                 Option(
                     "The weights, tile by tile, in 16 bits",
-                    "That would be T×S numbers again: 32 MiB a head at N = 4096. The backward pass "
+                    "That would be T×S numbers again: 34 MB a head at N = 4096. The backward pass "
                     "computes each tile of weights anew instead.",
                 ),
                 Option(

@@ -87,7 +87,7 @@ def describe_levels(gpu: str) -> str:
     ]
     return (
         f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. Both axes "
-        "are logarithmic. The rate of shared memory is derived: 128 bytes per clock and SM."
+        "are logarithmic. Rates on the chip are derived: bytes per clock times the clock."
     )
 
 

@@ -40,7 +40,7 @@ SCALES = (
     Scale("least time", (1e-7, 10.0), {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s"}),
 )
 AS_SHOWN = {
-    "gpu": "H200 SXM",
+    "gpu": "H100 SXM",
     "length": 4096,
     "width": 64,
     "reads": EVERY,
@@ -95,7 +95,7 @@ class Roofline(Explorer):
 
     title = "What limits attention: the products, or the memory?"
     inputs = {
-        "gpu": Choice("graphics processor", tuple(GPUS), "H200 SXM"),
+        "gpu": Choice("graphics processor", tuple(GPUS), "H100 SXM"),
         "reads": Choice("a query reads", (EVERY, CAUSAL), EVERY),
         "length": Steps("sequence length N", LENGTHS, 4096),
         "width": Steps("head width D", WIDTHS, 64),
@@ -238,8 +238,8 @@ def _fit(state: RooflineState) -> str:
     }
     missing = [f"{_size(size)} of {name}" for name, size in over.items() if size > 0]
     if not missing:
-        return f"The tile takes at least {needs}: it fits."
-    return f"The tile takes at least {needs}: it does not fit, for want of {' and '.join(missing)}."
+        return f"The tile takes about {needs}: it fits."
+    return f"The tile takes about {needs}: it does not fit, for want of {' and '.join(missing)}."
 
 
 def _matrix_in_cache(state: RooflineState) -> str:

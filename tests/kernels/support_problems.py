@@ -104,31 +104,23 @@ KIND = {
 # Pairs that need not all be there: what a head's width does has nothing to do with where it lies.
 APART = ({"width", "heads"}, {"width", "layout"})
 # Tiles of 128 by 128 in a case of several heads: the interpreter should not take minutes.
-MOST_TILES = 24
+MOST_TILES = 12
 
 
 def covering_cases() -> list[dict[str, Any]]:
     """Few cases in which all kinds occur, and each lengths with each dtype, causal and not."""
-    kinds = [(0, kind) for kind in covering_kinds()]
+    kinds = covering_kinds()
     cases = []
-    for turn, lengths in enumerate(LENGTHS):
-        for dtype in DTYPES:
-            causal = (turn + DTYPES.index(dtype)) % 2 == 0
-            fitting = [
-                index
-                for index, (_, kind) in enumerate(kinds)
-                if (kind["dtype"], kind["causal"]) == (dtype, causal)
-            ]
-            least = min(
-                fitting,
-                key=lambda index: (too_long(lengths, kinds[index][1]["heads"]), kinds[index][0]),
-            )
-            times, kind = kinds[least]
-            if too_long(lengths, kind["heads"]):
-                kind = {**kind, "heads": (1, 1, 1)}
-            else:
-                kinds[least] = times + 1, kind
-            cases.append({"lengths": lengths, **kind})
+    for turn, (lengths, dtype) in enumerate(product(LENGTHS, DTYPES)):
+        causal = turn % 2 == 0
+        fitting = [kind for kind in kinds if (kind["dtype"], kind["causal"]) == (dtype, causal)]
+        short = [kind for kind in fitting if not too_long(lengths, kind["heads"])]
+        if short:  # the one that waits longest, which then goes to the end of the queue
+            kinds.remove(short[0])
+            kinds.append(short[0])
+            cases.append({"lengths": lengths, **short[0]})
+        else:
+            cases.append({"lengths": lengths, **fitting[0], "heads": (1, 1, 1)})
     return cases
 
 

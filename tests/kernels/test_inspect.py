@@ -21,12 +21,16 @@ SIXTEEN_BITS = ("float16", "bfloat16")
 
 @pytest.fixture(scope="module", params=list(TARGETS))
 def reports(request):
-    """All kernels for one GPU: causal, for float16; on Hopper everything of 16 bits at D 64."""
+    """All kernels for one GPU, causal and float16; on Hopper the others as well."""
     found = inspect.inspect_kernels(request.param, forms=["causal"])
     if request.param == "sm_90":
         found += inspect.inspect_kernels(request.param, forms=["full"])
         found += inspect.inspect_kernels(
-            request.param, forms=["causal"], head_widths=[64], dtypes=["bfloat16", "float32"]
+            request.param,
+            forms=["causal"],
+            head_widths=[64],
+            dtypes=["bfloat16", "float32"],
+            kernels=["forward"],
         )
     return found
 
@@ -61,7 +65,7 @@ def test_float32_is_multiplied_in_full_precision(reports):
             assert one.matrix_instructions == 0
 
 
-def test_hopper_measures_tiles_whose_fixed_ones_are_among_them(reports):
+def test_what_is_reported_is_what_a_launch_would_use(reports):
     for one in reports:
         gpu = TARGETS[one.target]
         bits = 16 if one.dtype in SIXTEEN_BITS else 32
@@ -70,22 +74,60 @@ def test_hopper_measures_tiles_whose_fixed_ones_are_among_them(reports):
         assert fixed(work) == shipped == candidates(work)[0]
 
 
+LAUNCHED = """
+import torch
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+class Absent:
+    get_current_target = lambda self: GPUTarget("cuda", 90, 32)
+    get_current_device = lambda self: 0
+    get_current_stream = lambda self, device: 0
+
+driver.set_active(Absent())
+from contextlib import nullcontext
+from types import SimpleNamespace
+from course_utils.kernels import launch, tiled_triton
+
+class Warm:
+    def __init__(self, name, kernel):
+        self.name, self.kernel = name, kernel
+
+    def __getitem__(self, grid):
+        def start(*arguments, num_warps, num_stages, **constants):
+            options = dict(num_warps=num_warps, num_stages=num_stages)
+            launched = self.kernel.warmup(*arguments, grid=grid, **constants, **options)
+            ahead = tiled_triton.compile_ahead(
+                self.name, "sm_90", constants, dtype="fp16", warps=num_warps, stages=num_stages
+            )
+            print(self.name, launched.asm["ptx"] == ahead.asm["ptx"])
+        return start
+
+warm = {name: Warm(name, kernel) for name, kernel in tiled_triton.KERNELS.items()}
+launch.tiled_triton = SimpleNamespace(KERNELS=warm)
+launch.refusal, launch._instruction = lambda q: None, lambda q: "wgmma"
+launch._ready = lambda q: nullcontext()
+q, k, v = (torch.zeros(2, 4, 128, 64, dtype=torch.float16, requires_grad=True) for _ in "qkv")
+out, lse = launch.attend_triton(q, k, v, causal=True, scale=0.125)
+torch.autograd.grad((out, lse), (q, k, v), (out, lse))
+"""
+
+
+def test_a_launch_compiles_the_code_that_is_reported():
+    """With a driver that stands in for the GPU's, the real launcher gives the same assembly."""
+    done = fresh_python(LAUNCHED)
+    same = "forward True\nbackward_queries True\nbackward_keys True\n"
+    assert done.stdout == same, done.stderr
+
+
 # How it is asked, and what it says when it cannot
 
 
 def test_the_command_line_prints_what_the_function_returns(capsys):
     one = dict(kernels=["forward"], forms=["causal"], head_widths=[64])
     expected = inspect.inspect_kernels("sm_90", **one)
-    arguments = [
-        "--target",
-        "sm_90",
-        "--kernel",
-        "forward",
-        "--form",
-        "causal",
-        "--head-width",
-        "64",
-    ]
+    arguments = ["--target", "sm_90", "--kernel", "forward", "--form", "causal"]
+    arguments += ["--head-width", "64"]
     assert inspect.main([*arguments, "--json"]) == 0
     assert [KernelReport(**fields) for fields in json.loads(capsys.readouterr().out)] == [*expected]
     assert inspect.main(arguments) == 0
@@ -142,10 +184,15 @@ def test_without_the_disassembler_it_says_which_is_missing(monkeypatch, tmp_path
 
 def test_a_kernel_is_never_compiled_where_it_is_interpreted():
     """The code that an interpreted kernel would give is that of something else, or none."""
-    code = (
-        "from course_utils.kernels.tiled_triton import compile_ahead as c; c('forward', 'sm_90', "
+    call = "compile_ahead('forward', 'sm_90', {}, dtype='fp16', warps=4, stages=2)"
+    code = f"from course_utils.kernels.tiled_triton import compile_ahead; {call}"
+    said = fresh_python(code, TRITON_INTERPRET="1").stderr
+    assert "compiling needs a process in which TRITON_INTERPRET was never set" in said
+
+
+def fresh_python(code: str, **environment: str) -> subprocess.CompletedProcess:
+    clean = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    clean |= {"PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=clean, capture_output=True, text=True, cwd=ROOT
     )
-    code += "{}, dtype='fp16', warps=4, stages=2)"
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
-    assert b"compiling needs a process in which TRITON_INTERPRET was never set" in done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support_checks import through
+from support_checks import sized, through
 from support_error import check_agreement
 from support_oracle import Results, exact, solve, whole_matrix
 from support_problems import DTYPES, make_problem
@@ -61,7 +61,7 @@ def test_a_wrong_merge_is_something_else():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_a_backend_returns_can_be_merged(backend, device, dtype):
-    problem = make_problem((67, 139), (1, 4, 2), 24, dtype=dtype, device=device)
+    problem = sized((67, 139), device, dtype=dtype)
     attend = through(backend)
     found = solve(merged_at(61, attend), problem)
     assert found.out.dtype == dtype and found.lse.dtype == torch.float32

@@ -25,13 +25,14 @@ def test_the_error_is_at_most_a_few_times_that_of_plain_torch(attend, device, ca
 def test_the_error_does_not_grow_with_the_number_of_tiles(
     attend, backend, device, interpreted, lengths, causal, dtype
 ):
-    if backend == "triton" and interpreted and dtype != torch.float32:
-        pytest.skip("the interpreter takes seconds for each of these, and one dtype shows it")
+    shown = dtype == torch.float32 and causal == (lengths[0] > 1000)
+    if backend == "triton" and interpreted and not shown:
+        pytest.skip("the interpreter takes seconds for each of these, and three show it")
     problem = make_problem(lengths, (1, 1, 1), 64, device=device, dtype=dtype, causal=causal)
     check_error(attend, problem)
 
 
-@pytest.mark.parametrize("scale", [-0.7, 0.0, 2.5, 1e-30])
+@pytest.mark.parametrize("scale", [-0.7, 0.0, 6.0, 1e-30])
 @pytest.mark.parametrize("causal", [False, True])
 def test_any_finite_scale_keeps_the_rule(attend, device, scale, causal):
     check_error(attend, sized((67, 139), device, scale=scale, causal=causal))

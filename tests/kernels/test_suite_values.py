@@ -21,8 +21,18 @@ causal_or_not = pytest.mark.parametrize("causal", [False, True])
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
-@every_dtype
-@pytest.mark.parametrize("lengths", [(131, 7), (303, 149), (3, 1), (257, 256)])
+@pytest.mark.parametrize(
+    ("lengths", "dtype"),
+    [
+        ((131, 7), torch.float32),
+        ((131, 7), torch.bfloat16),
+        ((303, 149), torch.float32),
+        ((303, 149), torch.float16),
+        ((257, 256), torch.bfloat16),
+        ((3, 1), torch.float32),
+        ((3, 1), torch.float16),
+    ],
+)
 def test_queries_that_read_nothing_get_zeros_and_no_gradient(attend, device, lengths, dtype):
     problem = sized(lengths, device, causal=True, dtype=dtype)
     check_hidden_rows(attend, problem)
@@ -42,15 +52,14 @@ def test_without_queries_or_sequences_the_results_are_empty(attend, device, caus
     check_nobody_reads(attend, problem)
 
 
-# In float16 the scores themselves would overflow: the formula in plain torch gives NaN there.
 LARGE = {torch.float32: 1e9, torch.bfloat16: 1e9, torch.float16: 3e2}
 
 
 @causal_or_not
 @every_dtype
 def test_huge_scores_stay_finite(attend, backend, device, causal, dtype):
-    if backend == "reference" and dtype != torch.float32:
-        pytest.skip("it rounds the scores to 16 bits: float16 overflows, bfloat16 picks others")
+    if backend == "reference" and dtype == torch.float16:
+        pytest.skip("the formula in float16 overflows; that is what it is there to show")
     problem = sized(LENGTHS[backend], device, causal=causal, dtype=dtype)
     problem.q.mul_(LARGE[dtype])
     problem.k.mul_(LARGE[dtype])
@@ -117,8 +126,10 @@ def test_scores_of_minus_infinity_are_not_taken_for_hidden_ones(
     check_scores_of_minus_infinity(attend, problem)
 
 
-@causal_or_not
-@every_dtype
+@pytest.mark.parametrize(
+    ("causal", "dtype"),
+    [(True, torch.float32), (False, torch.float16), (True, torch.bfloat16)],
+)
 def test_the_same_input_gives_the_same_bits(attend, device, causal, dtype):
-    problem = make_problem((149, 211), (1, 4, 2), WIDTH, device=device, causal=causal, dtype=dtype)
+    problem = sized((149, 211), device, causal=causal, dtype=dtype)
     check_deterministic(attend, problem)

@@ -1,0 +1,212 @@
+"""How the tiled backend computes: in whose memory, in which precision, with whose settings."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from support_tiled import qkv, run
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_utils.kernels import tiled_math, tiled_walk
+from course_utils.kernels.reference import attend_reference
+from course_utils.kernels.tiled import attend_tiled
+
+causal_or_not = pytest.mark.parametrize("causal", [False, True])
+
+
+# Memory
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many numbers the largest memory holds that an operation makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        before = {x.untyped_storage().data_ptr() for x in args if isinstance(x, torch.Tensor)}
+        result = function(*args, **(kwargs or {}))
+        for x in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in before:
+                size = x.untyped_storage().nbytes() // x.dtype.itemsize
+                self.numbers = max(self.numbers, size)
+        return result
+
+
+def largest_made(attend, inputs, *, causal):
+    """Return the largest memory made in the forward pass, and forward or backward."""
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    with Largest() as largest:
+        out, _ = attend(*inputs, causal=causal, scale=0.3)
+        forward = largest.numbers
+        torch.autograd.grad(out, inputs, torch.ones_like(out))
+    return forward, largest.numbers
+
+
+@causal_or_not
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_nothing_of_the_size_of_the_matrix_is_made(causal, dtype):
+    inputs = qkv(1801, 2011, B=1, H=2, G=1, dtype=dtype)
+    matrix = 1801 * 2011
+    limit = tiled_walk._TILE
+    assert limit < matrix / 3
+    assert max(largest_made(attend_tiled, inputs, causal=causal)) <= limit
+    assert min(largest_made(attend_reference, inputs, causal=causal)) >= matrix
+
+
+def transposed(x):
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def expanded(x):
+    return x[:, :1].expand_as(x)
+
+
+@pytest.mark.parametrize("layout", [torch.Tensor.contiguous, transposed, expanded])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_keys_and_values_are_not_repeated_for_the_heads_of_a_group(layout, dtype):
+    q, k, v = (layout(x) for x in qkv(3, 40009, B=2, H=22, G=2, D=8, dtype=dtype))
+    repeated, own = 22 * 40009 * 8, 2 * 2 * 40009 * 8
+    forward, backward = largest_made(attend_tiled, (q, k, v), causal=True)
+    assert forward <= tiled_walk._TILE < own < repeated
+    assert backward == own  # the gradients of k and v
+    repeat = lambda x: x.repeat_interleave(11, dim=1)  # noqa: E731
+    wrong = lambda q, k, v, **more: attend_tiled(q, repeat(k), repeat(v), **more)  # noqa: E731
+    assert largest_made(wrong, (q, k, v), causal=True)[0] >= repeated
+
+
+PEAK = """
+import resource, torch
+from course_utils.kernels.tiled import attend_tiled
+inputs = [torch.randn(1, 8, 8192, 64) for _ in range(3)]
+attend_tiled(*(x[:, :, :64] for x in inputs), causal=True, scale=0.125)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+out, _ = attend_tiled(*inputs, causal=True, scale=0.125)
+extra = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(extra - out.numel() * out.itemsize)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is Linux's")
+def test_the_peak_at_8192_is_the_output_and_less_than_16_mb():
+    run = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert int(run.stdout) <= 16e6
+
+
+# Precision
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fast):
+    """Both ways, whatever this processor has: within twice the error of the formula in torch."""
+    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    inputs = qkv(97, 601, D=24, dtype=torch.bfloat16)
+    assert (tiled_math.TileMath(inputs[0]).narrow == torch.bfloat16) == fast
+    found = run(inputs)
+    exact = run([x.double() for x in inputs])
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    out, lse = attend_reference(*leaves, causal=True, scale=0.2)
+    given = torch.linspace(-1, 1, out.numel()).view(out.shape).to(out.dtype)
+    plain = out, lse, *torch.autograd.grad(out, leaves, given)
+    for ours, theirs, truth, factor in zip(found, plain, exact, (2, 2, 3, 3, 3), strict=True):
+        error = (ours.double() - truth).abs().max()
+        assert error <= factor * (theirs.double() - truth).abs().max()
+
+
+def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
+    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: True)
+    for dtype, wide in (
+        (torch.float16, torch.float32),
+        (torch.float32, torch.float32),
+        (torch.float64, torch.float64),
+    ):
+        math_ = tiled_math.TileMath(torch.zeros(1, dtype=dtype))
+        assert (math_.narrow, math_.wide) == (wide, wide)
+
+
+@pytest.mark.parametrize("known", [{}, {"avx512_bf16": False}, {"architecture": "arm64"}])
+def test_a_processor_without_instructions_for_bfloat16_multiplies_in_float32(monkeypatch, known):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+
+
+def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+    assert run(qkv(dtype=torch.bfloat16))[0].isfinite().all()
+
+
+# `flags` sets all its flags, and torch warns of one that means nothing on this processor.
+@pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN")
+def test_onednn_switched_off_by_the_user_stays_off(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
+    with torch.backends.mkldnn.flags(enabled=False):
+        assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+
+
+def test_the_exponential_is_exact_at_zero_and_close_elsewhere():
+    x = torch.linspace(-80, 0, 1001)
+    # The product with log2(e) is rounded: half a unit of 115, the largest of them.
+    assert torch.allclose(tiled_math.exp_(x.clone()), x.double().exp().float(), rtol=5e-6)
+    assert tiled_math.exp_(torch.zeros(1)).item() == 1
+    assert tiled_math.exp_(torch.tensor([-math.inf])).item() == 0
+
+
+def test_a_query_that_reads_one_key_has_weight_one_without_rounding():
+    """Far from 0, where a weight would be off by 1e-4 if the lse were rounded once more."""
+    q, k, v = qkv(1, 1, B=1, H=4, G=4, D=16, dtype=torch.float32)
+    q = 3e3 * q
+    out, lse, _, _, dv = run((q, k, v))
+    assert torch.equal(out, v)
+    assert torch.equal(dv, torch.linspace(-1, 1, out.numel()).view(out.shape))
+    assert torch.allclose(lse, (0.2 * q @ k.mT).squeeze(-1), rtol=1e-6)
+    assert lse.abs().max() > 1e3
+
+
+def test_memory_that_is_not_filled_first_does_not_show():
+    inputs = qkv(7, 11)
+    plain = run(inputs)
+    torch.use_deterministic_algorithms(True)  # fills memory with NaN where it is made
+    try:
+        filled = run(inputs)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert all(torch.equal(a, b) for a, b in zip(plain, filled, strict=True))
+
+
+# Settings
+
+
+def settings():
+    return (
+        torch.get_num_threads(),
+        torch.get_num_interop_threads(),
+        torch.get_float32_matmul_precision(),
+        torch.backends.mkldnn.enabled,
+        torch.backends.mkldnn.matmul.fp32_precision,
+        torch.backends.cuda.matmul.allow_tf32,
+        torch.get_default_dtype(),
+        torch.is_grad_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_rng_state().tolist(),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_settings_are_left_alone_and_results_repeat(dtype):
+    inputs = qkv(83, 131, dtype=dtype)
+    before = settings()
+    first, second = run(inputs), run(inputs)
+    assert settings() == before
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_autocast_changes_nothing():
+    inputs = qkv(83, 131, dtype=torch.float32)
+    plain = run(inputs)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast = run(inputs)
+    assert all(torch.equal(a, b) for a, b in zip(plain, cast, strict=True))
