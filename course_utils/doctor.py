@@ -89,7 +89,7 @@ LECTURES = (
     Lecture("05", "The causal mask", {"MiniLM": _CONSTRUCTED}),
     Lecture("06", "A GPT-2 block", {}),
     Lecture("07", "Dynamic pruning", {}),
-    Lecture("08", "FlashAttention", {"Triton": "shows the tiles in torch", "GPU": "times the CPU"}),
+    Lecture("08", "FlashAttention", {"Triton": "shows its kernels unrun", "GPU": "times the CPU"}),
 )
 
 
