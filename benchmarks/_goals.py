@@ -80,11 +80,15 @@ def memory_goals(memory: Rows) -> list[Goal]:
     ours = [row for row in memory if row["rival"] == "ours" and row["what"] == "forward"]
     beyond = [(row["beyond_result"] / MB, place(row)) for row in ours if row["N"] == 8192]
     goals = [judge("forward, MB beyond the output, N = 8192, at most", 16, beyond, at_most=True)]
-    # A slope of 1 or less is linear: a fixed part of memory counts for less the longer N is.
-    bounds = (("ours", 1.1, True, "at most"), ("naive", 1.8, False, "at least"))
+    # A slope of 1 or less is linear: a fixed part of memory counts for less the longer N is. Pages
+    # and buffers make neither line exact, hence a tenth either way, two for the steep one.
+    bounds = (
+        ("ours", 1.1, True, "at most 1.1 (for 1)"),
+        ("naive", 1.8, False, "at least 1.8 (for 2)"),
+    )
     for rival, bound, at_most, said in bounds:
         found = [(s["slope"], s["sizes"]) for s in slopes(memory, rival) if s["what"] == "forward"]
-        text = f"forward, log-log slope of memory over N, {rival}, {said}"
+        text = f"forward, log-log slope of memory over the three largest N, {rival}, {said}"
         goals.append(judge(text, bound, found, at_most=at_most))
     return goals
 
@@ -126,8 +130,9 @@ def gpu_goals(cases: Rows) -> list[Goal]:
         goals.append(judge(text, bound, found, at_most=False))
     for what in ("forward", "backward"):
         found = times(cases, "ours_mha", what, heavy)
-        text = f"{what}, grouped heads, time over as many of their own, at most"
-        goals.append(judge(text, 1.02, found, at_most=True))  # 2 %: what rounds differ by
+        text = f"{what}, grouped heads, time over as many of their own, at most 1 (2 % for noise)"
+        # What rounds differ by is not known before it has been measured on such a machine.
+        goals.append(judge(text, 1.02, found, at_most=True))
     return goals
 
 

@@ -7,7 +7,7 @@ ratio is taken within each round; its median and quartiles are reported.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 Lap = Callable[[], None]
-FEWEST, PATIENCE = 3, 60.0  # rounds that must do after so many seconds
+FEWEST, PATIENCE = 3, 20.0  # rounds that must do after so many seconds
 # A job runs once; where it calls its argument, one lap ends and the next begins.
 Job = Callable[[Lap], object]
 
@@ -91,13 +91,15 @@ def interleave(
     seconds: float,
     at_least: int,
     at_most: int,
+    coarse: Container[str] = (),
     now: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[list[float]]]:
     """Run every job once a round and return, by name, its laps in each round.
 
     Rounds end after `seconds`, but not before `at_least` of them and never after `at_most`; where
-    they take unusually long, three must do. The order changes from round to round, so that nobody
-    always runs after the one that leaves the caches cold.
+    they take unusually long, three must do. The `coarse` jobs, slow and compared with a factor that
+    a few rounds tell, sit out the rounds that are left after half of that time. The order changes
+    from round to round, so that nobody always runs after the one that leaves the caches cold.
     """
     order, random = list(jobs), Random(0)
     laps: dict[str, list[list[float]]] = {name: [] for name in jobs}
@@ -106,8 +108,10 @@ def interleave(
         needed = FEWEST if now() >= start + PATIENCE else at_least
         if done >= needed and now() >= start + seconds:
             break
+        tired = done >= FEWEST and now() >= start + PATIENCE / 2
         for name in order:
-            laps[name].append(clock.laps(jobs[name]))
+            if not (tired and name in coarse):
+                laps[name].append(clock.laps(jobs[name]))
         random.shuffle(order)
     return laps
 

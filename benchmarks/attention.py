@@ -93,22 +93,27 @@ def version_of(package: str) -> str:
 
 
 class Budget:
-    """Seconds that may be spent; a task starts only if the longest of late would still fit."""
+    """Seconds that may be spent; a task starts only if the longest of late would still fit.
+
+    A task with less `work` (operations, of whatever unit) than one of late is taken to need
+    proportionally less than that one: after the largest case there is still time for small ones.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.end = time.monotonic() + seconds
-        self.spent: deque[float] = deque(maxlen=4)
+        self.spent: deque[tuple[float, float]] = deque(maxlen=4)  # (work, seconds)
 
     @contextmanager
-    def spending(self) -> Iterator[None]:
+    def spending(self, work: float) -> Iterator[None]:
         """Note how long a task takes."""
         start = time.monotonic()
         yield
-        self.spent.append(time.monotonic() - start)
+        self.spent.append((work, time.monotonic() - start))
 
-    def allows(self, *, at_least: float = 0.0) -> bool:
+    def allows(self, work: float, *, at_least: float = 0.0) -> bool:
         """Whether another task may start, one that takes `at_least` so many seconds."""
-        return time.monotonic() + max([at_least, *self.spent]) < self.end
+        likely = [seconds * min(1.0, work / done) for done, seconds in self.spent]
+        return time.monotonic() + max([at_least, *likely]) < self.end
 
 
 def memory_tasks(device: str, quick: bool) -> list[tuple[Case, str, str]]:
@@ -118,7 +123,7 @@ def memory_tasks(device: str, quick: bool) -> list[tuple[Case, str, str]]:
         return [(replace(case, N=N), "ours", "forward") for N in (256, 512)]
     base = replace((cpu_cases if device == "cpu" else gpu_cases)()[0], causal=True)
     other = "sdpa" if device == "cpu" else "flash"
-    sizes = {"ours": (32768, 16384, 8192, 2048), "naive": (8192, 4096, 2048, 1024)}
+    sizes = {"ours": (32768, 16384, 8192), "naive": (8192, 4096, 2048)}
     tasks = [(N, who, "forward") for who in sizes for N in sizes[who]]
     sizes = {"ours": (8192, 4096, 2048), other: (8192, 4096, 2048), "naive": (4096, 2048, 1024)}
     tasks += [(N, other, "forward") for N in sizes[other]]
@@ -140,13 +145,15 @@ def measure_times(result: dict, cases: list[Case], options: argparse.Namespace, 
     clock: Clock = WallClock() if options.device == "cpu" else CudaClock()
     pace = QUICK if options.quick else PACES[options.device]
     for case in cases:
-        if not budget.allows(at_least=COMPILING if "flex" in case.rivals else 0.0):
+        work = case.operations("both")
+        at_least = COMPILING if "flex" in case.rivals else 2 * pace.seconds
+        if not budget.allows(work, at_least=at_least):
             result["left_out"].append(f"for want of time: {case.name}")
             continue
-        with budget.spending():
+        with budget.spending(work):
             case_result = measure_case(case, options.device, clock, pace, room(options.device))
             result["cases"].append(case_result)
-        said = f"{budget.spent[-1]:.1f} s for {case.name}, {', '.join(case.rivals)}"
+        said = f"{budget.spent[-1][1]:.1f} s for {case.name}, {', '.join(case.rivals)}"
         print(said, file=sys.stderr, flush=True)
         yield
 
@@ -155,11 +162,12 @@ def measure_memory(result: dict, options: argparse.Namespace, budget: Budget):
     """Measure peak memory into `result`, and yield after each."""
     for case, rival, what in memory_tasks(options.device, options.quick):
         said = f"memory of {rival}, {what}, {case.name}"
-        if not budget.allows():
+        work = case.operations(what)
+        if not budget.allows(work):
             result["left_out"].append(f"for want of time: {said}")
             continue
         try:
-            with budget.spending():
+            with budget.spending(work):
                 row = measure_peak(case, rival, what, options)
             result["memory"].append(row)
         except Exception as error:  # one figure that cannot be had must not end the run

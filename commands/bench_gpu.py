@@ -10,34 +10,39 @@ import argparse
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from .place import CommandError, Place, say
-from .steps import Outcome, Runner, finish, stop
+from .steps import Outcome, Runner, ended, finish, stop
 
 SECONDS = 470  # in all: eight minutes, less what Python takes to start and to end
 SUITE_SECONDS = 210
-PROBE_SECONDS = 60
+PROBE_SECONDS = 120  # importing torch for CUDA from a cold disk
 SPARE = 10  # between the benchmark's own limit and the one that ends it
 FOLDER = Path("benchmarks") / "results" / "gpu"
 LOG, SUITE_LOG, SUMMARY = "bench-gpu.log", "kernel-suite.log", "summary.md"
 RESULT, TABLES, PICTURE = "attention-gpu.json", "attention-gpu.md", "attention-gpu.png"
 COMPILERS = 4
-WORKERS = 8  # at most, where pytest-xdist happens to be there: compiling is what takes long
+SHARDS = 8  # at most: processes that share the suite, since compiling is what takes long
+# Compiles for GPUs that are not there: it needs none, and `make test` runs it anywhere.
+ANYWHERE = "tests/kernels/test_inspect.py"
 NAMED = 12  # tests that failed, by name, in the table
 STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
-# One test's line in pytest's log, with or without workers: `… PASSED [ 7%]`, `[ 7%] PASSED …`.
-VERDICT = re.compile(r"\[ *\d+%\]")
-WORKER = re.compile(r"^\[gw\d+\]")
+# One test's line in pytest's log: `… PASSED [ 7%]`.
+VERDICT = re.compile(
+    r"^(\S.*) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b.*\[ *\d+%\]", re.MULTILINE
+)
+COLLECTED = re.compile(r"^(?:collecting \.\.\. )?collected (\d+) items?", re.MULTILINE)
 BAD = ("FAILED", "ERROR", "XPASS")
-WORD = re.compile(r"\b(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
 # Runs in the Python that will do the work. The last line is JSON: facts, or what is missing.
 PROBE = """
-import importlib.util, json, platform, sys
+import importlib.util, json, os, platform, shutil, sys
 
 def need(name):
     if importlib.util.find_spec(name) is None:
@@ -57,7 +62,14 @@ if not torch.cuda.is_available():
 facts["cuda"] = torch.version.cuda or torch.version.hip
 properties = torch.cuda.get_device_properties(0)
 facts["device"] = f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB"
-facts["workers"] = bool(importlib.util.find_spec("xdist"))
+# Where Triton looks for the C compiler that builds what launches a kernel.
+compilers = [os.environ.get("CC"), *map(shutil.which, ("gcc", "clang", "cc"))]
+facts["compiler"] = next(filter(None, compilers), None)
+if not shutil.which(facts["compiler"] or ""):
+    print(json.dumps({"missing": "Triton needs a C compiler to launch its kernels, and finds " + (
+        f"none by the name in CC ({facts['compiler']})" if facts["compiler"]
+        else "no gcc, clang or cc on the PATH; name one in CC")}))
+    sys.exit()
 print(json.dumps(facts))
 """
 
@@ -71,15 +83,14 @@ def bench_gpu(place: Place, arguments: list[str]) -> int:
     for name in (LOG, SUITE_LOG, SUMMARY, RESULT, TABLES, PICTURE):
         (out / name).unlink(missing_ok=True)  # of an earlier run
     with tempfile.TemporaryDirectory(prefix="course-gpu-", ignore_cleanup_errors=True) as cache:
-        runner = Runner(place.root, environment(Path(cache)))
+        runner = Runner(place.root, environment(Path(cache), place.root))
         facts = probe(runner, out / LOG)
-        workers = min(WORKERS, os.cpu_count() or 1) if facts.pop("workers") else 0
         say("".join(f"{name}: {value}\n" for name, value in facts.items()))
         say(f"Results go to {out}. The compiled kernels' tests:")
         limit = min(SUITE_SECONDS, (end - time.monotonic()) / 2)
-        suite = run_suite(runner, out, workers, limit)
+        suite = run_suite(runner, out, Path(cache), limit)
         log = (out / SUITE_LOG).read_text(encoding="utf-8", errors="replace")
-        tests = [describe(suite, count_tests(log), limit), *failures(log)]
+        tests = [describe(suite, log, limit), *failures(log)]
         say("\n  ".join(["", *tests]) + "\nThe benchmark:")
         left = max(end - time.monotonic(), 2 * SPARE)
         benchmark = runner.run(benchmark_command(out, left - SPARE), out / LOG, left)
@@ -89,18 +100,40 @@ def bench_gpu(place: Place, arguments: list[str]) -> int:
     return 0 if suite.worked and count_tests(log)["passed"] and benchmark.worked else 1
 
 
-def run_suite(runner: Runner, out: Path, workers: int, limit: float) -> Outcome:
-    """Run the kernels' tests, and compile beside them what will be measured."""
+def run_suite(runner: Runner, out: Path, scratch: Path, limit: float) -> Outcome:
+    """Run the kernels' tests in several processes, and compile beside them what is measured.
+
+    Their logs become one, also where they are cut off.
+    """
     end = time.monotonic() + limit
+    count = shards()
+    logs = [scratch / f"shard-{index}.log" for index in range(count)]
     compilers = [runner.start(compile_command(i), out / LOG) for i in range(COMPILERS)]
     try:
-        suite = runner.run(suite_command(workers), out / SUITE_LOG, limit)
+        suite = finish(
+            [start_shard(runner, index, count, log) for index, log in enumerate(logs)],
+            end - time.monotonic(),
+        )
         for compiler in compilers:
-            finish(compiler, end - time.monotonic(), grace=0)
+            ended(compiler, end)
     finally:
-        for compiler in compilers:
-            stop(compiler, grace=0)
+        stop(compilers, grace=0)
+        (out / SUITE_LOG).write_bytes(b"\n".join(log.read_bytes() for log in logs if log.exists()))
     return suite
+
+
+def shards() -> int:
+    """Return how many processes share the suite: no more than there are processors."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(SHARDS, len(os.sched_getaffinity(0)))
+    return min(SHARDS, os.cpu_count() or 1)
+
+
+def start_shard(runner: Runner, index: int, count: int, log: Path) -> subprocess.Popen[bytes]:
+    """Start one process with its share of the suite (tests/kernels/conftest.py reads SHARD)."""
+    threads = "1" if count > 1 else str(os.cpu_count() or 1)  # the others have the rest
+    own = {"SHARD": f"{index}/{count}", "OMP_NUM_THREADS": threads}
+    return replace(runner, variables={**runner.variables, **own}).start(suite_command(), log)
 
 
 def results_folder(place: Place) -> Path:
@@ -118,11 +151,13 @@ def results_folder(place: Place) -> Path:
     return out
 
 
-def environment(cache: Path) -> dict[str, str]:
-    """Return the steps' environment: compiled kernels, kept for this run alone."""
+def environment(cache: Path, root: Path) -> dict[str, str]:
+    """Return the steps' environment: this course first, compiled kernels kept for this run."""
     variables = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     variables["TRITON_CACHE_DIR"] = str(cache / "triton")
     variables["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "inductor")
+    path = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables["PYTHONPATH"] = os.pathsep.join(path)
     variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what else is there must not meddle
     variables["PYTHONUNBUFFERED"] = "1"  # the log of a step that is killed is whole
     return variables
@@ -138,26 +173,23 @@ def probe(runner: Runner, log: Path) -> dict:
     facts = json.loads(lines[-1])
     if "missing" in facts:
         raise CommandError(
-            f"bench-gpu needs a GPU that torch can use, triton, numpy and pytest: "
+            f"bench-gpu needs a GPU that torch can use, triton, a C compiler, numpy and pytest: "
             f"{facts['missing']}. Nothing was measured. `make bench` measures the CPU."
         )
     return facts
 
 
-def suite_command(workers: int) -> list[str]:
+def suite_command() -> list[str]:
     """Return how pytest runs the kernels' tests where only pytest is installed.
 
-    The options of pyproject.toml are for the whole course: they name plug-ins, a conftest and a
-    version that such a machine need not have.
+    The settings in pyproject.toml are for the whole course: they name plug-ins, a conftest and a
+    version that such a machine need not have, so an empty file takes their place.
     """
-    undone = ("addopts=", "minversion=1.0", "filterwarnings=", "pythonpath=.")
-    options = [part for setting in undone for part in ("-o", setting)]
     return [
-        *(sys.executable, "-m", "pytest", "tests/kernels"),
-        *("--confcutdir=tests/kernels", *options),
+        *(sys.executable, "-m", "pytest", "tests/kernels", f"--ignore={ANYWHERE}"),
+        *("-c", os.devnull, "--rootdir=.", "--confcutdir=tests/kernels"),
         *("-v", "-rfE", "--tb=short", "--durations=15", "--color=no", "-p", "no:cacheprovider"),
         "--continue-on-collection-errors",
-        *(("-p", "xdist.plugin", "-n", str(workers)) if workers else ()),
     ]
 
 
@@ -177,24 +209,40 @@ def benchmark_command(out: Path, seconds: float) -> list[str]:
 
 
 def count_tests(log: str) -> Counter[str]:
-    r"""Count pytest's verdicts in a verbose log, also in one that breaks off.
+    r"""Count pytest's verdicts in verbose logs, also in ones that break off.
 
     >>> sorted(count_tests("a.py::x PASSED [ 50%]\na.py::y FAILED [100%]\nFAILED a.py").items())
     [('failed', 1), ('passed', 1)]
     """
     names = {"XFAIL": "xfailed", "XPASS": "xpassed"}
-    lines = [line for line in log.splitlines() if VERDICT.search(line)]
-    words = [found[1] for line in lines if (found := WORD.search(line))]
+    words = [str(word) for _, word in VERDICT.findall(log)]
     return Counter(names.get(word, word.lower()) for word in words)
 
 
-def describe(outcome: Outcome, counts: Counter[str], limit: float) -> str:
+def not_run(log: str) -> int:
+    r"""Return how many of the tests that pytest collected have no verdict in its logs.
+
+    Every process collects all tests and then keeps its share.
+
+    >>> not_run("collected 3 items / 1 deselected\na.py::x PASSED [ 50%]\ncollected 3 items")
+    2
+    """
+    collected = max(map(int, COLLECTED.findall(log)), default=0)
+    return max(collected - count_tests(log).total(), 0)
+
+
+def describe(outcome: Outcome, log: str, limit: float) -> str:
     """Return in a line how the suite went."""
+    counts = count_tests(log)
     said = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
     line = f"{said or 'no test ran'} in {outcome.seconds:.0f} s"
     if outcome.timed_out:
-        return f"{line}; stopped at its limit of {limit:.0f} s, the rest did not run"
-    return line if outcome.worked else f"{line}; pytest ended with status {outcome.status}"
+        line += f"; stopped at its limit of {limit:.0f} s"
+    elif not outcome.worked:
+        line += f"; pytest ended with status {outcome.status}"
+    if missing := not_run(log):
+        line += f"; {missing} did not run"
+    return f"{line} ({ANYWHERE} left out: it needs no GPU)"
 
 
 def failures(log: str) -> list[str]:
@@ -203,11 +251,7 @@ def failures(log: str) -> list[str]:
     >>> failures("tests/a.py::x PASSED [ 50%]\ntests/a.py::y[2 3] FAILED [100%]")
     ['failed: tests/a.py::y[2 3]']
     """
-    lines = [line for line in log.splitlines() if VERDICT.search(line)]
-    failed = [line for line in lines if (found := WORD.search(line)) and found[1] in BAD]
-    names = [
-        VERDICT.sub("", WORKER.sub("", WORD.sub("", line, count=1))).strip() for line in failed
-    ]
+    names = [name for name, word in VERDICT.findall(log) if word in BAD]
     more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
     return [*(f"failed: {name}" for name in names[:NAMED]), *more]
 

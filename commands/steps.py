@@ -52,32 +52,43 @@ class Runner:
 
     def run(self, command: list[str], log: Path, seconds: float) -> Outcome:
         """Run a command for at most `seconds`."""
-        return finish(self.start(command, log), seconds)
+        return finish([self.start(command, log)], seconds)
 
 
-def finish(
-    process: subprocess.Popen[bytes], seconds: float, *, grace: float | None = None
-) -> Outcome:
-    """Wait for a process for at most `seconds`, and see that nothing of it is left."""
+def finish(processes: list[subprocess.Popen[bytes]], seconds: float) -> Outcome:
+    """Wait for processes for at most `seconds` in all, and see that nothing of them is left.
+
+    Together they end as the first of them that did not end well.
+    """
     start = time.monotonic()
-    timed_out = False
     try:
-        process.wait(timeout=max(seconds, 0.0))
-    except subprocess.TimeoutExpired:
-        timed_out = True
+        in_time = [ended(process, start + seconds) for process in processes]
     finally:
-        stop(process, GRACE if grace is None else grace)
-    return Outcome(process.returncode, timed_out, time.monotonic() - start)
+        stop(processes, GRACE)
+    status = next((process.returncode for process in processes if process.returncode), 0)
+    return Outcome(status, not all(in_time), time.monotonic() - start)
 
 
-def stop(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End a process and its group: asked, as by Ctrl-C, and killed after `grace` seconds."""
-    if process.poll() is None:
+def ended(process: subprocess.Popen[bytes], end: float) -> bool:
+    """Wait for a process until `end` (of the monotonic clock); return whether it ended by then."""
+    try:
+        process.wait(timeout=max(end - time.monotonic(), 0.0))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def stop(processes: list[subprocess.Popen[bytes]], grace: float) -> None:
+    """End processes and their groups: asked all at once, by Ctrl-C, and killed after `grace` s."""
+    running = [process for process in processes if process.poll() is None]
+    for process in running:
         send(process, signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=grace)
-    send(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # what is left of the group
-    process.wait()
+    end = time.monotonic() + grace
+    for process in running:
+        ended(process, end)
+    for process in processes:
+        send(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # what is left of the group
+        process.wait()
 
 
 def send(process: subprocess.Popen[bytes], what: signal.Signals) -> None:

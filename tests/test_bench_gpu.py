@@ -4,17 +4,19 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from commands import bench_gpu, cli
-from commands.bench_gpu import compile_command, count_tests, failures, suite_command
+from commands.bench_gpu import compile_command, count_tests, failures, not_run, suite_command
 from commands.place import ROOT, CommandError, Place
-from commands.steps import GRACE, Outcome, Runner, finish
+from commands.steps import GRACE, Outcome, Runner, finish, stop
 
-FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0", "workers": False}
+FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0"}
 RESULT = {
     "configurations": ["forward 64: 128 x 64"],
     "cases": [{"left_out": {}}, {"left_out": {"ours": "wrong: off by 1.0e+00", "flex": "no"}}],
@@ -38,9 +40,11 @@ def out(tmp_path, monkeypatch):
 def pretend(out, monkeypatch):
     """A machine with a GPU, whose suite and benchmark are a few lines of Python each."""
 
+    monkeypatch.setattr(bench_gpu, "SHARDS", 1)
+
     def start(suite, benchmark, *arguments):
         monkeypatch.setattr(bench_gpu, "PROBE", f"print({json.dumps(FACTS)!r})")
-        monkeypatch.setattr(bench_gpu, "suite_command", lambda n: [sys.executable, "-c", suite])
+        monkeypatch.setattr(bench_gpu, "suite_command", lambda: [sys.executable, "-c", suite])
         monkeypatch.setattr(bench_gpu, "compile_command", compiler)
         command = [sys.executable, "-c", benchmark]
         monkeypatch.setattr(bench_gpu, "benchmark_command", lambda out, seconds: command)
@@ -99,10 +103,12 @@ def test_a_failed_benchmark_is_said_and_older_results_are_not_shown(pretend, out
 
 def test_steps_see_compiled_kernels_and_a_cache_of_their_own(pretend, out, monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    names = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    names = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTHONPATH")
     pretend(f"import os; print([os.environ.get(name) for name in {names}])", "")
-    interpret, cache, no_plugins = eval((out / "kernel-suite.log").read_text())
+    interpret, cache, no_plugins, path = eval((out / "kernel-suite.log").read_text())
     assert interpret is None and no_plugins == "1"
+    assert path.split(os.pathsep) == [str(ROOT), "elsewhere"]
     assert cache.endswith("triton") and not os.path.exists(os.path.dirname(cache))
 
 
@@ -118,16 +124,20 @@ def test_kernels_are_compiled_beside_the_suite(pretend, out):
 
 def test_a_suite_that_hangs_leaves_time_for_the_benchmark(pretend, out, capsys, monkeypatch):
     monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 1.0)
-    suite = "print('a.py::x PASSED [ 50%]', flush=True); import time; time.sleep(600)"
+    suite = (
+        "print('collected 9 items\\na.py::x PASSED [ 50%]', flush=True); "
+        "import time; time.sleep(600)"
+    )
     assert pretend(suite, wrote(out)) == 1
     said = capsys.readouterr().out
-    assert "1 passed in" in said and "stopped at its limit of 1 s, the rest did not run" in said
+    assert "1 passed in" in said and "stopped at its limit of 1 s; 8 did not run" in said
     assert "| one | 1.1 |" in said
 
 
 def test_all_limits_together_stay_below_eight_minutes():
     assert bench_gpu.SECONDS + GRACE <= 8 * 60
-    assert bench_gpu.SUITE_SECONDS + bench_gpu.PROBE_SECONDS < bench_gpu.SECONDS / 1.5
+    # The suite takes at most half of what the probe leaves.
+    assert (bench_gpu.SECONDS - bench_gpu.PROBE_SECONDS) / 2 >= 170
 
 
 def test_without_a_gpu_it_says_so_and_measures_nothing(out, capsys, monkeypatch):
@@ -144,6 +154,39 @@ def test_a_missing_package_is_named(out, capsys, monkeypatch):
     monkeypatch.setattr(bench_gpu, "PROBE", bench_gpu.PROBE.replace('"torch"', '"no_such_torch"'))
     assert cli.run(["bench-gpu"]) == 1
     assert re.search(r"Python 3\.\d+\.\d+ has no no_such_torch", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "named", "said"),
+    [
+        ("", None, "no gcc, clang or cc on the PATH; name one in CC"),
+        ("cc", "no-such-cc", "none by the name in CC (no-such-cc)"),
+        ("cc", None, None),
+        ("another", "another", None),
+    ],
+)
+def test_a_missing_compiler_is_said(tmp_path, out, monkeypatch, compiler, named, said):
+    """Beside a torch and a triton of a few lines, which find a GPU."""
+    for name in ("triton", "numpy", "pytest"):
+        (tmp_path / f"{name}.py").write_text("__version__ = '1'")
+    (tmp_path / "torch.py").write_text(
+        "from types import SimpleNamespace as N\n"
+        "__version__, version = '2.11', N(cuda='13.0', hip=None)\n"
+        "device = N(name='a GPU', total_memory=2**30)\n"
+        "cuda = N(is_available=lambda: True, get_device_properties=lambda index: device)\n"
+    )
+    (tmp_path / "bin").mkdir()
+    if compiler:
+        (tmp_path / "bin" / compiler).touch(mode=0o755)
+    variables = {"PATH": str(tmp_path / "bin"), "PYTHONPATH": str(tmp_path)}
+    variables |= {"CC": named} if named else {}
+    log = tmp_path / "log"
+    probe = partial(bench_gpu.probe, Runner(tmp_path, variables), log)
+    if said is None:
+        assert probe()["compiler"].endswith(compiler)
+    else:
+        with pytest.raises(CommandError, match=re.escape(said)):
+            probe()
 
 
 def test_a_probe_that_breaks_is_one_sentence(out, capsys, monkeypatch):
@@ -181,33 +224,83 @@ def test_the_suite_needs_pytest_alone(tmp_path):
     )
     (tmp_path / "beside.py").touch()
     log = tmp_path / "log"
-    variables = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    variables.pop("PYTHONPATH", None)
-    outcome = Runner(tmp_path, variables).run(suite_command(0), log, 120)
+    (tests / "test_inspect.py").write_text("def test_anywhere(): assert False")
+    (tmp_path / "cache").mkdir()
+    variables = bench_gpu.environment(tmp_path / "cache", tmp_path)
+    outcome = Runner(tmp_path, variables).run(suite_command(), log, 120)
     said = log.read_text()
     assert outcome.status == 1 and "no_such_package" in said
     assert count_tests(said) == {"passed": 1, "failed": 1}
     assert failures(said) == ["failed: tests/kernels/test_one.py::test_wrong[a b]"]
 
 
-def test_verdicts_of_workers_are_counted_once():
+@pytest.fixture
+def small_suite(tmp_path):
+    """Seven tests below the real conftest: two files, the second one with Triton's."""
+    tests = tmp_path / "tests" / "kernels"
+    tests.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "kernels" / "conftest.py", tests)
+    many = "import pytest\n@pytest.mark.parametrize('x', range({}))\ndef test_{}(x): pass\n"
+    (tests / "test_a.py").write_text(many.format(4, "plain"))
+    (tests / "test_b.py").write_text(many.format(3, "triton"))
+    variables = bench_gpu.environment(tmp_path / "cache", tmp_path)
+    return Runner(tmp_path, {**variables, "CUDA_VISIBLE_DEVICES": ""})
+
+
+def test_shards_are_the_suite_together_and_triton_comes_first(small_suite, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench_gpu, "shards", lambda: 3)
+    monkeypatch.setattr(bench_gpu, "compile_command", compiler)
+    outcome = bench_gpu.run_suite(small_suite, tmp_path, tmp_path, 120)
+    log = (tmp_path / bench_gpu.SUITE_LOG).read_text()
+    assert outcome.worked and count_tests(log) == {"passed": 7} and not_run(log) == 0
+    ran = re.findall(r"^tests/kernels/test_\w\.py::test_(\w+\[\d\]) PASSED", log, re.MULTILINE)
+    first = (tmp_path / "shard-0.log").read_text()
+    assert not_run(first) == 4  # what the other two ran
+    assert ran == [
+        *("triton[0]", "plain[0]", "plain[3]"),
+        *("triton[1]", "plain[1]"),
+        *("triton[2]", "plain[2]"),
+    ]
+
+
+@pytest.mark.parametrize("asked", ["3/3", "1", "a/b", "-1/2", "/"])
+def test_a_shard_that_is_none_is_refused(small_suite, tmp_path, asked):
+    runner = Runner(tmp_path, {**small_suite.variables, "SHARD": asked})
+    assert runner.run(suite_command(), tmp_path / "log", 120).status == 4
+    assert f"SHARD must be i/n with 0 <= i < n, got '{asked}'" in (tmp_path / "log").read_text()
+
+
+def test_a_shard_that_breaks_off_is_seen(tmp_path, monkeypatch):
+    """One ends well, one crashes: the suite has failed, and what is missing is counted."""
+    code = (
+        "import os; print('collected 5 items / 3 deselected / 2 selected'); "
+        "print('a.py::x PASSED [ 50%]', flush=True); "
+        "os.environ['SHARD'] == '1/2' and os._exit(3); "
+        "print('a.py::y PASSED [100%]')"
+    )
+    monkeypatch.setattr(bench_gpu, "shards", lambda: 2)
+    monkeypatch.setattr(bench_gpu, "suite_command", lambda: [sys.executable, "-c", code])
+    monkeypatch.setattr(bench_gpu, "compile_command", compiler)
+    suite = bench_gpu.run_suite(Runner(tmp_path, dict(os.environ)), tmp_path, tmp_path, 60)
+    said = bench_gpu.describe(suite, (tmp_path / bench_gpu.SUITE_LOG).read_text(), 60)
+    assert re.match(r"3 passed in \d+ s; pytest ended with status 3; 2 did not run", said)
+    assert "test_inspect.py left out: it needs no GPU" in said
+
+
+def test_verdicts_are_counted_once():
     log = (
-        "tests/a.py::x \n[gw0] [ 33%] PASSED tests/a.py::x \n"
-        "[gw1] [ 66%] FAILED tests/a.py::y[PASSED] \n[gw1] [100%] XFAIL tests/a.py::z \n"
+        "tests/a.py::x PASSED [ 33%]\ntests/a.py::y[PASSED] FAILED [ 66%]\n"
+        "tests/a.py::z XFAIL [100%]\n"
         "=== short test summary info ===\nFAILED tests/a.py::y[PASSED] - assert 1 == 2\n"
     )
     assert count_tests(log) == {"passed": 1, "failed": 1, "xfailed": 1}
     assert failures(log) == ["failed: tests/a.py::y[PASSED]"]
+    assert not_run("collected 7 items / 2 errors / 4 deselected / 3 selected\n" + log) == 4
 
 
 def test_many_failures_are_named_up_to_a_dozen():
     log = "\n".join(f"a.py::test_{i} FAILED [ {i}%]" for i in range(20))
     assert len(failures(log)) == 13 and failures(log)[-1] == "and 8 more"
-
-
-def test_the_workers_are_those_of_a_plug_in_that_is_there():
-    assert "-n" not in suite_command(0)
-    assert suite_command(8)[-4:] == ["-p", "xdist.plugin", "-n", "8"]
 
 
 STUBBORN = """
@@ -256,10 +349,23 @@ def test_a_step_over_its_limit_may_write_down_how_far_it_came(tmp_path):
 def test_a_step_that_is_interrupted_is_ended_as_well(monkeypatch):
     ended = []
     process = SimpleNamespace(returncode=None, wait=lambda timeout: 1 / 0)
-    monkeypatch.setattr("commands.steps.stop", lambda one, grace: ended.append(one))
+    monkeypatch.setattr("commands.steps.stop", lambda some, grace: ended.extend(some))
     with pytest.raises(ZeroDivisionError):
-        finish(process, 1)
+        finish([process], 1)
     assert ended == [process]
+
+
+def test_steps_over_their_limit_are_all_asked_before_any_is_waited_for(monkeypatch):
+    """So that they share one time of grace."""
+    done = []
+    monkeypatch.setattr("commands.steps.send", lambda process, what: done.append((what, process)))
+    monkeypatch.setattr("commands.steps.ended", lambda process, end: done.append(("wait", process)))
+    step = partial(SimpleNamespace, poll=lambda: None, wait=lambda: 0)
+    first, second = step(name="first"), step(name="second")
+    stop([first, second], 1.0)
+    asked, waited = (signal.SIGINT, "wait")
+    assert done[:4] == [(asked, first), (asked, second), (waited, first), (waited, second)]
+    assert [process for _, process in done[4:]] == [first, second]
 
 
 def test_only_a_step_that_ends_well_has_worked():

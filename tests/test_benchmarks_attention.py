@@ -18,7 +18,7 @@ from benchmarks._check import TOLERANCE, references, worst_error
 from benchmarks._measure import Pace, measure_case
 from benchmarks._plot import save_plot
 from benchmarks._rivals import CannotRun, attend_naive, passes
-from benchmarks._timing import Spread, WallClock, interleave, ratio
+from benchmarks._timing import WallClock
 from commands import tasks
 from commands.place import ROOT, Place
 
@@ -97,55 +97,6 @@ def test_where_the_result_is_ours_and_wrong_the_exit_status_says_so(tmp_path, mo
     assert "ours_takes_times" not in case["results"]["sdpa"]["passes"]["forward"]
 
 
-class TestTiming:
-    def test_every_job_runs_once_a_round_and_none_always_after_the_same(self):
-        ran = []
-        jobs = {name: lambda lap, name=name: ran.append(name) for name in "abc"}
-        laps = interleave(jobs, WallClock(), seconds=0.0, at_least=12, at_most=12)
-        rounds = [ran[i : i + 3] for i in range(0, 36, 3)]
-        assert rounds[0] == ["a", "b", "c"]
-        assert all(sorted(one) == ["a", "b", "c"] for one in rounds)
-        assert len({tuple(one) for one in rounds}) > 3
-        assert {name: len(found) for name, found in laps.items()} == {"a": 12, "b": 12, "c": 12}
-
-    @pytest.mark.parametrize(
-        ("seconds_a_round", "rounds"),
-        [(0.01, 20), (1.0, 10), (3.0, 7), (15.0, 4), (100.0, 3)],
-        ids=["never more than at most", "until the time is up", "at least", "patience", "three"],
-    )
-    def test_the_number_of_rounds_fits_the_time(self, seconds_a_round, rounds):
-        time = [0.0]
-
-        def job(lap):
-            time[0] += seconds_a_round
-
-        limits = {"seconds": 10.0, "at_least": 7, "at_most": 20, "now": lambda: time[0]}
-        found = interleave({"a": job}, WallClock(), **limits)
-        assert len(found["a"]) == rounds
-
-    def test_laps_split_a_job(self, monkeypatch):
-        marks = iter([1.0, 1.5, 3.5])
-        monkeypatch.setattr("benchmarks._timing.time.perf_counter", lambda: next(marks))
-        assert WallClock().laps(lambda lap: lap()) == [0.5, 2.0]
-
-    def test_a_spread_is_the_median_and_the_quartiles(self):
-        assert Spread.of([5.0, 1.0, 2.0, 4.0, 3.0]) == Spread(3.0, 2.0, 4.0)
-
-    def test_a_ratio_is_taken_within_each_round(self):
-        """A machine that becomes ten times slower half way changes no ratio."""
-        ours, theirs = [2.0, 2.0, 20.0, 20.0], [1.0, 1.0, 10.0, 10.0]
-        assert ratio(ours, theirs) == Spread(2.0, 2.0, 2.0)
-        assert ratio([1.0, 3.0, 2.0], [1.0, 1.0, 1.0]) == Spread(2.0, 1.5, 2.5)
-        with pytest.raises(ValueError, match="zip"):
-            ratio([1.0], [1.0, 2.0])
-
-    def test_forward_backward_and_both_come_from_their_own_laps(self):
-        entrant = _measure.Entrant(lambda q, k, v: q, (), ("forward", "both"), 0.0, 0.0)
-        laps = {"x forward": [[1.0], [2.0]], "x both": [[3.0, 5.0], [4.0, 6.0]]}
-        found = _measure.seconds_by_pass("x", entrant, laps)
-        assert found == {"forward": [1.0, 2.0], "backward": [5.0, 6.0], "both": [8.0, 10.0]}
-
-
 class TestCases:
     def test_operations_are_those_of_the_products(self):
         case = Case(N=7, D=3, causal=False, dtype="float32", B=2, H=5, G=5, rivals=())
@@ -174,6 +125,9 @@ class TestCases:
             (N, causal) for N in (1024, 2048, 4096, 8192) for causal in (False, True)
         }
         assert all((c.B, c.H, c.D, c.dtype) == (1, 8, 64, "float32") for c in first)
+        assert [c.N for c in first] == sorted(c.N for c in first)
+        flex = [c for c in cpu_cases() if "flex" in c.rivals]
+        assert flex == cpu_cases()[-2:] and [c.N for c in flex] == [1024, 2048]
         heavy = gpu_cases()[:12]
         assert {(c.N, c.D) for c in heavy} == {
             (N, D) for N in (4096, 8192, 16384) for D in (64, 128)
@@ -281,11 +235,21 @@ def test_a_budget_starts_nothing_that_would_not_fit(monkeypatch):
     time = [0.0]
     monkeypatch.setattr(attention.time, "monotonic", lambda: time[0])
     budget = attention.Budget(100.0)
-    with budget.spending():
+    with budget.spending(8.0):
         time[0] += 30.0
-    assert budget.allows() and not budget.allows(at_least=71.0)
+    assert budget.allows(8.0) and not budget.allows(8.0, at_least=71.0)
     time[0] = 71.0
-    assert not budget.allows()
+    assert not budget.allows(8.0) and not budget.allows(80.0)
+
+
+def test_a_small_task_still_fits_after_a_large_one(monkeypatch):
+    time = [0.0]
+    monkeypatch.setattr(attention.time, "monotonic", lambda: time[0])
+    budget = attention.Budget(100.0)
+    with budget.spending(8.0):
+        time[0] += 80.0
+    assert budget.allows(1.0) and not budget.allows(2.0)
+    assert not budget.allows(1.0, at_least=20.0)
 
 
 @pytest.fixture

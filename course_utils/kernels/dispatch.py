@@ -1,9 +1,12 @@
 """One call for every backend: check the input, choose who computes it, say what is missing."""
 
 import importlib
+import importlib.metadata
 import importlib.util
+import re
 import warnings
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Literal, cast
 
@@ -25,6 +28,10 @@ BACKENDS = ("triton", "tiled", "reference")
 _TRITON = "course_utils.kernels.launch"
 
 
+class _NotInstalled(Exception):
+    """There is no Triton to import."""
+
+
 def flash_attend(
     q: Float[Tensor, "B H T D"],
     k: Float[Tensor, "B G S D"],
@@ -39,6 +46,11 @@ def flash_attend(
 
     Memory grows with T and with S, not with their product, forward and backward: the backward
     pass computes each tile of weights again from q, k and the log-sum-exp of the scores.
+
+    On a CPU, below about 64 tokens the formula itself (``backend="reference"``) is faster than
+    tiles. ``"auto"`` stays with tiles there: the same results at every length, safe in 16 bits.
+    On a GPU, the first long call of a kind in 16 bits measures which tiles are fastest, forward
+    and backward: seconds to tens of seconds, after which those tiles stay for the process.
 
     Args:
         q: queries.
@@ -101,13 +113,13 @@ def why_not(backend: str) -> str | None:
     check_choice("backend", backend, BACKENDS)
     if backend != "triton":
         return None
-    if not _is_installed("triton"):
+    try:
+        launch = _launch()
+    except _NotInstalled:
         return (
             "Triton is not installed; on Linux with x86-64, "
             '`python -m pip install "triton>=3.6,<3.8"` brings it'
         )
-    try:
-        launch = importlib.import_module(_TRITON)
     except Exception as error:  # a broken Triton may raise anything at all
         return f"Triton cannot be imported ({type(error).__name__}: {error})"
     wanted = launch.tiled_triton.wants_interpreter()
@@ -116,7 +128,9 @@ def why_not(backend: str) -> str | None:
             f"TRITON_INTERPRET was {'set' if wanted else 'unset'} after triton was imported, and "
             "triton read it then; do so first, in a fresh process or a restarted notebook kernel"
         )
-    if launch.INTERPRETED or _has_gpu():
+    if launch.INTERPRETED:
+        return _broken_interpreter()
+    if _has_gpu():
         return None
     return (
         "there is no CUDA device here; TRITON_INTERPRET=1, set before triton is imported, "
@@ -131,6 +145,24 @@ def _is_installed(package: str) -> bool:
         return True
 
 
+@cache
+def _broken_interpreter() -> str | None:
+    """Say what keeps Triton's interpreter from computing with this NumPy; None if nothing does."""
+    try:
+        broken = _version("triton") < (3, 7) and _version("numpy") >= (2, 4)
+    except importlib.metadata.PackageNotFoundError:  # built in place: nothing speaks against it
+        return None
+    if not broken:
+        return None
+    return "Triton 3.6's interpreter needs numpy < 2.4; triton>=3.7 or an older numpy mends it"
+
+
+def _version(package: str) -> tuple[int, ...]:
+    """Return the first two numbers of the version that is installed."""
+    return tuple(map(int, re.findall(r"\d+", importlib.metadata.version(package))[:2]))
+
+
+@cache
 def _has_gpu() -> bool:
     with warnings.catch_warnings():  # torch warns where a driver is too old
         warnings.simplefilter("ignore")
@@ -153,6 +185,12 @@ def _backend_for(q: Tensor, backend: str) -> Callable:
     return _launch().attend_triton
 
 
+@cache
 def _launch() -> ModuleType:
-    """Import what holds the Triton kernels only where they are wanted."""
+    """Import what holds the Triton kernels, only where they are wanted.
+
+    What could be imported stays; after a failure the next call tries again.
+    """
+    if not _is_installed("triton"):
+        raise _NotInstalled
     return cast(ModuleType, importlib.import_module(_TRITON))

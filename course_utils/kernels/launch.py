@@ -187,9 +187,9 @@ def _start(name: str, tensors: tuple[Tensor, ...], how: _How) -> None:
     def run(chosen: Configuration) -> None:
         block = chosen.block_n if by_keys else chosen.block_m
         constants = constants_of(name, chosen, D=D, group=H // G, causal=how.causal, T=T)
-        tiled_triton.KERNELS[name][(heads * math.ceil(length / block),)](
-            *arguments, **constants, num_warps=chosen.warps, num_stages=chosen.stages
-        )
+        options = {"num_warps": chosen.warps, "num_stages": chosen.stages, **tiled_triton.ROUNDING}
+        grid = (heads * math.ceil(length / block),)
+        tiled_triton.KERNELS[name][grid](*arguments, **constants, **options)
 
     with _ready(q):
         if how.tiles is not None:

@@ -24,6 +24,13 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 MINUS_INFINITY = tl.constexpr(float("-inf"))
+# Below every score, but finite: where the scores of the first tiles are all -inf, their difference
+# to m must not be NaN. Half of the least float32.
+NOTHING_READ = tl.constexpr(-(2.0**127))
+# A product and a sum are rounded one after the other, not as one: the largest of huge scores must
+# minus itself be 0, and m and the lse were rounded before they were subtracted. Products of
+# matrices are not affected.
+ROUNDING = {"enable_fp_fusion": False}
 # Sizes that no address depends on: a kernel compiled for one value serves every other.
 _SIZES = ("G", "T", "S", "heads_at_once")
 
@@ -143,7 +150,7 @@ def forward(
     full = tl.maximum(0, tl.minimum(first_row + shift + 1, S)) // BLOCK_N * BLOCK_N
     stop = tl.minimum(first_row + BLOCK_M + shift, S)
     q = load_tile(q_ptr, q_strides[2], first_row, T, BLOCK_M, D, BLOCK_D, True)
-    m = tl.full((BLOCK_M,), MINUS_INFINITY, tl.float32)
+    m = tl.full((BLOCK_M,), NOTHING_READ, tl.float32)
     l = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
     acc, l, m = read_keys(
@@ -245,7 +252,8 @@ def read_queries(
     """Add to dk and dv what the queries from ``first`` to ``stop`` give, tile by tile.
 
     Scores are computed transposed, (BLOCK_N, BLOCK_M), so that the weights can be multiplied from
-    the left as they lie in registers. Rows that do not exist load as 0 and add 0.
+    the left as they lie in registers. Rows that do not exist load as 0 and get no weight: 0 times
+    an infinite key would be NaN.
     """
     for first_row in range(first, stop, BLOCK_M):
         q = load_tile(q_ptr, q_stride, first_row, T, BLOCK_M, D, BLOCK_D, BOUNDED)
@@ -255,6 +263,8 @@ def read_queries(
         p = tl.exp2(s * scale_log2 - lse_log2[None, :])
         if MASKED:
             p = tl.where(keys[:, None] <= (rows + shift)[None, :], p, 0.0)
+        if BOUNDED:
+            p = tl.where((rows < T)[None, :], p, 0.0)
         dout = load_tile(dout_ptr, dout_stride, first_row, T, BLOCK_M, D, BLOCK_D, BOUNDED)
         dv = tl.dot(p.to(dout.dtype), dout, dv, input_precision="ieee")
         delta = load_numbers(delta_ptr, rows, T, BOUNDED)
@@ -378,5 +388,5 @@ def compile_ahead(
     return triton.compile(
         ASTSource(kernel, signature, constants, attributes),
         target=GPUTarget("cuda", int(target[3:]), 32) if nvidia else GPUTarget("hip", target, 64),
-        options={"num_warps": warps, "num_stages": stages},
+        options={"num_warps": warps, "num_stages": stages, **ROUNDING},
     )

@@ -19,6 +19,23 @@ needs_triton = pytest.mark.skipif(
 )
 
 
+def pytest_collection_modifyitems(config, items):
+    """With SHARD=i/n in the environment, keep the i-th (from 0) of n parts of the tests.
+
+    The parts together are all tests, each once. What Triton compiles comes first: it takes longest.
+    """
+    if not (asked := os.environ.get("SHARD")):
+        return
+    index, _, count = asked.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and int(index) < int(count)):
+        raise pytest.UsageError(f"SHARD must be i/n with 0 <= i < n, got {asked!r}")
+    items.sort(key=lambda item: "triton" not in item.nodeid)
+    kept = items[int(index) :: int(count)]
+    kept_ids = set(map(id, kept))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept_ids])
+    items[:] = kept
+
+
 @pytest.fixture(autouse=True)
 def same_random_numbers():
     """Every test starts from the same seed, whatever ran before it."""

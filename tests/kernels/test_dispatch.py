@@ -1,6 +1,7 @@
 """Who computes, what is said when somebody cannot, and what the user gets back."""
 
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -28,8 +29,15 @@ TOO_LATE = (
     "TRITON_INTERPRET was {} after triton was imported, and triton read it then; "
     "do so first, in a fresh process or a restarted notebook kernel"
 )
+OLD_INTERPRETER = (
+    "Triton 3.6's interpreter needs numpy < 2.4; triton>=3.7 or an older numpy mends it"
+)
 needs_triton = pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="Triton is not installed"
+)
+old_interpreter = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is not None and dispatch._broken_interpreter() is not None,
+    reason=OLD_INTERPRETER,
 )
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
@@ -159,6 +167,18 @@ def test_there_is_a_reason_only_for_what_exists(wrong):
         why_not(wrong)
 
 
+@pytest.fixture
+def nothing_kept():
+    """What was found out about this machine is found out anew, here and by whoever comes next."""
+    kept = (dispatch._launch, dispatch._broken_interpreter, dispatch._has_gpu)
+    for one in kept:
+        one.cache_clear()
+    yield
+    for one in kept:
+        one.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_kept")
 def test_without_triton_its_installation_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert why_not("triton") == INSTALL
@@ -167,6 +187,7 @@ def test_without_triton_its_installation_is_named(monkeypatch):
         flash_attend(*qkv(), backend="triton")
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize(
     "error", [OSError("libcuda.so: no such file"), RuntimeError("0 active drivers"), KeyError("x")]
 )
@@ -181,6 +202,51 @@ def test_a_triton_that_breaks_on_import_is_a_reason_like_any_other(monkeypatch, 
     check_auto_works()
     with refuses(ValueError, cannot(said)):
         flash_attend(*qkv(), backend="triton")
+
+
+@needs_triton
+@pytest.mark.usefixtures("nothing_kept")
+def test_a_failure_is_looked_at_again_and_a_success_is_not(monkeypatch):
+    """Triton may be installed while a notebook runs; once imported, it stays."""
+    found = why_not("triton")
+    dispatch._launch.cache_clear()
+    with monkeypatch.context() as changed:
+        changed.setattr(importlib.util, "find_spec", lambda name: None)
+        assert why_not("triton") == INSTALL
+    assert why_not("triton") == found
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: pytest.fail("looked again"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: pytest.fail("asked again"))
+    assert why_not("triton") == found
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize(
+    ("triton", "numpy", "interpreted", "broken"),
+    [
+        ("3.6.0", "2.4.0", True, True),
+        ("3.6.0+git1a2b", "2.10.1", True, True),
+        ("3.6.0", "2.4.0", False, False),
+        ("3.6.0", "2.3.5", True, False),
+        ("3.7.0", "2.4.0", True, False),
+        ("3.10.0", "3.0.0rc1", True, False),
+        (None, "2.4.0", True, False),
+    ],
+)
+def test_an_interpreter_too_old_for_numpy_is_a_reason(
+    monkeypatch, triton, numpy, interpreted, broken
+):
+    def version(package):
+        if {"triton": triton, "numpy": numpy}[package] is None:
+            raise importlib.metadata.PackageNotFoundError(package)
+        return {"triton": triton, "numpy": numpy}[package]
+
+    launch = launch_saying(interpreted=interpreted)
+    launch.tiled_triton = SimpleNamespace(wants_interpreter=lambda: interpreted)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(dispatch, "_has_gpu", lambda: True)
+    with monkeypatch.context() as changed:
+        changed.setattr(dispatch, "_launch", lambda: launch)
+        assert why_not("triton") == (OLD_INTERPRETER if broken else None)
 
 
 class OnGPU(torch.Tensor):
@@ -237,6 +303,7 @@ def test_what_triton_does_not_take_is_said_and_auto_takes_it(device, more, came)
 def fresh(code: str, **environment: str) -> str:
     """Run code in a process of its own, with TRITON_INTERPRET as given or not set."""
     inherited = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     head = "import os, sys, torch\nq = torch.randn(1, 2, 5, 16)\n"
     run = subprocess.run(
         [sys.executable, "-c", head + code],
@@ -244,7 +311,7 @@ def fresh(code: str, **environment: str) -> str:
         text=True,
         timeout=300,
         cwd=ROOT,
-        env={**inherited, "PYTHONPATH": str(ROOT), **environment},
+        env={**inherited, "PYTHONPATH": path, **environment},
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
@@ -269,6 +336,7 @@ def test_without_a_gpu_the_interpreter_is_named():
 
 
 @needs_triton
+@old_interpreter
 def test_the_interpreter_computes_if_it_is_asked_for_in_time():
     assert fresh(ASK, TRITON_INTERPRET="1") == "computed triton tiled reference"
 

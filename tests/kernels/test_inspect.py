@@ -29,8 +29,11 @@ def reports(request):
             request.param,
             forms=["causal"],
             head_widths=[64],
-            dtypes=["bfloat16", "float32"],
+            dtypes=["bfloat16"],
             kernels=["forward"],
+        )
+        found += inspect.inspect_kernels(
+            request.param, forms=["causal"], head_widths=[64], dtypes=["float32"]
         )
     return found
 
@@ -94,8 +97,9 @@ class Warm:
         self.name, self.kernel = name, kernel
 
     def __getitem__(self, grid):
-        def start(*arguments, num_warps, num_stages, **constants):
+        def start(*arguments, num_warps, num_stages, enable_fp_fusion, **constants):
             options = dict(num_warps=num_warps, num_stages=num_stages)
+            options["enable_fp_fusion"] = enable_fp_fusion
             launched = self.kernel.warmup(*arguments, grid=grid, **constants, **options)
             ahead = tiled_triton.compile_ahead(
                 self.name, "sm_90", constants, dtype="fp16", warps=num_warps, stages=num_stages
@@ -104,7 +108,7 @@ class Warm:
         return start
 
 warm = {name: Warm(name, kernel) for name, kernel in tiled_triton.KERNELS.items()}
-launch.tiled_triton = SimpleNamespace(KERNELS=warm)
+launch.tiled_triton = SimpleNamespace(KERNELS=warm, ROUNDING=tiled_triton.ROUNDING)
 launch.refusal, launch._instruction = lambda q: None, lambda q: "wgmma"
 launch._ready = lambda q: nullcontext()
 q, k, v = (torch.zeros(2, 4, 128, 64, dtype=torch.float16, requires_grad=True) for _ in "qkv")
@@ -118,6 +122,41 @@ def test_a_launch_compiles_the_code_that_is_reported():
     done = fresh_python(LAUNCHED)
     same = "forward True\nbackward_queries True\nbackward_keys True\n"
     assert done.stdout == same, done.stderr
+
+
+# Of each kernel: the powers of two in its code, and how many of them are taken of the result of a
+# multiplication and an addition in one. Registers are written once in this assembly.
+POWERS = r"""
+import re
+from course_utils.kernels import tiled_triton
+from course_utils.kernels.configurations import Configuration, constants_of
+
+for fused in (None, True):
+    if fused:
+        tiled_triton.ROUNDING = {"enable_fp_fusion": True}
+    for name in tiled_triton.KERNELS:
+        tiles = Configuration(64, 64, warps=4, stages=2)
+        constants = constants_of(name, tiles, D=64, group=1, causal=True, T=64)
+        code = tiled_triton.compile_ahead(
+            name, "sm_90", constants, dtype="fp16", warps=tiles.warps, stages=tiles.stages
+        ).asm["ptx"]
+        at_once = set(re.findall(r"\bfma\.rn\S*\.f32\s+(%\w+),", code))
+        powers = re.findall(r"\bex2\.approx\S*\.f32\s+%\w+, (%\w+);", code)
+        print(fused, name, len(powers), sum(one in at_once for one in powers))
+"""
+
+
+def test_a_score_is_rounded_before_the_largest_is_subtracted():
+    """Else 2**(score - m) of a huge score is 2 to the power of what rounding m took away.
+
+    As launched no power is taken of a fused result; where fusing is allowed, nearly all are.
+    """
+    done = fresh_python(POWERS)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) == 6, done.stderr
+    for fused, kernel, powers, of_fused in lines:
+        assert int(powers) > 0, kernel
+        assert (int(of_fused) == 0) == (fused == "None"), (fused, kernel, of_fused)
 
 
 # How it is asked, and what it says when it cannot
@@ -192,7 +231,8 @@ def test_a_kernel_is_never_compiled_where_it_is_interpreted():
 
 def fresh_python(code: str, **environment: str) -> subprocess.CompletedProcess:
     clean = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    clean |= {"PYTHONPATH": str(ROOT), **environment}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    clean |= {"PYTHONPATH": path, **environment}
     return subprocess.run(
         [sys.executable, "-c", code], env=clean, capture_output=True, text=True, cwd=ROOT
     )

@@ -14,6 +14,7 @@ from support_checks import (
     check_spoilt,
     sized,
 )
+from support_oracle import whole_matrix
 from support_problems import DTYPES, make_problem
 
 NAN, INF = float("nan"), float("inf")
@@ -124,6 +125,24 @@ def test_scores_of_minus_infinity_are_not_taken_for_hidden_ones(
 ):
     problem = sized((67, 13) if short else LENGTHS[backend], device, causal=causal, dtype=dtype)
     check_scores_of_minus_infinity(attend, problem)
+
+
+@causal_or_not
+@every_dtype
+def test_a_tile_whose_every_score_is_minus_infinity_counts_for_nothing(
+    attend, backend, device, causal, dtype
+):
+    """All keys but the last few give -inf by their data; the backend's first tile is filled."""
+    problem = sized(LENGTHS[backend], device, causal=causal, dtype=dtype)
+    problem.q.abs_()
+    problem.k[:, :, :-7, 0] = -INF
+    check_spoilt(attend, problem, alone=True)  # the formula itself has NaN in dq: 0 times -inf
+    options = {"causal": causal, "scale": problem.scale}
+    out, lse = attend(problem.q, problem.k, problem.v, **options)
+    true_out, true_lse = whole_matrix(problem.q, problem.k, problem.v, **options)
+    assert true_out[:, :, -1].isfinite().all()
+    assert torch.equal(out.isfinite(), true_out.isfinite())
+    assert torch.equal(lse == -torch.inf, true_lse == -torch.inf)
 
 
 @pytest.mark.parametrize(

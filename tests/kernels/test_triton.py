@@ -16,7 +16,7 @@ from support_problems import LAYOUTS, make_problem
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from course_utils.kernels import configurations, launch, tiled_triton
+from course_utils.kernels import configurations, dispatch, launch, tiled_triton
 from course_utils.kernels.configurations import Configuration
 from course_utils.kernels.configurations import Problem as Work
 
@@ -272,7 +272,8 @@ def test_long_work_is_measured_on_the_gpu(device):
 
 def run(code: str, **environment: str) -> str:
     clean = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    clean |= {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)} | environment
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    clean |= {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path} | environment
     done = subprocess.run(
         [sys.executable, "-c", code], env=clean, capture_output=True, text=True, cwd=ROOT
     )
@@ -309,6 +310,8 @@ UNSET_LATE = "TRITON_INTERPRET was unset after triton was imported"
     ids=lambda value: None if isinstance(value, str) else "; ".join(value)[-40:],
 )
 def test_the_interpreter_is_asked_for_in_any_order(before, said):
+    if said == "computed" and dispatch._broken_interpreter() is not None:
+        pytest.skip(dispatch._broken_interpreter())
     works = f"WORKS = {said == 'computed'}"
     found = run("\n".join((works, *before, ASK)))
     assert said in found
