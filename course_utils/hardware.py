@@ -14,7 +14,7 @@ the bus width and clock that the driver reports), and no document at hand gives 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from course_utils.checks import check_choice, check_sequence
 
@@ -134,20 +134,12 @@ _H100 = GPU(
         CUDA_GUIDE,
     ),
 )
-_H200 = GPU(
+# The same chip as the H100's, with more and faster memory around it.
+_H200 = replace(
+    _H100,
     name="H200 SXM",
-    target="sm_90",
-    num_sms=132,
-    clock=1.83e9,
-    registers_per_sm=256 * KB,
-    shared_per_sm=228 * KB,
-    shared_per_block=227 * KB,
-    l2=50 * MB,
-    l2_per_clock=None,
     memory=141 * GB,
     memory_bandwidth=4.8e12,
-    tensor_flops=989.4e12,
-    vector_flops=66.9e12,
     sources=(
         "NVIDIA, H200 Tensor Core GPU datasheet (141 GB, bandwidth; rates as of H100)",
         "NVIDIA, H100 Tensor Core GPU Architecture, whitepaper, 2022 (the same chip)",
