@@ -4,9 +4,14 @@ machine with a GPU: it needs pytest and torch alone.
 
 import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import pytest
 import torch
+
+# Shared with the other tests, and there even without the root's conftest.py.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from support_refusals import refuses
+from support_errors import raises_saying
 
 from course_utils.kernels import available_backends, dispatch, flash_attend
 from course_utils.kernels.dispatch import BACKENDS, why_not
@@ -163,7 +163,9 @@ def test_backends_come_from_the_fastest_to_the_slowest():
 
 @pytest.mark.parametrize("wrong", ["auto", "cuda", None])
 def test_there_is_a_reason_only_for_what_exists(wrong):
-    with refuses(ValueError, f"backend must be one of triton, tiled, reference, got {wrong!r}"):
+    with raises_saying(
+        ValueError, f"backend must be one of triton, tiled, reference, got {wrong!r}"
+    ):
         why_not(wrong)
 
 
@@ -183,7 +185,7 @@ def test_without_triton_its_installation_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert why_not("triton") == INSTALL
     check_auto_works()
-    with refuses(ValueError, cannot(INSTALL)):
+    with raises_saying(ValueError, cannot(INSTALL)):
         flash_attend(*qkv(), backend="triton")
 
 
@@ -200,7 +202,7 @@ def test_a_triton_that_breaks_on_import_is_a_reason_like_any_other(monkeypatch, 
     said = f"Triton cannot be imported ({type(error).__name__}: {error})"
     assert why_not("triton") == said
     check_auto_works()
-    with refuses(ValueError, cannot(said)):
+    with raises_saying(ValueError, cannot(said)):
         flash_attend(*qkv(), backend="triton")
 
 
@@ -292,7 +294,7 @@ def test_auto_is_tiled_on_the_cpu_even_where_triton_could_be_interpreted(monkeyp
 )
 def test_what_triton_does_not_take_is_said_and_auto_takes_it(device, more, came):
     q, k, v = qkv(device, **more)
-    with refuses(ValueError, cannot(f"the Triton kernels must get {came}")):
+    with raises_saying(ValueError, cannot(f"the Triton kernels must get {came}")):
         flash_attend(q, k, v, backend="triton")
     assert torch.equal(flash_attend(q, k, v), flash_attend(q, k, v, backend="tiled"))
 

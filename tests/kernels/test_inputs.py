@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from support_refusals import refuses
+from support_errors import raises_saying
 
 from course_utils.kernels import flash_attend
 from course_utils.kernels.inputs import DTYPES, check_flash_inputs
@@ -122,16 +122,16 @@ BAD = [
 @pytest.mark.parametrize(("argument", "value", "error", "message"), BAD)
 @pytest.mark.parametrize("asked", ["auto", "tiled", "reference", "triton"])
 def test_bad_input_is_refused_before_any_backend_is_chosen(asked, argument, value, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         flash_attend(**{**good(), argument: value}, backend=asked)
-    with refuses(error, message):
+    with raises_saying(error, message):
         check_flash_inputs(**{**good(), argument: value})
 
 
 @pytest.mark.parametrize("wrong", ["cuda", "Triton", "", None, 3, ["tiled"]])
 def test_an_unknown_backend_is_refused(wrong):
     message = f"backend must be one of auto, triton, tiled, reference, got {wrong!r}"
-    with refuses(ValueError, message):
+    with raises_saying(ValueError, message):
         flash_attend(**good(), backend=wrong)
 
 

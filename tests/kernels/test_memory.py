@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 import torch
-from support_refusals import refuses
+from support_errors import raises_saying
 
 from course_utils.kernels import flash_attend
 from course_utils.kernels.memory import out_of_memory_explained
@@ -34,7 +34,7 @@ def test_what_does_not_fit_is_said_with_its_sizes(backend, device):
         )
     else:
         message = complaint(where, sizes, "1.08e+06 GiB for q, k, v")
-    with refuses(torch.OutOfMemoryError, message):
+    with raises_saying(torch.OutOfMemoryError, message):
         flash_attend(q, k.to(device), k.to(device), backend=backend)
 
 
@@ -50,7 +50,9 @@ def test_the_backward_pass_says_it_too(backend, device, monkeypatch):
     out = flash_attend(q, q, q, backend=backend)
     monkeypatch.setattr(importlib.import_module(f"course_utils.kernels.{module}"), name, full)
     sizes = "q (2, 3, 5, 16) and k (2, 3, 5, 16) in torch.float32"
-    with refuses(torch.OutOfMemoryError, complaint(q.device, sizes, "7.26e-06 GiB for q, k, v")):
+    with raises_saying(
+        torch.OutOfMemoryError, complaint(q.device, sizes, "7.26e-06 GiB for q, k, v")
+    ):
         out.sum().backward()
 
 

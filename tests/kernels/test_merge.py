@@ -4,9 +4,9 @@ import pytest
 import torch
 from support_checks import sized, through
 from support_error import check_agreement
+from support_errors import raises_saying
 from support_oracle import Results, exact, solve, whole_matrix
 from support_problems import DTYPES, make_problem
-from support_refusals import refuses
 
 from course_utils.kernels import merge_partial
 
@@ -136,7 +136,7 @@ BAD = [
 
 @pytest.mark.parametrize(("parts", "error", "message"), BAD)
 def test_parts_that_do_not_fit_are_refused(parts, error, message):
-    with refuses(error, message):
+    with raises_saying(error, message):
         merge_partial(*parts)
 
 

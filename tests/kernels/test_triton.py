@@ -70,16 +70,16 @@ def test_every_tile_size_gives_the_same_attention(tiles, causal, device):
 def test_tiles_that_are_cut_off_at_any_row(T, causal, device):
     for S in (1, 16, 17, 32):
         problem = make_problem((T, S), (1, 2, 1), 16, causal=causal, device=device, scale=0.3)
-        apart(with_tiles(16, 16), problem)
+        assert_close_to_exact(with_tiles(16, 16), problem)
 
 
 @pytest.mark.parametrize("width", [1, 3, 16, 17, 40, 80, 96, 128])
 def test_head_widths_that_are_no_power_of_two(width, device):
     problem = make_problem((37, 41), (1, 2, 1), width, causal=True, device=device)
-    apart(with_tiles(32, 16), problem)
+    assert_close_to_exact(with_tiles(32, 16), problem)
 
 
-def apart(attend, problem: Problem, allowed: float = 2e-5) -> None:
+def assert_close_to_exact(attend, problem: Problem, allowed: float = 2e-5) -> None:
     """Hold a backend against plain torch in float64, in terms of the largest number.
 
     For problems so small that plain torch is often exact: 2e-5 is 170 roundings of float32.
@@ -106,7 +106,7 @@ def test_a_tail_that_is_read_as_a_key_would_be_noticed(device, monkeypatch):
 
     monkeypatch.setattr(launch, "_start", one_key_more)
     with pytest.raises(AssertionError, match="out"):
-        apart(with_tiles(16, 16), problem)
+        assert_close_to_exact(with_tiles(16, 16), problem)
 
 
 # Addresses
