@@ -38,18 +38,22 @@ def attend(
     v: Float[Tensor, "*batch S E"],
     *,
     may_attend: Bool[Tensor, "*#batch #T #S"] | None = None,
+    bias: Float[Tensor, "*#batch #T #S"] | None = None,
     scale: float | int | None = None,
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """Scaled dot-product attention: each query mixes the values by how well it matches the keys.
 
-    ``weights = softmax(scale * q @ k.T)``, row by row over the keys that the query may read, and
-    ``out = weights @ v``. A query that may read nothing gets zero weights and a zero output.
+    ``weights = softmax(scale * q @ k.T + bias)``, row by row over the keys that the query may
+    read, and ``out = weights @ v``. A query that may read nothing gets zero weights and a zero
+    output.
 
     Args:
         q: queries.
         k: keys.
         v: values; their width E may differ from D.
         may_attend: True where a query may read a key; None lets every query read every key.
+        bias: finite numbers added to the scaled scores, for example ``alibi_bias``; None adds
+            nothing. It makes a key more or less likely; to hide one is the mask's work.
         scale: factor on the dot products; 1 / sqrt(D) if None.
 
     Returns:
@@ -57,7 +61,8 @@ def attend(
 
     Raises:
         TypeError: for a wrong type or dtype, or a mask that is not boolean.
-        ValueError: for shapes that do not fit, an empty sequence, or a scale that is not finite.
+        ValueError: for shapes that do not fit, an empty sequence, or a bias or scale that is not
+            finite.
 
     Source: Vaswani et al., "Attention is all you need", 2017, equation 1.
 
@@ -67,9 +72,11 @@ def attend(
     >>> out.tolist(), weights.tolist()
     ([[3.0]], [[0.5, 0.5, 0.0]])
     """
-    check_attention_inputs(q, k, v, may_attend=may_attend, scale=scale)
+    check_attention_inputs(q, k, v, may_attend=may_attend, bias=bias, scale=scale)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = scale * q @ k.mT  # (..., T, S)
+    if bias is not None:
+        scores = scores + bias
     weights = masked_softmax(scores, may_attend)
     return weights @ v, weights
 

@@ -5,9 +5,11 @@ as two, a product of an (m, k) and a (k, n) matrix as ``2 * m * k * n``. Only su
 counted; biases, activations, gates and the softmax, which grow with ``length * width`` or with
 ``length ** 2`` alone, are not.
 
-Lengths are numbers of tokens (N in the lectures), widths are model widths (C).
+Lengths are numbers of tokens (N in the lectures), widths are model widths (C). Parameters are
+numbers, memory is in bytes.
 """
 
+import math
 from typing import Literal, get_args
 
 from course_utils.checks import check_choice, check_flag
@@ -19,9 +21,11 @@ __all__ = [
     "Layer",
     "attention_flops",
     "attention_mixing_flops",
+    "attention_parameters",
     "attention_projection_flops",
     "convolution_flops",
     "crossover_length",
+    "kv_cache_bytes",
     "layers_needed",
     "path_length",
     "recurrent_flops",
@@ -109,6 +113,69 @@ def attention_flops(length: int, width: int) -> int:
     True
     """
     return attention_projection_flops(length, width) + attention_mixing_flops(length, width)
+
+
+def attention_parameters(width: int, *, bias: bool = True) -> int:
+    """Return the parameters of a multi-head attention layer: ``4 * C^2``, and ``4 * C`` biases.
+
+    Queries, keys, values and the output have a (C, C) matrix and C biases each. The number of
+    heads does not matter: each of H heads has matrices of C / H columns.
+
+    Args:
+        width: model width, C.
+        bias: whether the four layers add biases.
+
+    Raises:
+        TypeError, ValueError: if the width is not a positive integer, or bias neither True nor
+            False.
+
+    >>> attention_parameters(512, bias=False), attention_parameters(512)
+    (1048576, 1050624)
+    """
+    width = check_int("width", width)
+    return 4 * width**2 + (4 * width if check_flag("bias", bias) else 0)
+
+
+def kv_cache_bytes(
+    num_layers: int,
+    num_kv_heads: int,
+    head_width: int,
+    length: int,
+    *,
+    batch: int = 1,
+    bytes_per_number: int = 2,
+) -> int:
+    """Return the bytes of a KV-cache: ``2 * layers * G * D * S * B * bytes per number``.
+
+    Each layer keeps a key and a value, of D numbers each, for every key/value head, position and
+    sequence.
+
+    Args:
+        num_layers: number of layers.
+        num_kv_heads: key/value heads of a layer, G; as many as query heads, or fewer if these
+            share them.
+        head_width: width of a head, D.
+        length: positions kept, S.
+        batch: sequences at once, B.
+        bytes_per_number: 2 for float16 and bfloat16, 4 for float32.
+
+    Raises:
+        TypeError, ValueError: if one is not a positive integer.
+
+    Source: Pope et al., "Efficiently scaling transformer inference", 2022.
+
+    >>> kv_cache_bytes(32, 32, 128, 4096) / 2**30  # Llama 2 7B at its longest, in GiB
+    2.0
+    """
+    sizes = {
+        "num_layers": num_layers,
+        "num_kv_heads": num_kv_heads,
+        "head_width": head_width,
+        "length": length,
+        "batch": batch,
+        "bytes_per_number": bytes_per_number,
+    }
+    return 2 * math.prod(check_int(name, size) for name, size in sizes.items())
 
 
 def convolution_flops(length: int, width: int, *, kernel_width: int) -> int:

@@ -37,6 +37,7 @@ REQUIRED = {
     "tokenizers": ("0.21", "1"),
     "matplotlib": ("3.10", "4"),
     "pillow": ("11", ""),
+    "tqdm": ("4.66", "5"),
     "jupyterlab": ("4.6", "5"),
     "ipywidgets": ("8.1", "9"),
     "ipykernel": ("6.31", "7"),

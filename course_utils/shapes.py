@@ -38,6 +38,8 @@ __all__ = [
     "Int",
     "axis_table",
     "check_attention_inputs",
+    "check_bias",
+    "check_broadcasts",
     "check_divides",
     "check_finite",
     "check_floating",
@@ -263,23 +265,70 @@ additive mask; pass mask == 0 (or mask > -inf) instead
         raise TypeError(
             f"{rule}: pass mask.bool() if 1 means may read, mask == 0 if it means hidden"
         )
-    shape = tuple(shape)
-    if not _broadcasts_to(tuple(may_attend.shape), shape):
-        raise ValueError(
-            f"may_attend must broadcast to the scores (..., T, S) = {shape}, "
-            f"got shape {tuple(may_attend.shape)}"
-        )
+    check_broadcasts("may_attend", may_attend, "the scores (..., T, S)", shape)
     if may_attend.device != device:
         raise ValueError(
             f"may_attend must be on the device of q ({device}), got {may_attend.device}"
         )
 
 
-def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    if len(shape) > len(target):
-        return False
-    ends = target[len(target) - len(shape) :]
-    return all(size in (1, end) for size, end in zip(shape, ends, strict=True))
+def check_broadcasts(name: str, tensor: Tensor, target: str, shape: Iterable[int]) -> None:
+    """Check that ``tensor`` can be repeated to ``shape``, by new leading axes or those of size 1.
+
+    Args:
+        name: the argument's name, for the message.
+        tensor: what came.
+        target: what has the shape, for the message.
+        shape: the shape to fill.
+
+    Raises:
+        TypeError: if it is not a tensor.
+        ValueError: if it cannot be repeated to that shape.
+
+    >>> check_broadcasts("bias", torch.zeros(3, 2), "the scores (T, S)", (3, 5))
+    Traceback (most recent call last):
+    ValueError: bias must broadcast to the scores (T, S) = (3, 5), got shape (3, 2)
+    """
+    __tracebackhide__ = True
+    _check_tensor(name, tensor)
+    own, full = tuple(tensor.shape), tuple(shape)
+    ends = full[len(full) - len(own) :]
+    if len(own) > len(full) or any(
+        size not in (1, end) for size, end in zip(own, ends, strict=True)
+    ):
+        raise ValueError(f"{name} must broadcast to {target} = {full}, got shape {own}")
+
+
+def check_bias(bias: Tensor | None, shape: Iterable[int], q: Tensor) -> None:
+    """Check what is added to the scores: finite numbers of q's dtype, broadcastable to ``shape``.
+
+    Minus infinity would hide a key, and a row of nothing else would be NaN: hiding is for a mask.
+
+    Args:
+        bias: what is added, or None for nothing.
+        shape: the shape of the scores, (..., T, S).
+        q: the queries, whose dtype and device the scores have.
+
+    Raises:
+        TypeError: if the bias is not floating point, or has not the dtype of q.
+        ValueError: if it does not broadcast, is not finite, or is on another device.
+
+    >>> check_bias(torch.tensor([0.0, -torch.inf]), (3, 2), torch.zeros(3, 5))
+    Traceback (most recent call last):
+    ValueError: bias must be finite (to hide a key, use may_attend), got NaN or infinity
+    """
+    __tracebackhide__ = True
+    if bias is None:
+        return
+    check_floating("bias", bias)
+    check_like("bias", bias, "q", q)
+    check_broadcasts("bias", bias, "the scores (..., T, S)", shape)
+    try:
+        finite = bool(bias.isfinite().all())
+    except RuntimeError:  # inside torch.func.vmap no value can be looked at
+        return
+    if not finite:
+        raise ValueError("bias must be finite (to hide a key, use may_attend), got NaN or infinity")
 
 
 def check_attention_inputs(
@@ -288,17 +337,18 @@ def check_attention_inputs(
     v: Tensor,
     *,
     may_attend: Tensor | None = None,
+    bias: Tensor | None = None,
     scale: float | int | None = None,
 ) -> None:
     """Check the arguments of an attention function against one another.
 
     The rules: q is (..., T, D), k is (..., S, D), v is (..., S, E), with the same leading axes,
     the same floating dtype and the same device; no sequence is empty; ``may_attend`` is boolean
-    and broadcasts to (..., T, S); ``scale`` is finite.
+    and broadcasts to (..., T, S), as does ``bias``, which is finite; ``scale`` is finite.
 
     Raises:
         TypeError: for a wrong type, dtype or mask polarity.
-        ValueError: for a wrong rank, axis, device or scale.
+        ValueError: for a wrong rank, axis, device, bias or scale.
 
     >>> q, k, v = torch.zeros(5, 4), torch.zeros(7, 3), torch.zeros(7, 2)
     >>> check_attention_inputs(q, k, v)
@@ -324,6 +374,8 @@ def check_attention_inputs(
         raise ValueError(
             f"v must have a row for each key, S ({k.shape[-2]}), got shape {tuple(v.shape)}"
         )
-    check_may_attend(may_attend, (*q.shape[:-1], k.shape[-2]), q.device)
+    scores_shape = (*q.shape[:-1], k.shape[-2])
+    check_may_attend(may_attend, scores_shape, q.device)
+    check_bias(bias, scores_shape, q)
     if scale is not None:
         check_finite("scale", scale)

@@ -21,6 +21,8 @@ LEVELS = {
     "minilm_files": 0,
     "attention": 1,
     "positions": 1,
+    "leaks": 1,
+    "sampling": 1,
     "costs": 1,
     "hardware": 1,
     "attention_traffic": 1,
@@ -35,6 +37,12 @@ LEVELS = {
     "models": 4,
     "training": 5,
     "word_drift": 5,
+    "head_roles": 5,
+    "head_pruning": 5,
+    "tasks_dates": 5,
+    "tasks_heads": 5,
+    "tasks_recall": 5,
+    "tasks_scaling": 5,
     "viz": 6,
     "teaching": 6,
     "doctor": 7,
@@ -42,7 +50,18 @@ LEVELS = {
 # Who needs torch alone: the modules a reader may take away without the rest of the course.
 TORCH_ALONE = ("shapes", "checks", "masks", "attention", "positions", "kernels", "layers")
 # What holds or reads a model, and the files of viz that may know one: those of one lecture.
-MODELS = ("layers", "models", "training", "word_drift")
+MODELS = (
+    "layers",
+    "models",
+    "training",
+    "word_drift",
+    "head_roles",
+    "head_pruning",
+    "tasks_dates",
+    "tasks_heads",
+    "tasks_recall",
+    "tasks_scaling",
+)
 LECTURE_FILE = re.compile(r"_\d\d\.py$")
 # Heavy or awkward packages, and the only places that may import them.
 HOMES = {

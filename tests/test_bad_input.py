@@ -7,10 +7,20 @@ import importlib
 
 import pytest
 import support_bad_core
+import support_bad_heads
 import support_bad_kernels
+import support_bad_layers
+import support_bad_leaks
 import support_bad_models
+import support_bad_positions
+import support_bad_sampling
+import support_bad_scaling
 import support_bad_traffic
+import support_bad_training
 import support_bad_viz
+import support_bad_viz_02
+import support_bad_viz_04
+import support_bad_viz_05
 import torch
 from support_bad_input import Bad, Case, complaint, takes_input
 
@@ -22,6 +32,12 @@ MODULES = (
     "masks",
     "attention",
     "costs",
+    "leaks",
+    "positions.rotary",
+    "positions.sinusoids",
+    "positions.alibi",
+    "positions.inputs",
+    "sampling",
     "hardware",
     "attention_traffic",
     "roofline",
@@ -30,12 +46,28 @@ MODULES = (
     "score_samples",
     "word_drift",
     "estimates",
+    "head_pruning",
+    "head_roles",
+    "training",
+    "tasks_dates",
+    "tasks_heads",
+    "tasks_recall",
+    "tasks_scaling",
     "memory_probe",
     # The others of kernels get what flash_attend or trace_tiles has checked.
     "kernels.dispatch",
     "kernels.inputs",
     "kernels.merge",
     "kernels.trace",
+    "layers.attention",
+    "layers.blocks",
+    "layers.cache",
+    "layers.checks",
+    "layers.feedforward",
+    "layers.heads",
+    "layers.norm",
+    "layers.position_schemes",
+    "models.causal_lm",
     "models.encoder",
     "models.minilm",
     "models.stand_in",
@@ -43,6 +75,10 @@ MODULES = (
     "viz.draw",
     "viz.figures_00",
     "viz.figures_01",
+    "viz.figures_02",
+    "viz.figures_03",
+    "viz.figures_04",
+    "viz.figures_05",
     "viz.figures_08",
     "viz.png",
     "viz.inputs",
@@ -59,6 +95,9 @@ EXEMPT = {
     "kernels.trace.Frame": RESULTS,
     "kernel_regression.RegressionData": RESULTS,
     "word_drift.Drift": RESULTS,
+    "head_pruning.PruningMap": RESULTS,
+    "layers.position_schemes.Rotary.bias": "it returns None, whatever comes",
+    "layers.position_schemes.Alibi.turn": "it returns x as it came",
     "models.minilm.Reading": RESULTS,
     "viz.inputs.Input": PROTOCOL,
     "viz.inputs.Input.check": PROTOCOL,
@@ -69,8 +108,18 @@ EXEMPT = {
 LISTED = [
     *support_bad_core.CASES,
     *support_bad_kernels.CASES,
+    *support_bad_layers.CASES,
     *support_bad_models.CASES,
     *support_bad_traffic.CASES,
+    *support_bad_heads.CASES,
+    *support_bad_leaks.CASES,
+    *support_bad_positions.CASES,
+    *support_bad_sampling.CASES,
+    *support_bad_scaling.CASES,
+    *support_bad_training.CASES,
+    *support_bad_viz_02.CASES,
+    *support_bad_viz_04.CASES,
+    *support_bad_viz_05.CASES,
     *support_bad_viz.CASES,
 ]
 CASES = {case.name: case for case in LISTED}

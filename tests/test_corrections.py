@@ -15,9 +15,19 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.attention import attend, cosine_attend
 from course_utils.estimates import estimate_mean
 from course_utils.kernels.tiled import backward_tiles, forward_tiles
+from course_utils.layers import MultiHeadAttention
 from course_utils.models.minilm import load_minilm
+from course_utils.positions import sinusoidal_positions
 
-ROWS = {"00": (1, 2, 3), "01": (4, 5, 6), "08": (28,)}
+ROWS = {
+    "00": (1, 2, 3),
+    "01": (4, 5, 6),
+    "02": (7, 8, 9, 10),
+    "03": (11, 12),
+    "04": (13, 14, 15, 16, 17),
+    "05": (10,),
+    "08": (28,),
+}
 PAIRS = 20_000
 
 
@@ -128,6 +138,96 @@ def test_row_6_unit_vectors_call_for_a_multiplication(width):
     score = (draw() * draw()).sum(1)
     assert 1 in estimate_mean((score * math.sqrt(width)) ** 2)
     assert 1 not in estimate_mean((score / math.sqrt(width)) ** 2)
+
+
+def largest_weights(scores):
+    return scores.softmax(-1).amax(-1)
+
+
+def test_row_7_the_lead_over_the_second_best_decides():
+    lead = math.exp(16) / (math.exp(16) + 63)
+    assert f"{lead:.6f}" == "0.999993" and f"{lead * (1 - lead):.1e}" == "7.1e-06"
+    scores = 8 * torch.randn(PAIRS, 64)  # d_k = 64, not divided
+    best, second = scores.topk(2).values.T
+    assert 3.06 in estimate_mean(best - second)  # measured over 200,000 rows
+    assert 16 not in estimate_mean(best - scores.mean(-1))
+    assert 0.79 == round(estimate_mean(largest_weights(scores)).mean, 2)
+    assert 0.107 == pytest.approx(estimate_mean(largest_weights(scores / 8)).mean, abs=2e-3)
+
+
+def test_row_7_gradients_become_unequal_rather_than_small():
+    q, k = torch.randn(PAIRS // 10, 64), torch.randn(64, 64)
+    u = torch.randn(len(q), 64)
+    spread, mean = {}, {}
+    for scale in (1 / 8, 1.0):
+        p = (scale * q @ k.T).softmax(-1)
+        size = (scale * (p * (u - (p * u).sum(-1, keepdim=True))) @ k).norm(dim=-1)
+        low, high = size.quantile(torch.tensor([0.1, 0.9]))
+        spread[scale], mean[scale] = high / low, size.mean()
+    assert spread[1 / 8] < 3 and spread[1.0] > 100
+    assert mean[1.0] > 5 * mean[1 / 8]
+
+
+def test_row_8_one_matrix_of_many():
+    q, k = torch.randn(2, 3000, 10, 64)
+    largest = (q @ k.mT / 8).softmax(-1).amax((1, 2))
+    assert 0.52 == pytest.approx(largest.mean().item(), abs=0.01)
+    assert (largest < 0.35).float().mean() < 0.05
+    assert 0.32 == pytest.approx((q @ k.mT / 8).softmax(-1).amax(-1).mean().item(), abs=0.01)
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(torch.float32, 88.7), (torch.float64, 709.7)])
+def test_row_9_the_plain_formula_overflows(dtype, limit):
+    for above, naive_works in ((0.0, True), (0.2, False)):
+        scores = torch.tensor([limit + above, 0.0], dtype=dtype)
+        naive = scores.exp() / scores.exp().sum()
+        assert bool(naive.isfinite().all()) == naive_works
+        assert torch.allclose(attend_weights(scores), torch.tensor([1.0, 0.0], dtype=dtype))
+
+
+def attend_weights(scores):
+    """The weights of the library's attention for these scores: one query of width 1."""
+    q, k = torch.ones(1, 1, dtype=scores.dtype), scores[:, None]
+    return attend(q, k, k, scale=1.0)[1][0]
+
+
+def test_row_10_a_hidden_key_and_the_sum():
+    row = torch.tensor([1.0, 2.0, -torch.inf, 3.0]).softmax(-1)
+    assert [round(p, 4) for p in row.tolist()] == [0.09, 0.2447, 0.0, 0.6652]
+    assert round(0.0116 + 0.0315 + 0.8569, 2) == 0.9
+
+
+def test_row_11_parameters_do_not_fall_with_the_heads():
+    width = 48
+    layers = {heads: MultiHeadAttention(width, heads, bias=False) for heads in (1, 2, 4, 16)}
+    counts = {sum(p.numel() for p in layer.parameters()) for layer in layers.values()}
+    assert counts == {4 * width**2}
+    x = torch.randn(1, 61, width, dtype=torch.float64)
+    for heads, layer in layers.items():
+        _, seen = layer.double()(x)
+        ranks = torch.linalg.matrix_rank(seen.queries[0] @ seen.keys[0].mT)
+        assert ranks.tolist() == [width // heads] * heads
+
+
+def test_row_12_the_direct_view_mixes_tokens_and_keeps_the_shape():
+    T, H, D = 7, 3, 5
+    token = torch.arange(T)[:, None].expand(T, H * D).contiguous()
+    right, wrong = token.view(T, H, D).transpose(0, 1), token.view(H, T, D)
+    assert right.shape == wrong.shape
+    for t in range(T):
+        assert set(right[:, t].flatten().tolist()) == {t}
+    assert any(len(set(wrong[:, t].flatten().tolist())) > 1 for t in range(T))
+
+
+def test_row_15_bert_learns_its_positions():
+    learned = load_minilm().encoder.embeddings.positions
+    assert isinstance(learned.weight, torch.nn.Parameter)
+    table = sinusoidal_positions(*learned.weight.shape)
+    likeness = torch.cosine_similarity(learned.weight.detach().flatten(), table.flatten(), dim=0)
+    assert abs(likeness) < 0.1
+    # Sinusoids k apart have one dot product wherever they stand; learned rows do not.
+    nearby = [(rows[:-5] * rows[5:]).sum(1) for rows in (table, learned.weight.detach())]
+    assert nearby[0].std() / nearby[0].mean() < 1e-5 < nearby[1].std() / nearby[1].mean().abs()
 
 
 class Products(TorchDispatchMode):

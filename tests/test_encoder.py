@@ -3,11 +3,12 @@
 import pytest
 import torch
 from support_errors import raises_saying
+from support_layers import torch_encoder_layer, with_random_norms
 from torch import nn
 
+from course_utils.layers import EncoderBlock, MultiHeadAttention
 from course_utils.masks import padding_mask
 from course_utils.models import Encoder, EncoderConfig
-from course_utils.models.encoder import EncoderLayer, SelfAttention
 
 B, T, C, H, V = 2, 7, 15, 3, 31
 CONFIG = EncoderConfig(
@@ -27,74 +28,32 @@ def token_ids():
     return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
 
 
-def torch_layer(ours: EncoderLayer, **changed) -> nn.TransformerEncoderLayer:
-    """PyTorch's own layer with the weights of ours."""
-    options = {"norm_first": False, "activation": "gelu", "layer_norm_eps": CONFIG.norm_eps}
-    theirs = nn.TransformerEncoderLayer(
-        C, H, CONFIG.feedforward_width, dropout=0.0, batch_first=True, **(options | changed)
-    ).double()
-    attention = ours.attention
-    joined = (attention.query, attention.key, attention.value)
-    theirs.load_state_dict(
-        {
-            "self_attn.in_proj_weight": torch.cat([part.weight for part in joined]),
-            "self_attn.in_proj_bias": torch.cat([part.bias for part in joined]),
-            "self_attn.out_proj.weight": attention.output.weight,
-            "self_attn.out_proj.bias": attention.output.bias,
-            "linear1.weight": ours.expand.weight,
-            "linear1.bias": ours.expand.bias,
-            "linear2.weight": ours.contract.weight,
-            "linear2.bias": ours.contract.bias,
-            "norm1.weight": ours.attention_norm.weight,
-            "norm1.bias": ours.attention_norm.bias,
-            "norm2.weight": ours.feedforward_norm.weight,
-            "norm2.bias": ours.feedforward_norm.bias,
-        }
-    )
-    return theirs
+def test_layer_is_post_ln_with_the_exact_gelu(encoder):
+    layer, x = encoder.layers[0], torch.randn(B, T, C, dtype=torch.float64)
+    out, _ = with_random_norms(layer)(x)
+    reference = torch_encoder_layer(layer, layer_norm_eps=1e-12, activation="gelu")
+    assert torch.allclose(out, reference(x), **CLOSE)
+    pre_ln = torch_encoder_layer(layer, norm_first=True)
+    assert not torch.allclose(out, pre_ln(x), atol=1e-2)
+    tanh_gelu = torch_encoder_layer(layer, activation=nn.GELU(approximate="tanh"))
+    assert not torch.allclose(out, tanh_gelu(x), **CLOSE)
+    common_eps = torch_encoder_layer(layer, layer_norm_eps=1e-5)
+    assert not torch.allclose(out, common_eps(x), **CLOSE)
 
 
-def layer_with_random_norms() -> EncoderLayer:
-    layer = EncoderLayer(CONFIG).double()
-    for norm in (layer.attention_norm, layer.feedforward_norm):
-        nn.init.normal_(norm.weight)
-        nn.init.normal_(norm.bias)
-    return layer
-
-
-def test_layer_agrees_with_torch():
-    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
-    reference = torch_layer(layer)(x)
-    assert torch.allclose(layer(x)[0], reference, **CLOSE)
-    assert not torch.allclose(torch_layer(layer, norm_first=True)(x), reference, atol=1e-2)
-    tanh_gelu = torch_layer(layer, activation=nn.GELU(approximate="tanh"))(x)
-    assert not torch.allclose(tanh_gelu, reference, **CLOSE)
-
-
-def test_layer_agrees_with_torch_under_padding():
-    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
+def test_encoder_agrees_with_torchs_stack_under_padding(encoder, token_ids):
     may_attend = padding_mask([4, T], T)
-    hidden = ~may_attend[:, 0, 0]
-    reference = torch_layer(layer)(x, src_key_padding_mask=hidden)
-    assert torch.allclose(layer(x, may_attend)[0], reference, **CLOSE)
-    assert not torch.allclose(layer(x)[0], reference, atol=1e-2)
+    x = encoder.embeddings(token_ids)
+    for layer in encoder.layers:
+        x = torch_encoder_layer(layer)(x, src_key_padding_mask=~may_attend[:, 0, 0])
+    output = encoder(token_ids, may_attend)
+    assert torch.allclose(output.hidden_states[-1], x, **CLOSE)
+    assert not torch.allclose(encoder(token_ids).hidden_states[-1], x, atol=1e-2)
 
 
-def test_attention_weights_agree_with_torch_head_by_head():
-    layer, x = layer_with_random_norms(), torch.randn(B, T, C, dtype=torch.float64)
-    _, reference = torch_layer(layer).self_attn(x, x, x, average_attn_weights=False)
-    _, heads = layer.attention(x)
-    assert torch.allclose(heads.weights, reference, **CLOSE)
-
-
-def test_split_gives_each_head_its_own_channels():
-    x = torch.arange(B * T * C).double().view(B, T, C)
-    split = SelfAttention(C, H).split(x)
-    assert split.shape == (B, H, T, C // H)
-    for head in range(H):
-        assert torch.equal(split[:, head], x[..., head * C // H : (head + 1) * C // H])
-    mixed = x.view(B, H, T, C // H)  # the same shape, and the wrong order
-    assert not torch.equal(split, mixed)
+def test_encoder_is_made_of_the_blocks_that_the_lecture_builds(encoder):
+    assert {type(layer) for layer in encoder.layers} == {EncoderBlock}
+    assert {type(layer.attention) for layer in encoder.layers} == {MultiHeadAttention}
 
 
 def test_output_holds_every_layer_and_head(encoder, token_ids):

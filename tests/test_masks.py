@@ -6,7 +6,13 @@ from support_errors import raises_saying
 from support_properties import given, st
 from torch.nn.attention.bias import causal_lower_right
 
-from course_utils.masks import causal_mask, padding_mask, prefix_mask, sliding_window_mask
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
 
 SIZE = st.integers(1, 13)
 
@@ -70,15 +76,51 @@ def test_padding_takes_a_tensor_of_lengths():
     assert torch.equal(padding_mask(torch.tensor([2, 5]), 7), padding_mask([2, 5], 7))
 
 
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=5))
+def test_same_document_lets_a_token_read_its_own_document(lengths):
+    T = sum(lengths)
+    document = [which for which, length in enumerate(lengths) for _ in range(length)]
+    expected = pairs(T, T, lambda t, s: document[t] == document[s])
+    assert torch.equal(same_document_mask(lengths), expected)
+    blocks = [torch.ones(length, length, dtype=torch.bool) for length in lengths]
+    assert torch.equal(expected, torch.block_diag(*blocks).bool())
+
+
+def test_one_document_reads_all_and_documents_of_one_token_read_themselves():
+    assert same_document_mask([7]).all()
+    assert torch.equal(same_document_mask([1] * 7), torch.eye(7, dtype=torch.bool))
+
+
+def test_packed_documents_come_out_as_each_would_alone():
+    q, k, v = torch.randn(3, 1, 10, 5).unbind()
+    lengths = [2, 5, 3]
+    attention = torch.nn.functional.scaled_dot_product_attention
+    packed = attention(q, k, v, attn_mask=same_document_mask(lengths) & causal_mask(10))
+    alone = [
+        attention(*parts, attn_mask=causal_mask(parts[0].shape[1]))
+        for parts in zip(*(tensor.split(lengths, dim=1) for tensor in (q, k, v)), strict=True)
+    ]
+    # Float32: sums over other numbers of zeros.
+    assert torch.allclose(packed, torch.cat(alone, dim=1), atol=1e-6)
+    one = attention(q, k, v, attn_mask=causal_mask(10))
+    assert not torch.allclose(packed, one, atol=1e-2)
+
+
+def test_same_document_takes_a_tensor_of_lengths_and_keeps_its_device():
+    assert torch.equal(same_document_mask(torch.tensor([2, 5])), same_document_mask([2, 5]))
+    assert same_document_mask([2, 5], device="meta").device.type == "meta"
+
+
 def test_masks_are_boolean_and_made_where_asked():
     made = [
         causal_mask(3, device="meta"),
         sliding_window_mask(3, 2, device="meta"),
         prefix_mask(3, 2, device="meta"),
+        same_document_mask([2, 1], device="meta"),
         padding_mask(torch.tensor([2]), 3),
     ]
-    assert [mask.dtype for mask in made] == [torch.bool] * 4
-    assert [mask.device.type for mask in made] == ["meta", "meta", "meta", "cpu"]
+    assert [mask.dtype for mask in made] == [torch.bool] * 5
+    assert [mask.device.type for mask in made] == ["meta"] * 4 + ["cpu"]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +153,26 @@ def test_masks_are_boolean_and_made_where_asked():
             "lengths must hold one length per sequence, got tensor(3)",
         ),
         (lambda: padding_mask([3], 0), ValueError, "S must be at least 1, got 0"),
+        (
+            lambda: same_document_mask([]),
+            ValueError,
+            "lengths must hold at least one length, got none",
+        ),
+        (
+            lambda: same_document_mask([3, 0]),
+            ValueError,
+            "lengths[1] must be at least 1, got 0",
+        ),
+        (
+            lambda: same_document_mask([-2, 3]),
+            ValueError,
+            "lengths[0] must be at least 1, got -2",
+        ),
+        (
+            lambda: same_document_mask(7),
+            TypeError,
+            "lengths must hold one length per document, got 7",
+        ),
     ],
 )
 def test_masks_refuse_bad_input_by_name(call, error, message):

@@ -205,7 +205,7 @@ def test_every_tensor_is_used_once(tensors, minilm):
         ),
         (
             lambda t: t.update({"encoder.layer.6.output.dense.bias": torch.zeros(384)}),
-            "weights: layers.6.contract.bias is not part of this encoder",
+            "weights: layers.6.feedforward.contract.bias is not part of this encoder",
         ),
         (
             lambda t: t.update({"a": torch.zeros(1), "b": torch.zeros(1)}),
@@ -213,7 +213,7 @@ def test_every_tensor_is_used_once(tensors, minilm):
         ),
         (
             lambda t: t.update({"encoder.layer.0.intermediate.dense.bias": torch.zeros(3)}),
-            "weights: layers.0.expand.bias must have shape (1536,), got (3,)",
+            "weights: layers.0.feedforward.expand.bias must have shape (1536,), got (3,)",
         ),
     ],
 )

@@ -9,9 +9,21 @@ from support_errors import raises_saying
 from course_utils.teaching import Option, Question, Quiz
 from course_utils.teaching.quizzes_00 import QUIZ as QUIZ_00
 from course_utils.teaching.quizzes_01 import QUIZ as QUIZ_01
+from course_utils.teaching.quizzes_02 import QUIZ as QUIZ_02
+from course_utils.teaching.quizzes_03 import QUIZ as QUIZ_03
+from course_utils.teaching.quizzes_04 import QUIZ as QUIZ_04
+from course_utils.teaching.quizzes_05 import QUIZ as QUIZ_05
 from course_utils.teaching.quizzes_08 import QUIZ as QUIZ_08
 
-QUIZZES = {"00": QUIZ_00, "01": QUIZ_01, "08": QUIZ_08}
+QUIZZES = {
+    "00": QUIZ_00,
+    "01": QUIZ_01,
+    "02": QUIZ_02,
+    "03": QUIZ_03,
+    "04": QUIZ_04,
+    "05": QUIZ_05,
+    "08": QUIZ_08,
+}
 LIVE = "application/vnd.jupyter.widget-view+json"
 
 YES = Option("yes", "because d_k", correct=True)

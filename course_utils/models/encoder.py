@@ -1,8 +1,7 @@
-"""A post-LN transformer encoder in the manner of BERT, built on ``attend``.
+"""A post-LN transformer encoder in the manner of BERT, a stack of ``layers.EncoderBlock``.
 
-Post-LN means that each sublayer's output is added to its input and then normalised:
-``x = norm(x + sublayer(x))``. Every layer's hidden states and every head's weights, queries and
-keys are returned, so that the lectures can look inside.
+Every layer's hidden states and every head's weights, queries and keys are returned, so that the
+lectures can look inside.
 """
 
 from dataclasses import dataclass
@@ -11,21 +10,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_utils.attention import attend
+from course_utils.layers import EncoderBlock, LayerNorm
 from course_utils.shapes import (
     Bool,
     Float,
     Int,
     check_divides,
     check_finite,
-    check_floating,
     check_int,
-    check_like,
-    check_not_empty,
     check_rank,
 )
 
-__all__ = ["Encoder", "EncoderConfig", "EncoderLayer", "EncoderOutput", "SelfAttention"]
+__all__ = ["Encoder", "EncoderConfig", "EncoderOutput"]
 
 
 @dataclass(frozen=True)
@@ -75,14 +71,6 @@ def _check_config(config: object) -> None:
         raise TypeError(f"config must be an EncoderConfig, got {type(config).__name__}")
 
 
-class Heads(NamedTuple):
-    """What the heads of one layer did: their weights, and the queries and keys behind them."""
-
-    weights: Float[Tensor, "B H T T"]
-    queries: Float[Tensor, "B H T D"]
-    keys: Float[Tensor, "B H T D"]
-
-
 class EncoderOutput(NamedTuple):
     """Everything that one pass through an encoder computed.
 
@@ -108,7 +96,7 @@ class Embeddings(nn.Module):
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = nn.Embedding(config.max_positions, config.width)
         self.segments = nn.Embedding(config.num_segments, config.width)
-        self.norm = nn.LayerNorm(config.width, eps=config.norm_eps)
+        self.norm = LayerNorm(config.width, config.norm_eps)
 
     def forward(self, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
         """Embed one sentence per row: every token belongs to segment 0.
@@ -132,97 +120,6 @@ class Embeddings(nn.Module):
         for token in (token_ids.min().item(), token_ids.max().item()) if B else ():
             if not 0 <= token < V:
                 raise ValueError(f"token_ids must lie in 0 to V - 1 ({V - 1}), got {token}")
-
-
-class SelfAttention(nn.Module):
-    """Multi-head self-attention: every head reads the same tokens through its own q, k, v.
-
-    Args:
-        width: model width, C.
-        num_heads: number of heads, H; it divides the width.
-
-    Raises:
-        TypeError, ValueError: if one is not a positive integer, or the heads do not divide the
-            width.
-    """
-
-    def __init__(self, width: int, num_heads: int) -> None:
-        check_divides("num_heads", num_heads, "width", width)
-        super().__init__()
-        self.num_heads = num_heads
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.output = nn.Linear(width, width)
-
-    def split(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B H T D"]:
-        """Cut each token's vector into one piece for each head, and put the heads first.
-
-        Raises:
-            TypeError: if x is not a floating-point tensor.
-            ValueError: if x has a wrong rank or width, or is empty.
-        """
-        self._check(x)
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-    def forward(
-        self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
-        """Return the mixed values, and what the heads did.
-
-        Raises:
-            TypeError: if x has another dtype than the weights, or the mask is not boolean.
-            ValueError: if x has a wrong rank, width or device or is empty, or the mask does not
-                fit.
-        """
-        self._check(x)
-        check_like("x", x, "the layer's weights", self.query.weight)
-        q, k, v = (self.split(project(x)) for project in (self.query, self.key, self.value))
-        out, weights = attend(q, k, v, may_attend=may_attend)
-        joined = out.transpose(1, 2).flatten(2)  # (B, T, C)
-        return self.output(joined), Heads(weights, q, k)
-
-    def _check(self, x: Tensor) -> None:
-        __tracebackhide__ = True
-        check_rank("x", x, "B T C")
-        check_floating("x", x)
-        check_not_empty("x", x, axes=2)
-        width = self.query.in_features
-        if x.shape[-1] != width:
-            raise ValueError(
-                f"x must have the model width, C ({width}), got shape {tuple(x.shape)}"
-            )
-
-
-class EncoderLayer(nn.Module):
-    """One post-LN layer: attention, add, norm; feed-forward, add, norm.
-
-    Raises:
-        TypeError: if config is not an EncoderConfig.
-    """
-
-    def __init__(self, config: EncoderConfig) -> None:
-        _check_config(config)
-        super().__init__()
-        self.attention = SelfAttention(config.width, config.num_heads)
-        self.attention_norm = nn.LayerNorm(config.width, eps=config.norm_eps)
-        self.expand = nn.Linear(config.width, config.feedforward_width)
-        self.contract = nn.Linear(config.feedforward_width, config.width)
-        self.feedforward_norm = nn.LayerNorm(config.width, eps=config.norm_eps)
-
-    def forward(
-        self, x: Float[Tensor, "B T C"], may_attend: Bool[Tensor, "#B #H #T #T"] | None = None
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
-        """Return the layer's output, and what its heads did.
-
-        Raises:
-            TypeError, ValueError: as ``SelfAttention`` does.
-        """
-        mixed, heads = self.attention(x, may_attend)
-        x = self.attention_norm(x + mixed)
-        # The exact GELU, x times the normal distribution function; not the tanh approximation.
-        changed = self.contract(nn.functional.gelu(self.expand(x)))
-        return self.feedforward_norm(x + changed), heads
 
 
 class Encoder(nn.Module):
@@ -250,7 +147,12 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(
+            EncoderBlock(
+                config.width, config.num_heads, config.feedforward_width, eps=config.norm_eps
+            )
+            for _ in range(config.num_layers)
+        )
 
     def forward(
         self,

@@ -36,7 +36,7 @@ _RENAMED = (
     ("attention.self.", "attention."),
     ("attention.output.dense.", "attention.output."),
     ("attention.output.LayerNorm.", "attention_norm."),
-    ("intermediate.dense.", "expand."),
+    ("intermediate.dense.", "feedforward.expand."),
     ("output.LayerNorm.", "feedforward_norm."),
 )
 # A buffer that counts 0, 1, 2, ...; and the layer of BERT's next-sentence task.
@@ -251,7 +251,7 @@ def _our_name(name: str) -> str:
     for theirs, ours in _RENAMED:
         name = name.replace(theirs, ours)
     # What is left over of BERT's "output.dense" belongs to the feed-forward sublayer.
-    return name.replace(".output.dense.", ".contract.")
+    return name.replace(".output.dense.", ".feedforward.contract.")
 
 
 def _refuse_if_any(what: str, names: Iterable[str]) -> None:

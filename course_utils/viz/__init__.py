@@ -2,14 +2,20 @@
 
 from collections.abc import Callable
 
+from course_utils.viz.cache_05 import CacheBytes
 from course_utils.viz.cosines_01 import RandomCosines
 from course_utils.viz.explorer import Explorer
 from course_utils.viz.heads_00 import RealHeads
+from course_utils.viz.mask_05 import Masks
 from course_utils.viz.reach_00 import GradientReach
 from course_utils.viz.regression_00 import KernelRegression
 from course_utils.viz.roofline_08 import Roofline
+from course_utils.viz.rope_04 import RopeClock
 from course_utils.viz.scores_01 import ScoreVariance
 from course_utils.viz.show import show
+from course_utils.viz.softmax_02 import SoftmaxSaturation
+from course_utils.viz.sphere_04 import RopeSphere
+from course_utils.viz.split_03 import SplitSteps
 from course_utils.viz.tiles_08 import TileByTile
 
 explore_real_heads = RealHeads
@@ -17,6 +23,12 @@ explore_gradient_reach = GradientReach
 explore_kernel_regression = KernelRegression
 explore_score_variance = ScoreVariance
 explore_random_cosines = RandomCosines
+explore_softmax = SoftmaxSaturation
+explore_split = SplitSteps
+explore_rope = RopeClock
+explore_rope_sphere = RopeSphere
+explore_masks = Masks
+explore_cache = CacheBytes
 explore_roofline = Roofline
 explore_tile_by_tile = TileByTile
 
@@ -26,6 +38,12 @@ EXPLORERS: dict[str, Callable[[], Explorer]] = {
     "explore_kernel_regression": explore_kernel_regression,
     "explore_score_variance": explore_score_variance,
     "explore_random_cosines": explore_random_cosines,
+    "explore_softmax": explore_softmax,
+    "explore_split": explore_split,
+    "explore_rope": explore_rope,
+    "explore_rope_sphere": explore_rope_sphere,
+    "explore_masks": explore_masks,
+    "explore_cache": explore_cache,
     "explore_roofline": explore_roofline,
     "explore_tile_by_tile": explore_tile_by_tile,
 }
@@ -33,12 +51,18 @@ EXPLORERS: dict[str, Callable[[], Explorer]] = {
 __all__ = [
     "EXPLORERS",
     "Explorer",
+    "explore_cache",
     "explore_gradient_reach",
     "explore_kernel_regression",
+    "explore_masks",
     "explore_random_cosines",
     "explore_real_heads",
     "explore_roofline",
+    "explore_rope",
+    "explore_rope_sphere",
     "explore_score_variance",
+    "explore_softmax",
+    "explore_split",
     "explore_tile_by_tile",
     "show",
 ]

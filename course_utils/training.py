@@ -1,0 +1,250 @@
+"""A trainer for small models that trains several seeds side by side.
+
+One seed shows what happened; a few show what happens. Small models keep a processor waiting for
+Python, not for arithmetic, so the runs share every step: their parameters are stacked on a leading
+axis, and ``torch.func.vmap`` puts all runs through the model at once. No run sees another: each has
+its own initial weights, its own stream of data and its own optimiser state.
+"""
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+from tqdm import tqdm
+
+from course_utils.checks import check_choice, check_sequence, check_text
+from course_utils.shapes import Bool, Float, check_finite, check_int
+
+__all__ = ["Training", "train"]
+
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+Batch = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What several runs of one training did. Row r of each table is the run of the r-th seed.
+
+    Attributes:
+        losses: the loss on each step's batch, before that step.
+        scores: what ``evaluate`` gave; no column without it.
+        steps_checked: after how many steps each column of scores was measured.
+        models: the trained models, ordinary modules.
+        stopped_early: why fewer steps were made than asked for; "" if all were.
+        seconds: how long it took.
+    """
+
+    losses: Float[Tensor, "runs steps"]
+    scores: Float[Tensor, "runs checkpoints"]
+    steps_checked: tuple[int, ...]
+    models: list[nn.Module]
+    stopped_early: str
+    seconds: float
+
+    @property
+    def diverged(self) -> Bool[Tensor, " runs"]:
+        """Which runs had a loss that was NaN or infinite. Such a run stays in the tables."""
+        return ~self.losses.isfinite().all(dim=1)
+
+
+def train(
+    build: Callable[[], nn.Module],
+    batch: Callable[[torch.Generator], Batch],
+    loss: Callable[..., Tensor],
+    *,
+    seeds: Iterable[int] = (0, 1, 2),
+    steps: int,
+    learning_rate: float,
+    optimizer: str = "adam",
+    budget_s: float | None = None,
+    evaluate: Callable[[nn.Module], Tensor | float] | None = None,
+    every: int = 100,
+    label: str = "",
+) -> Training:
+    """Train one model per seed, all of them side by side.
+
+    A run with seed s starts from ``torch.manual_seed(s); build()`` and draws its batches from a
+    generator seeded with s. It ends where it would end if it were trained alone, up to rounding.
+
+    The learning rate is constant. Then a curve's point after n steps does not depend on how many
+    steps were planned, and a run that the budget cut short is the beginning of the longer one.
+
+    A loss that is NaN or infinite is a result, and may be what a lecture wants to show: the run is
+    marked in ``Training.diverged`` and the others go on. When all have diverged, training ends.
+
+    Args:
+        build: makes a model with random weights. Its ``forward`` has to suit ``vmap``: no branch
+            on a tensor's value, no ``.item()``, no dropout, no statistics of batches.
+        batch: draws tensors, for example inputs and targets, with the generator it is given.
+        loss: ``loss(model, *tensors)`` returns a single number to make small.
+        seeds: one run for each; all different.
+        steps: how many updates each run makes.
+        learning_rate: of the optimiser, positive.
+        optimizer: "adam", or "sgd" without momentum. Both treat each number on its own, which
+            is why one optimiser can serve stacked parameters.
+        budget_s: seconds after which training stops and warns that it did; None for no limit.
+        evaluate: ``evaluate(model)`` gives a number for one model, without gradients.
+        every: number of steps between evaluations. There is one after the last step, too.
+        label: what the progress bar calls it. ``TQDM_DISABLE=1`` hides the bar.
+
+    Raises:
+        TypeError: if a function is not callable or returns something else than described, or
+            another argument is of a wrong type.
+        ValueError: if seeds are missing or repeated, a number is out of range, the optimiser is
+            unknown, or the loss is not a single number.
+
+    Warns:
+        UserWarning: if it stops before the last step.
+
+    Source: "Model ensembling", the tutorial of ``torch.func``.
+
+    >>> def batch(generator):
+    ...     x = torch.randn(7, 1, generator=generator)
+    ...     return x, 3 * x
+    >>> def squares(model, x, y):
+    ...     return (model(x) - y).square().mean()
+    >>> done = train(lambda: nn.Linear(1, 1), batch, squares, steps=200, learning_rate=0.1)
+    >>> done.losses.shape, [round(model.weight.item(), 2) for model in done.models]
+    (torch.Size([3, 200]), [3.0, 3.0, 3.0])
+    """
+    seeds = _check_seeds(seeds)
+    steps, every = check_int("steps", steps), check_int("every", every)
+    _check_positive("learning_rate", learning_rate)
+    check_choice("optimizer", optimizer, OPTIMIZERS)
+    if budget_s is not None:
+        _check_positive("budget_s", budget_s)
+    check_text("label", label)
+    _check_callable("batch", batch)
+    if evaluate is not None:
+        _check_callable("evaluate", evaluate)
+
+    models = [_build_with_seed(build, seed) for seed in seeds]
+    streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+    parameters, buffers = stack_module_state(models)  # type: ignore[arg-type]
+    loss_of_runs = _side_by_side(models[0], loss)
+    update = OPTIMIZERS[optimizer](parameters.values(), lr=learning_rate)
+    losses, scores, steps_checked, stopped_early = [], [], [], ""
+    start = time.perf_counter()
+    for step in _with_bar(range(1, steps + 1), label):
+        now = loss_of_runs(parameters, buffers, _stack([batch(stream) for stream in streams]))
+        # The runs share no parameter, so the gradient of the sum holds each run's own.
+        update.zero_grad()
+        now.sum().backward()
+        update.step()
+        losses.append(now.detach())
+        if step < steps:
+            stopped_early = _reason_to_stop(losses, steps, start, budget_s)
+        if evaluate is not None and (step % every == 0 or step == steps or stopped_early):
+            _copy_back(parameters, models)
+            scores.append(_evaluate(evaluate, models))
+            steps_checked.append(step)
+        if stopped_early:
+            warnings.warn(stopped_early, stacklevel=2)
+            break
+    _copy_back(parameters, models)
+    return Training(
+        losses=torch.stack(losses, dim=1),
+        scores=torch.stack(scores, dim=1) if scores else torch.zeros(len(models), 0),
+        steps_checked=tuple(steps_checked),
+        models=models,
+        stopped_early=stopped_early,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _with_bar(steps: range, label: str) -> tqdm:
+    # tqdm itself reads the variable only once, when it is imported.
+    hidden = os.environ.get("TQDM_DISABLE", "") not in ("", "0")
+    # A notebook sets what goes to stderr on red, as if something were wrong.
+    return tqdm(steps, desc=label or None, disable=hidden, file=sys.stdout)
+
+
+def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+    _check_callable("build", build)
+    with torch.random.fork_rng(devices=[]):  # the reader's own random numbers stay as they are
+        torch.manual_seed(seed)
+        model = build()
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"build must return an nn.Module, got {model!r} ({type(model).__name__})")
+    return model
+
+
+def _side_by_side(model: nn.Module, loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function from stacked weights and stacked batches to the loss of each run."""
+    _check_callable("loss", loss)
+
+    def loss_of_one_run(parameters: dict, buffers: dict, data: Batch) -> Tensor:
+        def with_these_weights(*args: object, **kwargs: object) -> object:
+            return functional_call(model, (parameters, buffers), args, kwargs)
+
+        value = loss(with_these_weights, *data)
+        if not isinstance(value, Tensor):
+            raise TypeError(f"loss must return a torch.Tensor, got {type(value).__name__}")
+        if value.ndim:
+            raise ValueError(f"loss must return a single number, got shape {tuple(value.shape)}")
+        return value
+
+    return vmap(loss_of_one_run)
+
+
+def _stack(batches: list[Batch]) -> Batch:
+    for drawn in batches:
+        if not (isinstance(drawn, tuple) and all(isinstance(part, Tensor) for part in drawn)):
+            raise TypeError(f"batch must return a tuple of tensors, got {type(drawn).__name__}")
+    return tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
+
+
+def _reason_to_stop(losses: list[Tensor], steps: int, start: float, budget_s: float | None) -> str:
+    done = f"after {len(losses)} of {steps} steps"
+    if not bool(losses[-1].isfinite().any()):
+        return f"training stopped {done}: the loss of every run is NaN or infinite"
+    if budget_s is not None and time.perf_counter() - start > budget_s:
+        return f"training stopped {done}: its budget of {budget_s:g} s was spent"
+    return ""
+
+
+@torch.no_grad()
+def _copy_back(parameters: dict[str, Tensor], models: list[nn.Module]) -> None:
+    for row, model in enumerate(models):
+        for name, parameter in model.named_parameters():
+            parameter.copy_(parameters[name][row])
+
+
+@torch.no_grad()
+def _evaluate(evaluate: Callable[[nn.Module], Tensor | float], models: list[nn.Module]) -> Tensor:
+    scores = []
+    for model in models:
+        score = evaluate(model)
+        if not isinstance(score, Tensor | float | int):
+            raise TypeError(
+                f"evaluate must return a number, got {score!r} ({type(score).__name__})"
+            )
+        if isinstance(score, Tensor) and score.ndim:
+            raise ValueError(f"evaluate must return a number, got shape {tuple(score.shape)}")
+        scores.append(torch.as_tensor(score, dtype=torch.float64))
+    return torch.stack(scores)
+
+
+def _check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
+    checked = check_sequence("seeds", seeds)
+    for index, seed in enumerate(checked):
+        check_int(f"seeds[{index}]", seed, minimum=0, maximum=2**63 - 1)
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"seeds must differ from one another, got {seeds!r}")
+    return checked
+
+
+def _check_positive(name: str, value: object) -> None:
+    if check_finite(name, value) <= 0:
+        raise ValueError(f"{name} must be positive, got {value}")
+
+
+def _check_callable(name: str, value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {value!r} ({type(value).__name__})")

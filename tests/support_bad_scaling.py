@@ -1,0 +1,70 @@
+"""What the recall experiment must refuse, as a table: as in support_bad_core.py."""
+
+import torch
+from support_bad_core import COUNT, REAL, WORDS, choice
+from support_bad_input import Bad, Case, Said
+
+from course_utils import tasks_scaling
+from course_utils.tasks_scaling import OneHeadRecall, recall_batch
+
+GENERATOR = torch.Generator().manual_seed(0)
+MODEL = OneHeadRecall(3, "scaled")
+NAMES, VALUES, ASKED, ANSWERS = recall_batch(GENERATOR, size=5)
+ROWS = {"names": NAMES, "values": VALUES, "asked": ASKED}
+BAD_ROWS = {
+    "names": Bad((*WORDS, NAMES.float(), NAMES.int()), (NAMES[0], NAMES[None])),
+    "values": Bad((*WORDS, VALUES.float()), (VALUES[0], VALUES[:, :3])),
+    "asked": Bad((*WORDS, ASKED.float()), (ASKED[None], ASKED[:3])),
+}
+LOSSES = torch.rand(3, 30)
+SHORT = {"steps": 2, "seeds": [0], "widths": [3], "starts": ["scaled"], "optimizers": ["sgd"]}
+NO_SEQUENCE = Bad((None, 3), ([],))
+
+CASES = [
+    Case(
+        "tasks_scaling.OneHeadRecall",
+        OneHeadRecall,
+        {"d_k": 3, "start": "scaled"},
+        {"d_k": COUNT, "start": choice("Scaled")},
+    ),
+    Case("tasks_scaling.OneHeadRecall.forward", MODEL, ROWS, BAD_ROWS),
+    Case(
+        "tasks_scaling.recall_batch",
+        recall_batch,
+        {"generator": GENERATOR},
+        {"generator": Bad((None, 0, "seed")), "size": COUNT},
+    ),
+    Case(
+        "tasks_scaling.recall_loss",
+        tasks_scaling.recall_loss,
+        {"model": MODEL, **ROWS, "answers": ANSWERS},
+        {
+            "model": Bad((None, 3)),
+            **BAD_ROWS,
+            "answers": Bad((*WORDS, ANSWERS.float()), (ANSWERS[None], ANSWERS[:2])),
+        },
+    ),
+    Case(
+        "tasks_scaling.train_with_and_without_scale",
+        tasks_scaling.train_with_and_without_scale,
+        SHORT,
+        {
+            "widths": Bad((None, 3, Said(["4"], "'4'"), Said([4.0], "4.0")), ([], Said([0], "0"))),
+            "starts": Bad((None, 3), ([], Said(["half"], "'half'"))),
+            "optimizers": Bad((None, 3), ([], Said(["lion"], "'lion'"))),
+            "seeds": NO_SEQUENCE,
+            "steps": COUNT,
+            "learning_rate": Bad(REAL.types[1:], (*REAL.values, 0.0, -1.0)),
+        },
+    ),
+    Case(
+        "tasks_scaling.steps_until",
+        tasks_scaling.steps_until,
+        {"losses": LOSSES, "below": 0.2},
+        {
+            "losses": Bad((*WORDS, LOSSES.long()), (LOSSES[0], LOSSES[:, :0], LOSSES[:0])),
+            "below": REAL,
+            "window": Bad(COUNT.types, (*COUNT.values, 31)),
+        },
+    ),
+]

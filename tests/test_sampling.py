@@ -1,0 +1,252 @@
+"""Temperature, top-k and top-p: against transformers, by their definitions, and at their ends."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from support_bad_input import complaint
+from support_bad_sampling import CASES
+from transformers.generation.logits_process import (
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from course_utils.attention import effective_tokens, top_k_attend
+from course_utils.sampling import (
+    ROUNDING,
+    next_token_probabilities,
+    nucleus_size,
+    with_temperature,
+    with_top_k,
+    with_top_p,
+)
+
+B, T, V = 3, 5, 17
+TIED = torch.tensor([1.0, 3.0, 3.0, 0.0, 3.0])
+
+
+def random_logits(*shape, dtype=torch.float32, seed=0):
+    """Logits without ties: a normal sample, spread widely enough to be sharp in places."""
+    return (3 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))).to(dtype)
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1, 2.5])
+@pytest.mark.parametrize("k", [1, 4, V])
+@pytest.mark.parametrize("p", [0.2, 0.7, 0.95, 1])
+def test_all_three_agree_with_transformers(temperature, k, p):
+    logits = random_logits(B, V)
+    theirs = logits
+    for warp in (
+        TemperatureLogitsWarper(float(temperature)),
+        TopKLogitsWarper(k),
+        TopPLogitsWarper(p),
+    ):
+        theirs = warp(None, theirs)
+    ours = next_token_probabilities(logits, temperature=temperature, k=k, p=p)
+    # Theirs is float32 throughout, ours rounds once: two or three roundings apart.
+    torch.testing.assert_close(ours, theirs.softmax(-1), rtol=1e-5, atol=1e-7)
+
+
+def test_the_order_matters_and_is_temperature_then_k_then_p():
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
+    # Of 0.4, 0.3, 0.2 renormalised (0.444, 0.333, 0.222) two reach 0.75; of the originals, three.
+    assert next_token_probabilities(logits, k=3, p=0.75).count_nonzero() == 2
+    assert with_top_p(logits, 0.75).count_nonzero() == 3
+    # Squared and renormalised they are 0.533, 0.3, 0.133, 0.033: two reach 0.75 again.
+    assert next_token_probabilities(logits, temperature=0.5, p=0.75).count_nonzero() == 2
+
+
+def test_the_single_functions_are_the_joint_one_with_the_others_off():
+    logits = random_logits(B, T, V)
+    joint = next_token_probabilities
+    assert torch.equal(with_temperature(logits, 0.7), joint(logits, temperature=0.7))
+    assert torch.equal(with_top_k(logits, 5), joint(logits, k=5))
+    assert torch.equal(with_top_p(logits, 0.6), joint(logits, p=0.6))
+    torch.testing.assert_close(joint(logits), logits.softmax(-1))
+
+
+# Temperature
+
+
+def test_a_positive_temperature_divides_the_logits():
+    logits = random_logits(B, T, V)
+    torch.testing.assert_close(with_temperature(logits, 1.7), (logits / 1.7).softmax(-1))
+
+
+def test_the_scale_of_attention_is_a_temperature():
+    q, k = random_logits(T, 11, seed=1), random_logits(V, 11, seed=2)
+    torch.testing.assert_close(
+        with_temperature(q @ k.mT, math.sqrt(11)), (q @ k.mT / math.sqrt(11)).softmax(-1)
+    )
+
+
+def test_effective_tokens_rise_with_the_temperature():
+    logits = random_logits(V, dtype=torch.float64)
+    steps = [effective_tokens(with_temperature(logits, t)) for t in (0, 0.1, 0.5, 1, 2, 10, 1e6)]
+    assert all(low < high for low, high in pairwise(steps))
+    assert steps[0] == 1 and steps[-1] == pytest.approx(V, abs=1e-3)
+
+
+def test_temperature_zero_takes_the_first_of_the_largest_and_a_small_one_shares():
+    assert with_temperature(TIED, 0).tolist() == [0, 1, 0, 0, 0]
+    third = pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3])
+    assert with_temperature(TIED, 1e-3).tolist() == third
+    assert with_temperature(TIED, 5e-324).tolist() == third  # the smallest number above 0
+
+
+def test_greedy_does_not_depend_on_k_and_p():
+    logits = random_logits(B, V)
+    greedy = with_temperature(logits, 0)
+    assert torch.equal(greedy.argmax(-1), logits.argmax(-1))
+    assert torch.equal(next_token_probabilities(logits, temperature=0, k=3, p=0.1), greedy)
+
+
+def test_huge_logits_do_not_overflow():
+    huge = torch.tensor([3e38, -3e38, 0.0])
+    for temperature in (1e-30, 1, 1e30):
+        assert with_temperature(huge, temperature).isfinite().all()
+    naive = huge.exp() / huge.exp().sum()
+    assert naive.isnan().any()
+
+
+# Top-k
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, V])
+def test_top_k_keeps_the_largest_and_their_proportions(k):
+    logits = random_logits(B, T, V)
+    ours, plain = with_top_k(logits, k), logits.softmax(-1)
+    for row, full in zip(ours.reshape(-1, V), plain.reshape(-1, V), strict=True):
+        best = sorted(range(V), key=lambda i: -full[i])[:k]
+        assert set(row.nonzero().flatten().tolist()) == set(best)
+        torch.testing.assert_close(row[best], full[best] / full[best].sum())
+
+
+def test_top_k_at_the_output_is_top_k_in_attention():
+    q, k = random_logits(T, 11, seed=1), random_logits(V, 11, seed=2)
+    _, weights = top_k_attend(q, k, k, k_keep=4, scale=0.3)
+    torch.testing.assert_close(with_top_k(0.3 * q @ k.mT, 4), weights)
+
+
+def test_of_equal_logits_exactly_k_are_kept_the_first_ones():
+    assert with_top_k(TIED, 1).tolist() == [0, 1, 0, 0, 0]
+    assert with_top_k(TIED, 2).tolist() == [0, 0.5, 0.5, 0, 0]
+    # The usual form, which compares with the k-th largest, keeps all three.
+    assert int((TIED.topk(2).values[-1] <= TIED).sum()) == 3
+
+
+@pytest.mark.parametrize("k", [V, V + 1, 10**9])
+def test_a_k_of_the_whole_vocabulary_or_more_cuts_nothing(k):
+    logits = random_logits(B, V)
+    assert torch.equal(with_top_k(logits, k), with_temperature(logits, 1))
+
+
+# Top-p
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.999])
+def test_top_p_keeps_the_fewest_that_reach_p(p):
+    logits = random_logits(B * T, V, dtype=torch.float64)
+    ours, plain = with_top_p(logits, p), logits.softmax(-1)
+    for row, full in zip(ours, plain, strict=True):
+        kept = row > 0
+        assert full[kept].sum() >= p * (1 - ROUNDING)
+        assert full[kept].sum() - full[kept].min() < p * (1 - ROUNDING), (
+            "one fewer would not reach it"
+        )
+        assert full[kept].min() > full[~kept].max(), "they are the most probable ones"
+        torch.testing.assert_close(row[kept], full[kept] / full[kept].sum())
+
+
+def test_a_small_p_keeps_one_and_ties_go_to_the_first():
+    assert with_top_p(TIED, 1e-9).tolist() == [0, 1, 0, 0, 0]
+    assert with_top_p(TIED, 0.5).tolist() == [0, 0.5, 0.5, 0, 0]
+
+
+def test_p_of_one_keeps_every_token_however_improbable():
+    logits = torch.tensor([0.0, -40.0, -80.0])
+    assert with_top_p(logits, 1).count_nonzero() == 3
+    # Summed up, even float64 has reached 1 before the last token.
+    total = logits.double().softmax(-1).cumsum(-1)
+    assert total[0] == 1
+
+
+def test_flat_probabilities_keep_many_and_sharp_ones_few():
+    flat, sharp = torch.zeros(V), torch.arange(V) * 2.0
+    assert with_top_p(flat, 0.9).count_nonzero() == math.ceil(0.9 * V)
+    assert with_top_p(sharp, 0.9).count_nonzero() == 2
+
+
+@pytest.mark.parametrize("count", [3, 7, 10, 16, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_only_rounding_keeps_from_p_has_reached_it(count, dtype):
+    # Nine tenths of ten equal shares are nine; 9 * 0.1 in float64 is 0.8999999999999999.
+    flat = torch.zeros(count, dtype=dtype)
+    for part in range(1, count):
+        assert with_top_p(flat, part / count).count_nonzero() == part
+
+
+# The size of the nucleus
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.999])
+def test_the_nucleus_is_what_top_p_keeps(p):
+    logits = random_logits(B, T, V, dtype=torch.float64)
+    kept = with_top_p(logits, p).count_nonzero(dim=-1)
+    assert torch.equal(nucleus_size(logits.softmax(-1), p), kept)
+
+
+def test_the_nucleus_by_counting():
+    for row in random_logits(B * T, V).softmax(-1):
+        total, needed = 0.0, 0
+        for weight in sorted(row.tolist(), reverse=True):
+            if total < 0.9:
+                total, needed = total + weight, needed + 1
+        assert nucleus_size(row, 0.9) == needed
+
+
+def test_ends_of_the_nucleus():
+    weights = torch.tensor([[0.7, 0.3, 0.0, 0.0], [0.25] * 4, [0, 1, 0, 0], [0, 0, 0, 0]])
+    assert nucleus_size(weights, 1).tolist() == [2, 4, 1, 0]
+    assert nucleus_size(weights, 0.9).tolist() == [2, 4, 1, 0]
+    assert nucleus_size(weights, 0.7).tolist() == [1, 3, 1, 0]
+    assert nucleus_size(weights, 1e-3).tolist() == [1, 1, 1, 0]
+    # Weights of a long row in half precision do not sum to 1 exactly.
+    assert nucleus_size(torch.full((1000,), 1e-3, dtype=torch.float16), 0.5) == 500
+
+
+# All of them
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_dtype_and_shape_are_kept_and_rows_sum_to_one(dtype):
+    logits = random_logits(B, T, V, dtype=dtype)
+    before = logits.clone()
+    given = next_token_probabilities(logits, temperature=0.8, k=7, p=0.9)
+    assert given.dtype == dtype and given.shape == (B, T, V)
+    # Rounded once: each of at most 7 numbers is off by half a unit in its last place.
+    assert ((given.double().sum(-1) - 1).abs() <= 4 * torch.finfo(dtype).eps).all()
+    assert torch.equal(logits, before), "the logits stay as they were"
+
+
+def test_rows_do_not_mix():
+    logits = random_logits(B, T, V)
+    whole = next_token_probabilities(logits, temperature=0.8, k=7, p=0.9)
+    for row in range(B):
+        alone = next_token_probabilities(logits[row], temperature=0.8, k=7, p=0.9)
+        assert torch.equal(whole[row], alone)
+
+
+def test_tokens_can_be_drawn_from_them():
+    probabilities = next_token_probabilities(random_logits(B, V), k=3, p=0.9)
+    drawn = torch.multinomial(
+        probabilities, 200, replacement=True, generator=torch.Generator().manual_seed(0)
+    )
+    assert (probabilities.gather(-1, drawn) > 0).all()
+
+
+def test_bad_input_is_refused():
+    found = [complaint(case, *attempt) for case in CASES for attempt in case.attempts()]
+    assert [text for text in found if text] == []
