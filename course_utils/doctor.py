@@ -86,7 +86,7 @@ LECTURES = (
     Lecture("01", "Scaling", {"MiniLM": _CONSTRUCTED}),
     Lecture("02", "Softmax", {"MiniLM": _CONSTRUCTED}),
     Lecture("03", "Heads", {"MiniLM": _CONSTRUCTED}),
-    Lecture("04", "Positions", {}),
+    Lecture("04", "Positions", {"MiniLM": _CONSTRUCTED}),
     Lecture("05", "The causal mask", {"MiniLM": _CONSTRUCTED}),
     Lecture("06", "A GPT-2 block", {}),
     Lecture("07", "Dynamic pruning", {}),

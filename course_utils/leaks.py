@@ -103,7 +103,7 @@ def leaks(reach: Float[Tensor, "T S"], may_attend: Bool[Tensor, "#T #S"]) -> lis
             ``reach_through``.
 
     Returns:
-        The pairs row by row; an empty list is the proof that nothing leaks at this input.
+        The pairs row by row; an empty list says that nothing was found to leak at this input.
 
     Raises:
         TypeError: if the reach is not a floating-point tensor, or the mask not a boolean one.

@@ -9,7 +9,6 @@ one place further left. The target is a token for each character.
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +23,6 @@ __all__ = [
     "SOURCE_TOKENS",
     "TARGET_TOKENS",
     "DateTranslator",
-    "Translation",
     "date_loss",
     "date_pairs",
     "places_to_read",
@@ -47,13 +45,6 @@ FIRST, LAST = datetime.date(1000, 1, 1), datetime.date(2999, 12, 31)
 # The digits of a year differ in nothing but their places, so positions must not drown in the
 # tokens, whose vectors start larger. At a quarter, training is faster and cross-attention sharper.
 TOKEN_SCALE = 0.25
-
-
-class Translation(NamedTuple):
-    """What a translator wrote, (B, 10), and the weights of its cross-attention, (B, H, 10, 7)."""
-
-    written: Int[Tensor, "B T"]
-    weights: Float[Tensor, "B H T S"]
 
 
 def read_dates(*text: str) -> Int[Tensor, "B S"]:
@@ -162,14 +153,15 @@ class DateTranslator(nn.Module):
     positions: Tensor
 
     def __init__(self, width: int = 32, num_heads: int = 1) -> None:
-        positions = sinusoidal_positions(T, check_int("width", width))
+        if check_int("width", width) % 2:
+            raise ValueError(f"width must be even, for sinusoidal positions, got {width}")
         super().__init__()
         self.source_vectors = nn.Embedding(len(SOURCE_TOKENS), width)
         self.target_vectors = nn.Embedding(len(TARGET_TOKENS), width)
         self.encoder = EncoderBlock(width, num_heads, 4 * width)
         self.decoder = DecoderBlock(width, num_heads, 4 * width)
         self.logits = nn.Linear(width, len(TARGET_TOKENS))
-        self.register_buffer("positions", positions, persistent=False)
+        self.register_buffer("positions", sinusoidal_positions(T, width), persistent=False)
 
     def forward(
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
@@ -205,8 +197,10 @@ class DateTranslator(nn.Module):
     @torch.no_grad()
     def translate(
         self, source: Int[Tensor, "B S"], *, memory: Float[Tensor, "B S C"] | None = None
-    ) -> Translation:
-        """Write the translations token by token, each time the one with the largest logit.
+    ) -> tuple[Int[Tensor, "B T"], Float[Tensor, "B H T S"]]:
+        """Return the translations, and the weights of the cross-attention that wrote them.
+
+        They are written token by token, each time the one with the largest logit.
 
         Args:
             source: from ``read_dates``.
@@ -233,7 +227,7 @@ class DateTranslator(nn.Module):
         for _ in range(T):
             logits, weights = self._decode(memory, source, before)
             before = torch.cat([before, logits[:, -1:].argmax(dim=-1)], dim=1)
-        return Translation(before[:, 1:], weights)
+        return before[:, 1:], weights
 
     def _decode(self, memory: Tensor, source: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         x = TOKEN_SCALE * self.target_vectors(before) + self.positions[: before.shape[1]]

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_sequence
+from course_utils.checks import check_choice, check_seed, check_sequence
 from course_utils.layers import Alibi, FeedForward, LayerNorm, MultiHeadAttention, Rotary
 from course_utils.masks import causal_mask
 from course_utils.positions import sinusoidal_positions
-from course_utils.shapes import Float, Int, check_int, check_rank
+from course_utils.shapes import Float, Int, check_int, check_not_empty, check_rank
 
 __all__ = [
     "KEYS",
@@ -56,8 +56,8 @@ def recall_notes(
         Where there are none, the value to recall means nothing.
 
     Raises:
-        TypeError, ValueError: if a number is not a positive integer, or there are to be more
-            kinds of keys than 64.
+        TypeError, ValueError: if a number is not a positive integer, there are to be more kinds
+            of keys than 64, or generator is no torch.Generator.
 
     >>> keys, values, last, earlier = recall_notes(1, 8, torch.Generator().manual_seed(4))
     >>> keys.tolist(), values.tolist()
@@ -68,6 +68,8 @@ def recall_notes(
     B, T = check_int("batch", batch), check_int("length", length)
     kinds = max(1, T // 4) if num_keys is None else num_keys
     kinds = check_int("num_keys", kinds, maximum=KEYS)
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator must be a torch.Generator, got {generator!r}")
     palette = torch.rand(B, KEYS, generator=generator).argsort(dim=-1)[:, :kinds]
     keys = palette.gather(1, torch.randint(kinds, (B, T), generator=generator))
     values = torch.randint(VALUES, (B, T), generator=generator)
@@ -125,18 +127,15 @@ class NoteReader(nn.Module):
         """Return for each note the scores of the values that its key may have had last.
 
         Raises:
-            ValueError: if the keys are not (B, T), the values have another shape, or there are
-                more notes than ``max_positions``.
+            TypeError: if the keys or the values are not int64.
+            ValueError: if the keys are not (B, T), the values have another shape, one is not in
+                0 to 63 or 0 to 7, or there are more notes than vectors for positions.
         """
-        check_rank("keys", keys, "B T")
-        if values.shape != keys.shape:
-            raise ValueError(
-                f"values must have the shape of keys {tuple(keys.shape)}, got {tuple(values.shape)}"
-            )
+        _check_notes(keys=keys, values=values)
         T = keys.shape[1]
-        x = self.keys(keys) + self.values(values)  # (B, T, C)
+        x = _embed("keys", keys, self.keys) + _embed("values", values, self.values)  # (B, T, C)
         if self.positions is not None:
-            check_int("the number of notes, T,", T, maximum=len(self.positions))
+            check_int("the number of notes in keys, T,", T, maximum=len(self.positions))
             x = x + self.positions[:T]
         x = x + self.attention(self.attention_norm(x), may_attend=_earlier(T))[0]
         return self.output(x + self.feedforward(self.feedforward_norm(x)))
@@ -151,9 +150,8 @@ def stretch_rotary(model: NoteReader, rotary: Rotary) -> None:
 
     >>> stretch_rotary(NoteReader("rope"), Rotary(interpolation=4))
     """
-    for name, value, kind in (("model", model, NoteReader), ("rotary", rotary, Rotary)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+    _check_kind("model", model, NoteReader)
+    _check_kind("rotary", rotary, Rotary)
     if not isinstance(model.attention.position, Rotary):
         raise ValueError(f"model must have rope positions, got {model.attention.position}")
     model.attention.position = rotary
@@ -168,10 +166,17 @@ def note_loss(
 ) -> Tensor:
     """Return the mean cross-entropy over the notes whose key was seen before, in nats.
 
+    Raises:
+        TypeError, ValueError: if model is not callable, one of the others is not int64 with the
+            shape of keys, or as ``NoteReader.forward`` does.
+
     >>> notes = recall_notes(2, 16, torch.Generator().manual_seed(0))
     >>> 1 < note_loss(NoteReader("none"), *notes).item() < 4  # ln 8 is 2.08
     True
     """
+    if not callable(model):
+        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
+    _check_notes(keys=keys, values=values, last=last, earlier=earlier)
     scores = model(keys, values)
     losses = nn.functional.cross_entropy(scores.flatten(0, 1), last.flatten(), reduction="none")
     asked = (earlier > 0).flatten().to(losses.dtype)
@@ -188,19 +193,51 @@ def recall_accuracy(
     order says nothing. About 2,000 notes are drawn for each length.
 
     Raises:
+        TypeError: if model is no NoteReader.
         TypeError, ValueError: if lengths is no sequence of positive integers, or one is longer
-            than the reader's positions, or too short for a key to come three times.
+            than the reader's positions, or too short for a key to come three times; if num_keys
+            or seed is out of range.
 
     >>> recall_accuracy(NoteReader("none"), (16, 32)).shape
     torch.Size([2])
     """
+    _check_kind("model", model, NoteReader)
+    longest = None if model.positions is None else len(model.positions)
     shares = []
     for length in check_sequence("lengths", lengths):
-        batch = max(4, 2048 // check_int("each of lengths", length))
-        generator = torch.Generator().manual_seed(seed)
+        batch = max(4, 2048 // check_int("each of lengths", length, maximum=longest))
+        generator = torch.Generator().manual_seed(check_seed(seed))
         keys, values, last, earlier = recall_notes(batch, length, generator, num_keys=num_keys)
         if not bool((earlier > 1).any()):
             raise ValueError(f"lengths must be long enough for a key to repeat, got {length}")
         right = model(keys, values).argmax(dim=-1) == last
         shares.append(right[earlier > 1].double().mean())
     return torch.stack(shares)
+
+
+def _embed(name: str, ids: Tensor, table: nn.Embedding) -> Tensor:
+    try:
+        return table(ids)
+    except IndexError:  # looked at only now: training side by side may not ask for values
+        last = table.num_embeddings - 1
+        wrong = ids[(ids < 0) | (ids > last)][0].item()
+        raise ValueError(f"{name} must lie in 0 to {last}, got {wrong}") from None
+
+
+def _check_notes(**notes: Tensor) -> None:
+    __tracebackhide__ = True
+    for name, ids in notes.items():  # keys come first
+        check_rank(name, ids, "B T")
+        check_not_empty(name, ids, axes=2)
+        if ids.dtype != torch.int64:
+            raise TypeError(f"{name} must be torch.int64, got {ids.dtype}")
+        if (shape := notes["keys"].shape) != ids.shape:
+            raise ValueError(
+                f"{name} must have the shape of keys {tuple(shape)}, got {tuple(ids.shape)}"
+            )
+
+
+def _check_kind(name: str, value: object, kind: type) -> None:
+    __tracebackhide__ = True
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")

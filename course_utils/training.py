@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from course_utils.checks import check_choice, check_sequence, check_text
 from course_utils.shapes import Bool, Float, check_finite, check_int

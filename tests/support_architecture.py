@@ -48,7 +48,16 @@ LEVELS = {
     "doctor": 7,
 }
 # Who needs torch alone: the modules a reader may take away without the rest of the course.
-TORCH_ALONE = ("shapes", "checks", "masks", "attention", "positions", "kernels", "layers")
+TORCH_ALONE = (
+    "shapes",
+    "checks",
+    "masks",
+    "attention",
+    "positions",
+    "leaks",
+    "kernels",
+    "layers",
+)
 # What holds or reads a model, and the files of viz that may know one: those of one lecture.
 MODELS = (
     "layers",

@@ -44,6 +44,16 @@ MASK = Bad(
     ("causal", [True], torch.zeros(3, 7), torch.ones(3, 7).long()),
     (torch.ones(7, 3) > 0, torch.ones(2, 3, 7) > 0),
 )
+SCORES = (3, 7)
+BIAS = Bad(
+    ("alibi", 0.5, torch.zeros(SCORES).double(), torch.zeros(SCORES) > 0, torch.zeros(3, 7).long()),
+    (
+        torch.zeros(7, 3),
+        torch.zeros(2, 3, 7),
+        torch.full(SCORES, -INF),
+        torch.full(SCORES, NAN),
+    ),
+)
 BAD_QKV = {
     "q": tensor(Q[0], Q[:0], Q[:, :0]),
     "k": Bad(
@@ -120,7 +130,28 @@ SHAPES = [
         {"may_attend": None},
         {"may_attend": MASK},
     ),
-    Case("shapes.check_attention_inputs", shapes.check_attention_inputs, QKV, {**BAD_QKV, **SCALE}),
+    Case(
+        "shapes.check_bias",
+        lambda bias: shapes.check_bias(bias, SCORES, Q),
+        {"bias": None},
+        {"bias": BIAS},
+    ),
+    Case(
+        "shapes.check_broadcasts",
+        lambda tensor: shapes.check_broadcasts("tensor", tensor, "the scores", SCORES),
+        {"tensor": torch.zeros(3, 1)},
+        {"tensor": Bad(WORDS, (torch.zeros(7, 3), torch.zeros(2, 1, 1)))},
+    ),
+    Case(
+        "shapes.check_attention_inputs",
+        shapes.check_attention_inputs,
+        QKV,
+        {
+            **BAD_QKV,
+            **SCALE,
+            "bias": BIAS,
+        },
+    ),
 ]
 
 CHECKS = [
@@ -170,7 +201,7 @@ MASKS = [
 ]  # fmt: skip
 
 ATTENTION = [
-    Case("attention.attend", attention.attend, QKV, {**BAD_QKV, **SCALE}),
+    Case("attention.attend", attention.attend, QKV, {**BAD_QKV, **SCALE, "bias": BIAS}),
     Case(
         "attention.cosine_attend",
         attention.cosine_attend,

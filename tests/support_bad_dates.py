@@ -118,5 +118,3 @@ CASES = [
         {"model": Bad((None, 3)), "source": SOURCES, "target": TARGETS},
     ),
 ]
-MODULES = ("tasks_dates",)
-EXEMPT = {"tasks_dates.Translation": "it holds a result; a reader gets it from translate"}

@@ -1,10 +1,10 @@
-"""What positions and biases must refuse, as a table: callable, arguments it takes, bad ones."""
+"""What positions must refuse, as a table: callable, arguments it takes, bad ones."""
 
 import torch
-from support_bad_core import COUNT, INF, NAN, POSITIVE, REAL, WORDS, Q, choice, tensor
+from support_bad_core import COUNT, POSITIVE, REAL, WORDS, choice, tensor
 from support_bad_input import Bad, Case
 
-from course_utils import positions, shapes
+from course_utils import positions
 from course_utils.positions import inputs
 
 # A width of pairs, and how many times longer a text is than those of training.
@@ -21,30 +21,8 @@ PLACES_TYPES = (
 )
 POSITIONS = Bad(PLACES_TYPES, (torch.tensor(3), torch.arange(5), torch.arange(1), PLACES[:, None]))
 TURNED = tensor(torch.zeros(4), torch.zeros(3, 7), torch.zeros(3, 0))
-SCORES = (3, 7)
-BIAS = Bad(
-    ("alibi", 0.5, torch.zeros(SCORES).double(), torch.zeros(SCORES) > 0, torch.zeros(3, 7).long()),
-    (
-        torch.zeros(7, 3),
-        torch.zeros(2, 3, 7),
-        torch.full(SCORES, -INF),
-        torch.full(SCORES, NAN),
-    ),
-)
 
 CASES = [
-    Case(
-        "shapes.check_bias",
-        lambda bias: shapes.check_bias(bias, SCORES, Q),
-        {"bias": None},
-        {"bias": BIAS},
-    ),
-    Case(
-        "shapes.check_broadcasts",
-        lambda tensor: shapes.check_broadcasts("tensor", tensor, "the scores", SCORES),
-        {"tensor": torch.zeros(3, 1)},
-        {"tensor": Bad(WORDS, (torch.zeros(7, 3), torch.zeros(2, 1, 1)))},
-    ),
     Case(
         "positions.sinusoids.sinusoidal_positions",
         positions.sinusoidal_positions,

@@ -122,5 +122,3 @@ TWO_PLACES = [
 ]  # fmt: skip
 
 CASES = [*TRAINING, *CAUSAL_LM, *TWO_PLACES]
-MODULES = ("training", "models.causal_lm", "tasks_heads")
-EXEMPT = {"training.Training": "it holds a result; a reader gets it from a function that checks"}

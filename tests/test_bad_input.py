@@ -7,12 +7,14 @@ import importlib
 
 import pytest
 import support_bad_core
+import support_bad_dates
 import support_bad_heads
 import support_bad_kernels
 import support_bad_layers
 import support_bad_leaks
 import support_bad_models
 import support_bad_positions
+import support_bad_recall
 import support_bad_sampling
 import support_bad_scaling
 import support_bad_traffic
@@ -96,6 +98,7 @@ EXEMPT = {
     "kernel_regression.RegressionData": RESULTS,
     "word_drift.Drift": RESULTS,
     "head_pruning.PruningMap": RESULTS,
+    "training.Training": RESULTS,
     "layers.position_schemes.Rotary.bias": "it returns None, whatever comes",
     "layers.position_schemes.Alibi.turn": "it returns x as it came",
     "models.minilm.Reading": RESULTS,
@@ -107,6 +110,7 @@ EXEMPT = {
 }
 LISTED = [
     *support_bad_core.CASES,
+    *support_bad_dates.CASES,
     *support_bad_kernels.CASES,
     *support_bad_layers.CASES,
     *support_bad_models.CASES,
@@ -114,6 +118,7 @@ LISTED = [
     *support_bad_heads.CASES,
     *support_bad_leaks.CASES,
     *support_bad_positions.CASES,
+    *support_bad_recall.CASES,
     *support_bad_sampling.CASES,
     *support_bad_scaling.CASES,
     *support_bad_training.CASES,

@@ -151,8 +151,8 @@ def test_row_7_the_lead_over_the_second_best_decides():
     best, second = scores.topk(2).values.T
     assert 3.06 in estimate_mean(best - second)  # measured over 200,000 rows
     assert 16 not in estimate_mean(best - scores.mean(-1))
-    assert 0.79 == round(estimate_mean(largest_weights(scores)).mean, 2)
-    assert 0.107 == pytest.approx(estimate_mean(largest_weights(scores / 8)).mean, abs=2e-3)
+    assert round(estimate_mean(largest_weights(scores)).mean, 2) == 0.79
+    assert pytest.approx(estimate_mean(largest_weights(scores / 8)).mean, abs=2e-3) == 0.107
 
 
 def test_row_7_gradients_become_unequal_rather_than_small():
@@ -171,9 +171,9 @@ def test_row_7_gradients_become_unequal_rather_than_small():
 def test_row_8_one_matrix_of_many():
     q, k = torch.randn(2, 3000, 10, 64)
     largest = (q @ k.mT / 8).softmax(-1).amax((1, 2))
-    assert 0.52 == pytest.approx(largest.mean().item(), abs=0.01)
+    assert pytest.approx(largest.mean().item(), abs=0.01) == 0.52
     assert (largest < 0.35).float().mean() < 0.05
-    assert 0.32 == pytest.approx((q @ k.mT / 8).softmax(-1).amax(-1).mean().item(), abs=0.01)
+    assert pytest.approx((q @ k.mT / 8).softmax(-1).amax(-1).mean().item(), abs=0.01) == 0.32
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float32, 88.7), (torch.float64, 709.7)])

@@ -1,13 +1,10 @@
 """Translation of dates: the pairs, the translator, and what its cross-attention comes to read."""
 
 import datetime
-import importlib
 import math
+from collections import Counter
 
-import pytest
 import torch
-from support_bad_dates import CASES, EXEMPT, MODULES
-from support_bad_input import complaint, takes_input
 
 from course_utils import tasks_dates
 from course_utils.tasks_dates import (
@@ -23,6 +20,7 @@ from course_utils.tasks_dates import (
 from course_utils.training import train
 
 PAD, START = SOURCE_TOKENS.index("<pad>"), TARGET_TOKENS.index("<start>")
+CALENDAR = (364_878, 1_095_363)  # days since the year 1: 1 January 1000, 1 January 3000
 # float32, values about 1: another size of batch sums in another order.
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
@@ -55,27 +53,26 @@ def test_a_target_is_the_date_of_its_source_as_the_standard_library_writes_it():
 
 def uneven(dates):
     """Which parts of the dates come up more or less often than in the calendar."""
-    calendar = [datetime.date.fromordinal(n) for n in range(364_878, 1_095_363)]
-    assert [f"{calendar[end]}" for end in (0, -1)] == ["1000-01-01", "2999-12-31"]
+    # Every 67th day of the two thousand years stands for all of them, in a fraction of the time.
+    calendar = [datetime.date.fromordinal(n) for n in range(*CALENDAR, 67)]
     parts = {"day": lambda date: date.day, "month": lambda date: date.month}
     for place in range(4):
         parts[f"digit {place}"] = lambda date, place=place: str(date.year)[place]
     found = []
     for part, of in parts.items():
-        # Every eleventh day of the calendar meets all of them, at a fraction of the time.
-        drawn, every = [of(date) for date in dates], [of(date) for date in calendar[::11]]
-        for value in sorted(set(every)):
-            share = every.count(value) / len(every)
+        drawn, every = Counter(map(of, dates)), Counter(map(of, calendar))
+        for value, count in every.items():
+            share = count / len(calendar)
             # A count has a standard deviation of √(N p (1 - p)), and stays within five of them.
             spread = math.sqrt(len(dates) * share * (1 - share))
-            if abs(drawn.count(value) - len(dates) * share) > 5 * spread:
+            if abs(drawn[value] - len(dates) * share) > 5 * spread:
                 found.append(part)
                 break
     return found
 
 
 def test_every_day_of_the_calendar_is_equally_likely():
-    _, target = date_pairs(8000, seeded())
+    _, target = date_pairs(5000, seeded())
     dates = [datetime.date.fromisoformat(text) for text in text_of(target)]
     assert uneven(dates) == []
     # Four weeks a month, as one writes it who does not think of the 31st; one thousand years only.
@@ -118,7 +115,7 @@ def test_the_place_to_read_holds_the_token_that_is_written():
 # The translator
 
 
-def changed_before(decode, target, at):
+def changed_by(decode, target, at):
     """From which place on logits differ when the right token at one place is another."""
     other = target.clone()
     other[:, at] = (other[:, at] + 1) % 10
@@ -131,9 +128,9 @@ def test_a_token_is_written_from_the_tokens_before_it_alone():
     memory = model.encode(source)
     for at in range(10):
         expected = list(range(at + 1, 10))
-        assert changed_before(lambda t: model(source, t)[0], target, at) == expected
+        assert changed_by(lambda t: model(source, t)[0], target, at) == expected
         # A decoder that is given the targets where it should have those before them sees its own.
-        leak = changed_before(lambda t: model._decode(memory, source, t)[0], target, at)
+        leak = changed_by(lambda t: model._decode(memory, source, t)[0], target, at)
         assert leak == [at, *expected]
 
 
@@ -177,7 +174,7 @@ def test_a_translation_is_what_teacher_forcing_with_it_finds_most_likely():
 def test_all_that_the_decoder_knows_of_the_source_it_has_read_in_the_memory():
     model, source = small(), read_dates("12 March 1999", "25 May 2024", "7 June 1234")
     memory = model.encode(source)
-    silent = model.translate(source, memory=torch.zeros_like(memory)).written
+    silent = model.translate(source, memory=torch.zeros_like(memory))[0]
     assert (silent == silent[0]).all()
     # Logits, since an untrained model may well write the same for two dates.
     before = torch.full((2, 1), START)
@@ -198,6 +195,18 @@ def test_order_in_the_source_matters():
     torch.testing.assert_close(one, two[:, [1, 0, *range(2, 7)]], **CLOSE)
 
 
+def test_order_in_the_target_matters():
+    model, source = small(), read_dates("11 May 1111")
+    same = torch.ones(1, 3, dtype=torch.int64)
+    first, *others = model._decode(model.encode(source), source, same)[0][0]
+    assert all((first - other).abs().max() > 1e-3 for other in others)
+    with torch.no_grad():
+        model.positions.zero_()
+    first, *others = model._decode(model.encode(source), source, same)[0][0]
+    for other in others:
+        torch.testing.assert_close(first, other, **CLOSE)
+
+
 def test_the_loss_is_the_mean_surprise_at_the_tokens():
     model, (source, target) = small(), date_pairs(3, seeded())
     share = model(source, target)[0].softmax(dim=-1).gather(-1, target[..., None])
@@ -207,35 +216,19 @@ def test_the_loss_is_the_mean_surprise_at_the_tokens():
 # What training shows
 
 
-def test_two_runs_side_by_side_learn_to_write_dates_and_to_read_the_month():
-    steps = 120
+def test_a_short_training_teaches_it_to_write_dates_and_where_to_read():
     done = train(
-        DateTranslator, lambda g: date_pairs(32, g), date_loss,
-        seeds=(0, 1), steps=steps, learning_rate=0.004,
+        DateTranslator, lambda generator: date_pairs(32, generator), date_loss,
+        seeds=(0, 3), steps=60, learning_rate=0.006,
     )  # fmt: skip
     source, target = date_pairs(200, seeded(7))
     places = places_to_read(source)
+    # Measured: 0.91 and 0.90 of the tokens right, 0.39 and 0.40 of them without the source; 0.78
+    # and 0.68 of the weight on the right token, where equal weights have 1/7.
     for model in done.models:
         written, weights = model.translate(source)
-        blind = model.translate(source, memory=torch.zeros(200, 7, 32)).written
+        blind = model.translate(source, memory=torch.zeros(200, 7, 32))[0]
+        assert (written == target).float().mean() > 0.7
+        assert (blind == target).float().mean() < 0.5
         share = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
-        print((written == target).float().mean(), (blind==target).float().mean(), share[places >= 0].mean(), share[:, 5:7].mean())
-
-
-# Bad input
-
-
-def test_bad_input_is_refused_by_name_and_with_what_came():
-    found = [complaint(case, *attempt) for case in CASES for attempt in case.attempts()]
-    assert [text for text in found if text] == []
-    for case in CASES:
-        case.call(**case.good)
-
-
-def test_every_public_callable_has_a_row():
-    public = {
-        f"{name}.{thing}"
-        for name in MODULES
-        for thing in takes_input(importlib.import_module(f"course_utils.{name}"))
-    }
-    assert public - EXEMPT.keys() == {case.name for case in CASES}
+        assert share[places >= 0].mean() > 0.5

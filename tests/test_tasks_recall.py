@@ -127,7 +127,7 @@ def test_bad_input_is_named():
         NoteReader("roman")
     with raises_saying(ValueError, "num_heads (7) must divide width (64)"):
         NoteReader("none", num_heads=7)
-    with raises_saying(ValueError, "the number of notes, T, must be at most 16, got 17"):
+    with raises_saying(ValueError, "the number of notes in keys, T, must be at most 16, got 17"):
         NoteReader("learned", max_positions=16)(*recall_notes(2, 17, seeded())[:2])
     with raises_saying(ValueError, "values must have the shape of keys (2, 8), got (2, 7)"):
         keys, values, *_ = recall_notes(2, 8, seeded())

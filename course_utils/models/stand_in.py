@@ -87,7 +87,7 @@ def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
         raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
     truncated = len(words) > max_tokens - 2
     tokens = ("[CLS]", *words[: max_tokens - 2], "[SEP]")
-    encoder = _random_encoder()
+    encoder = random_encoder()
     ids = [zlib.crc32(token.encode()) % encoder.config.vocab_size for token in tokens]
     with torch.no_grad():
         output = encoder(torch.tensor([ids]))
@@ -106,7 +106,12 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _random_encoder() -> Encoder:
+def random_encoder() -> Encoder:
+    """An untrained encoder of MiniLM's shape but for its vocabulary, the same each time.
+
+    >>> len(random_encoder().layers), random_encoder().config.num_heads
+    (6, 12)
+    """
     config = EncoderConfig(
         vocab_size=4096,
         width=384,

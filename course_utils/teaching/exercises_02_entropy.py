@@ -9,7 +9,7 @@ import torch
 
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.exercises_02_rows import row_in_words, row_index, wave
-from course_utils.teaching.exercises_08_merges import NanAlike
+from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.stages import check_in_turn
 from course_utils.teaching.verdict import Verdict
 

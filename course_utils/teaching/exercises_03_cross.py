@@ -22,7 +22,7 @@ from course_utils.teaching.exercises_03_forms import (
     with_sources,
     with_weights,
 )
-from course_utils.teaching.exercises_08_merges import NanAlike
+from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.stages import check_in_turn
 from course_utils.teaching.verdict import Verdict
 

@@ -9,7 +9,6 @@ import torch
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.exercises_08_merges import (
     PROBES,
-    NanAlike,
     by_lse,
     finished,
     merge,
@@ -17,6 +16,7 @@ from course_utils.teaching.exercises_08_merges import (
     with_factors,
     with_sums,
 )
+from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.verdict import Verdict
 
 __all__ = ["MERGE", "check_merge"]

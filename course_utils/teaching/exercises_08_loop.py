@@ -11,7 +11,7 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.teaching.exercise import Exercise, Mistake
-from course_utils.teaching.exercises_08_merges import NanAlike
+from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.verdict import Verdict
 
 __all__ = ["AS_GIVEN", "MISSING_RESCALE", "check_missing_rescale"]

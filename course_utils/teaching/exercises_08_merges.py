@@ -8,15 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
-
-from course_utils.teaching.closeness import as_array
-from course_utils.teaching.outcomes import Tolerance
 
 __all__ = [
     "PROBES",
-    "NanAlike",
     "by_lse",
     "finished",
     "merge",
@@ -24,21 +19,6 @@ __all__ = [
     "with_factors",
     "with_sums",
 ]
-
-
-class NanAlike(Tolerance):
-    """A tolerance that recognises a mistake by its NaNs too; a right answer has none.
-
-    >>> Tolerance().allows(np.nan, np.nan), NanAlike().allows(np.nan, np.nan)
-    (False, True)
-    """
-
-    def allows(self, got: Any, expected: Any) -> bool:
-        """Whether every entry is near enough, or NaN on both sides."""
-        got, expected = as_array(got, "got"), as_array(expected, "expected")
-        if got.shape != expected.shape:
-            return False
-        return np.allclose(got, expected, rtol=self.relative, atol=self.absolute, equal_nan=True)
 
 
 def _part(T: int, S: int, D: int, phase: float, *, shift: float = 0.0, empty: int | None = None):

@@ -14,7 +14,7 @@ import numpy as np
 
 from course_utils.teaching.closeness import as_array
 
-__all__ = ["Outcome", "Tolerance", "is_untouched", "misfit", "observe", "same", "words"]
+__all__ = ["NanAlike", "Outcome", "Tolerance", "is_untouched", "misfit", "observe", "same", "words"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,21 @@ class Tolerance:
         if got.shape != expected.shape:
             return False
         return np.allclose(got, expected, rtol=self.relative, atol=self.absolute)
+
+
+class NanAlike(Tolerance):
+    """A tolerance that recognises a mistake by its NaNs too; a right answer has none.
+
+    >>> Tolerance().allows(np.nan, np.nan), NanAlike().allows(np.nan, np.nan)
+    (False, True)
+    """
+
+    def allows(self, got: Any, expected: Any) -> bool:
+        """Whether every entry is near enough, or NaN on both sides."""
+        got, expected = as_array(got, "got"), as_array(expected, "expected")
+        if got.shape != expected.shape:
+            return False
+        return np.allclose(got, expected, rtol=self.relative, atol=self.absolute, equal_nan=True)
 
 
 def observe(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Outcome:

@@ -63,14 +63,14 @@ QUIZ = Quiz(
             ),
         ),
         Question(
-            "A language model is trained on random tokens from an alphabet of 11. Its loss falls "
-            "to 0.15, far below ln 11 = 2.40. What happened?",
+            "A language model is trained on random tokens from an alphabet of 29. Its loss falls "
+            "to 0.42, far below ln 29 = 3.37. What happened?",
             (
                 Option(
                     "It lets each token see the next one, the target",
-                    "No model can predict random tokens better than ln 11. This one copies: with a "
-                    "mask of tril(1) all 16 positions but the last see their target, which leaves "
-                    "ln(11)/16 = 0.15.",
+                    "No model can predict random tokens better than ln 29. This one copies: with a "
+                    "mask of tril(1) all 8 positions but the last see their target, which leaves "
+                    "ln(29)/8 = 0.42.",
                     correct=True,
                 ),
                 Option(
@@ -80,7 +80,7 @@ QUIZ = Quiz(
                 ),
                 Option(
                     "It is large enough to learn the random generator",
-                    "It is one block of width 32, and a generator's state is not in 16 of its "
+                    "It is one block of width 32, and a generator's state is not in 8 of its "
                     "outputs. The cheaper explanation is that it sees the answer.",
                 ),
                 Option(

@@ -190,7 +190,7 @@ class CacheBytes(Explorer):
     def caption(self, state: CacheState) -> str:
         texts = "one text" if state.batch == 1 else f"{state.batch} texts"
         return (
-            f"2 · L · G · D · N · B · bytes = 2 · {state.layers} · {state.key_value_heads} · "
+            f"2 · L · G · D · T · B · bytes = 2 · {state.layers} · {state.key_value_heads} · "
             f"{state.head_width} · {state.length:,} · {state.batch} · {state.number} = "
             f"{said(state.bytes)} for {texts} ({said(state.token)} for each token). "
             f"{_sharing(state)} {_room(state)} The blue line goes from {LENGTHS[0]} to "

@@ -45,7 +45,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             `chance` or `window` is no positive number.
     """
     _check_curves(panels, chance, window)
-    columns = min(COLUMNS, len(panels))
+    columns = -(-len(panels) // -(-len(panels) // COLUMNS))  # full rows where that can be
     steps = next(iter(next(iter(panels.values())).values())).shape[1]
     rows = -(-len(panels) // columns)
     height = 0.95 + 1.75 * rows

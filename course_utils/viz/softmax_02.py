@@ -19,8 +19,8 @@ from course_utils.viz.style import BLUE, MUTED, ORANGE, SIGNED_MAP
 
 KEYS = 16
 DRAWS = 20
-# The draw whose norms at d_k = 16, 64 and 512 rank nearest to the middle of all draws.
-TYPICAL = 9
+# The draw whose norms at d_k = 16, 64 and 512 lie nearest to the medians of 10,000 rows or more.
+TYPICAL = 6
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 TEMPERATURES = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16)
 DIVIDED, PLAIN = "divided by √d_k", "not divided"
@@ -172,7 +172,7 @@ class SoftmaxSaturation(Explorer):
         axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
         axes.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
         (self._line,) = axes.plot([], [], color=MUTED, linewidth=1.6)
-        (self._dot,) = axes.plot([], [], "o", color=ORANGE, markersize=11)
+        (self._dot,) = axes.plot([], [], "o", color=ORANGE, markersize=11, clip_on=False)
         self.animate(self._line, self._dot)
 
     def update(self, state: SoftmaxState) -> None:

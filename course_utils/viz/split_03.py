@@ -16,7 +16,10 @@ from course_utils.viz.explorer import Explorer
 from course_utils.viz.inputs import Choice, Slider, Steps
 from course_utils.viz.style import MUTED
 
-MAP = "Small map (causal mask): a row's token has read the blue ones; orange is the future."
+MAP = (
+    "Small map, if each token may read itself and earlier ones only (a causal mask): a row's token "
+    "has read the blue ones; orange is the future."
+)
 STEPS = ("x", "view", "transpose", "attention", "transpose back", "join")
 ATTENTION = STEPS.index("attention")
 TOKEN, HEAD, CHANNEL = "token", "head", "channel"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support_fresh import FreshPython
 
 # Shared with the other tests, and there even without the root's conftest.py.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
@@ -47,6 +48,29 @@ def same_random_numbers():
     torch.manual_seed(0)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def language_patched_once():
+    """Spare a third of the interpreter's time.
+
+    It puts its own functions in the place of Triton's when a kernel starts, and once more whenever
+    the kernel calls a helper, for which it goes through all of `triton.language`. For helpers from
+    the kernel's own file, which see the same names, the second time changes nothing.
+    """
+    with pytest.MonkeyPatch.context() as changed:
+        if INTERPRETED and importlib.util.find_spec("triton") is not None:
+            from triton.runtime import interpreter
+
+            patch_and_call = interpreter.InterpretedFunction.__call__
+
+            def call(helper, *arguments, **constants):
+                if helper.fn.__module__ != "course_utils.kernels.tiled_triton":
+                    return patch_and_call(helper, *arguments, **constants)
+                return helper.rewrite()(*arguments, **constants)
+
+            changed.setattr(interpreter.InterpretedFunction, "__call__", call)
+        yield
+
+
 @pytest.fixture(params=[pytest.param("triton", marks=needs_triton), "tiled", "reference"])
 def backend(request) -> str:
     """Each backend of `flash_attend` that can compute here."""
@@ -59,6 +83,13 @@ def attend(backend):
     from support_checks import through  # not before the interpreter was asked for
 
     return through(backend)
+
+
+@pytest.fixture(scope="session")
+def fresh_python():
+    """Runs code in a Python that has imported torch alone, TRITON_INTERPRET as told or not set."""
+    with FreshPython() as fresh:
+        yield fresh
 
 
 @pytest.fixture(scope="session")

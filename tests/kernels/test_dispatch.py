@@ -3,10 +3,6 @@
 import importlib
 import importlib.metadata
 import importlib.util
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +12,6 @@ from support_errors import raises_saying
 from course_utils.kernels import available_backends, dispatch, flash_attend
 from course_utils.kernels.dispatch import BACKENDS, why_not
 
-ROOT = Path(__file__).resolve().parents[2]
 INSTALL = (
     "Triton is not installed; on Linux with x86-64, "
     '`python -m pip install "triton>=3.6,<3.8"` brings it'
@@ -39,7 +34,6 @@ old_interpreter = pytest.mark.skipif(
     importlib.util.find_spec("triton") is not None and dispatch._broken_interpreter() is not None,
     reason=OLD_INTERPRETER,
 )
-without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
 def qkv(device="cpu", dtype=torch.float32, width=16):
@@ -299,24 +293,20 @@ def test_what_triton_does_not_take_is_said_and_auto_takes_it(device, more, came)
     assert torch.equal(flash_attend(q, k, v), flash_attend(q, k, v, backend="tiled"))
 
 
-# Processes that have not imported anything yet, as a user's
+# Processes that have not imported Triton yet, as a user's
 
 
-def fresh(code: str, **environment: str) -> str:
-    """Run code in a process of its own, with TRITON_INTERPRET as given or not set."""
-    inherited = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    head = "import os, sys, torch\nq = torch.randn(1, 2, 5, 16)\n"
-    run = subprocess.run(
-        [sys.executable, "-c", head + code],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=ROOT,
-        env={**inherited, "PYTHONPATH": path, **environment},
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
+@pytest.fixture
+def fresh(fresh_python):
+    """What code prints in a process of its own."""
+
+    def run(code: str, **environment: str) -> str:
+        head = "import os, sys, torch\nq = torch.randn(1, 2, 5, 16)\n"
+        done = fresh_python(head + code, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run
 
 
 ASK = """
@@ -329,47 +319,47 @@ except ValueError as error:
 else:
     print("computed", *available_backends())
 """
-
-
-@needs_triton
-@without_gpu
-def test_without_a_gpu_the_interpreter_is_named():
-    assert fresh(ASK) == cannot(NO_GPU)
-
-
-@needs_triton
-@old_interpreter
-def test_the_interpreter_computes_if_it_is_asked_for_in_time():
-    assert fresh(ASK, TRITON_INTERPRET="1") == "computed triton tiled reference"
+SET, UNSET = 'os.environ["TRITON_INTERPRET"] = "1"', 'del os.environ["TRITON_INTERPRET"]'
+THEIRS, OURS = "import triton", "import course_utils.kernels.launch"
+ASKED = "from course_utils.kernels import available_backends; available_backends()"
+COMPUTED = "computed triton tiled reference"
 
 
 @needs_triton
 @pytest.mark.parametrize(
-    "before",
+    ("before", "said"),
     [
-        "import triton",
-        "from course_utils.kernels import available_backends; available_backends()",
+        ((), cannot(NO_GPU)),
+        (("os.environ['TRITON_INTERPRET'] = '0'",), cannot(NO_GPU)),
+        ((SET, THEIRS, UNSET), cannot(NO_GPU)),
+        ((THEIRS, SET), cannot(TOO_LATE.format("set"))),
+        ((OURS, SET), cannot(TOO_LATE.format("set"))),
+        ((ASKED, SET), cannot(TOO_LATE.format("set"))),
+        ((SET, OURS, UNSET), cannot(TOO_LATE.format("unset"))),
+        ((SET, ASKED, UNSET), cannot(TOO_LATE.format("unset"))),
+        pytest.param((SET,), COMPUTED, marks=old_interpreter),
+        pytest.param((SET, OURS), COMPUTED, marks=old_interpreter),
     ],
+    ids=lambda value: None if isinstance(value, str) else "; ".join(value)[-40:],
 )
-def test_the_interpreter_asked_for_too_late_is_noticed(before):
-    late = f'{before}\nos.environ["TRITON_INTERPRET"] = "1"\n{ASK}'
-    assert fresh(late) == cannot(TOO_LATE.format("set"))
+def test_the_interpreter_is_asked_for_in_any_order(fresh, before, said):
+    assert fresh("\n".join((*before, ASK)), CUDA_VISIBLE_DEVICES="") == said
 
 
 @needs_triton
-def test_the_interpreter_given_up_too_late_is_noticed():
-    before = "from course_utils.kernels import available_backends; available_backends()"
-    late = f'{before}\ndel os.environ["TRITON_INTERPRET"]\n{ASK}'
-    assert fresh(late, TRITON_INTERPRET="1") == cannot(TOO_LATE.format("unset"))
+@old_interpreter
+def test_the_interpreter_is_asked_for_before_python_starts(fresh):
+    assert fresh(ASK, TRITON_INTERPRET="1") == COMPUTED
 
 
 @needs_triton
-@without_gpu
-def test_the_interpreter_is_not_meant_by_a_no():
-    assert fresh(ASK, TRITON_INTERPRET="0") == cannot(NO_GPU)
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_interpreter_refuses_what_is_on_a_gpu(fresh):
+    said = fresh(f"{SET}\n{ASK.replace('assert', 'q = q.cuda()  #')}")
+    assert "the Triton kernels must get tensors on the CPU while TRITON_INTERPRET is set" in said
 
 
-def test_something_else_in_the_place_of_triton_is_not_taken_for_it():
+def test_something_else_in_the_place_of_triton_is_not_taken_for_it(fresh):
     impostor = """
 from types import SimpleNamespace
 sys.modules["triton"] = SimpleNamespace(__spec__=None)
@@ -378,12 +368,13 @@ sys.modules["triton"] = SimpleNamespace(__spec__=None)
     assert said.startswith(cannot("Triton cannot be imported ("))
 
 
-def test_asking_for_torch_alone_does_not_import_triton():
+def test_asking_for_torch_alone_does_not_import_triton(fresh):
     code = """
+loaded_by_torch = "triton" in sys.modules
 from course_utils.kernels import flash_attend
 for backend in ("auto", "tiled", "reference"):
     flash_attend(q, q, q, backend=backend)
-print("triton" in sys.modules)
+print("triton" in sys.modules, loaded_by_torch)
 """
-    loaded_by_torch = fresh('import torch\nprint("triton" in sys.modules)')
-    assert fresh(code) == loaded_by_torch
+    after, before = fresh(code).split()
+    assert after == before
