@@ -1,4 +1,4 @@
-"""Checks of arguments beyond shapes: finite values, texts, choices, sequences, flags, seeds.
+"""Checks of arguments beyond shapes: finite values, ids, texts, choices, sequences, flags, seeds.
 
 Like those of ``shapes``, they state the rule, then what came, and name the argument.
 """
@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import torch
 from torch import Tensor
+from torch.func import debug_unwrap
 
 from course_utils.shapes import check_floating, check_int, check_rank
 
 __all__ = [
     "check_choice",
     "check_flag",
+    "check_ids",
     "check_seed",
     "check_sequence",
     "check_text",
@@ -46,6 +49,36 @@ def check_values(name: str, tensor: Tensor, axes: str, *, exactly: bool = True) 
         raise ValueError(f"{name} must not be empty, got shape {tuple(tensor.shape)}")
     if not bool(tensor.isfinite().all()):
         raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+
+def check_ids(name: str, ids: Tensor, axes: str, size: int) -> None:
+    """Check that ``ids`` holds whole numbers that count something from 0: rows of a table, say.
+
+    Args:
+        name: the argument's name, for the message.
+        ids: what came. It may be empty.
+        axes: the expected axes, as in ``check_rank``.
+        size: how many things there are to count.
+
+    Raises:
+        TypeError: if it is not an int64 tensor.
+        ValueError: for another rank, or an id that is not in 0 to ``size - 1``.
+
+    >>> check_ids("token_ids", torch.tensor([5, 31]), "T", size=31)
+    Traceback (most recent call last):
+    ValueError: token_ids must lie in 0 to 30, got 31
+    """
+    __tracebackhide__ = True
+    check_rank(name, ids, axes)
+    if ids.dtype != torch.int64:
+        raise TypeError(f"{name} must be torch.int64, got {ids.dtype}")
+    if ids.numel() == 0:
+        return
+    # Under torch.func.vmap values can be looked at in the batch of all examples alone. Unwrapping
+    # is safe here, since they are read, and nothing is computed from them.
+    low, high = debug_unwrap(ids).aminmax()
+    if low < 0 or high >= size:
+        raise ValueError(f"{name} must lie in 0 to {size - 1}, got {int(low if low < 0 else high)}")
 
 
 def check_text(name: str, value: object) -> str:

@@ -235,13 +235,19 @@ def check_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
         )
 
 
-def check_may_attend(may_attend: Tensor | None, shape: Iterable[int], device: torch.device) -> None:
+def check_may_attend(
+    may_attend: Tensor | None,
+    shape: Iterable[int],
+    device: torch.device,
+    name: str = "may_attend",
+) -> None:
     """Check a mask: boolean, True = this query may read this key, broadcastable to ``shape``.
 
     Args:
         may_attend: the mask, or None for no mask.
         shape: the shape of the scores, (..., T, S).
         device: where the scores are.
+        name: the argument that the mask came by, for the message.
 
     Raises:
         TypeError: if the mask is not boolean. An additive mask (0 and -inf) is named as such.
@@ -255,8 +261,8 @@ additive mask; pass mask == 0 (or mask > -inf) instead
     __tracebackhide__ = True
     if may_attend is None:
         return
-    _check_tensor("may_attend", may_attend)
-    rule = f"may_attend must be boolean, True = may read, got {may_attend.dtype}"
+    _check_tensor(name, may_attend)
+    rule = f"{name} must be boolean, True = may read, got {may_attend.dtype}"
     if may_attend.is_floating_point():
         raise TypeError(
             f"{rule}: this looks like an additive mask; pass mask == 0 (or mask > -inf) instead"
@@ -265,11 +271,9 @@ additive mask; pass mask == 0 (or mask > -inf) instead
         raise TypeError(
             f"{rule}: pass mask.bool() if 1 means may read, mask == 0 if it means hidden"
         )
-    check_broadcasts("may_attend", may_attend, "the scores (..., T, S)", shape)
+    check_broadcasts(name, may_attend, "the scores (..., T, S)", shape)
     if may_attend.device != device:
-        raise ValueError(
-            f"may_attend must be on the device of q ({device}), got {may_attend.device}"
-        )
+        raise ValueError(f"{name} must be on the device of q ({device}), got {may_attend.device}")
 
 
 def check_broadcasts(name: str, tensor: Tensor, target: str, shape: Iterable[int]) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_sequence, check_text
+from course_utils.checks import check_ids, check_sequence, check_text
 from course_utils.layers import DecoderBlock, EncoderBlock
 from course_utils.positions import sinusoidal_positions
 from course_utils.shapes import Float, Int, check_int, check_not_empty, check_rank
@@ -80,7 +80,7 @@ def to_tokens(ids: Int[Tensor, " N"], table: Sequence[str]) -> list[str]:
     '2024-05-07'
     """
     table = [check_text("table", token) for token in check_sequence("table", table)]
-    _check_ids("ids", ids, "N", table)
+    _check_tokens("ids", ids, "N", len(table))
     tokens = [table[index] for index in ids.tolist()]
     return [token for token in tokens if not token.startswith("<")]
 
@@ -92,12 +92,14 @@ def places_to_read(source: Int[Tensor, "B S"]) -> Int[Tensor, "B T"]:
     many tokens there are. Both digits of the month are told by its name.
 
     Raises:
-        TypeError, ValueError: if source is not what ``read_dates`` returns.
+        TypeError, ValueError: if source is not (B, 7) ids of ``SOURCE_TOKENS``. Whether they make
+            a date is not looked at: a row that ends with "<pad>" has a day of one digit, any other
+            a day of two.
 
     >>> places_to_read(read_dates("7 May 2024", "12 March 1999")).tolist()
     [[2, 3, 4, 5, -1, 1, 1, -1, -1, 0], [3, 4, 5, 6, -1, 2, 2, -1, 0, 1]]
     """
-    _check_ids("source", source, "B S", SOURCE_TOKENS)
+    _check_tokens("source", source, "B S", len(SOURCE_TOKENS))
     if source.shape[1] != S:
         raise ValueError(f"source must have {S} tokens a row, got {source.shape[1]}")
     one, two = [2, 3, 4, 5, -1, 1, 1, -1, -1, 0], [3, 4, 5, 6, -1, 2, 2, -1, 0, 1]
@@ -172,14 +174,10 @@ class DateTranslator(nn.Module):
 
         Raises:
             TypeError, ValueError: if the ids are not int64, more than 7 or 10 a row, or not all in
-                their table.
+                their table, of which "<start>" is no target.
         """
+        _check_pairs(source, target)
         memory = self.encode(source)
-        _check_ids("target", target, "B T", TARGET_TOKENS, longest=T)
-        if len(target) != len(source):
-            raise ValueError(
-                f"target must have a row for each of source ({len(source)}), got {len(target)}"
-            )
         start = torch.full_like(target[:, :1], START)
         before = torch.cat([start, target[:, :-1]], dim=1)
         return self._decode(memory, source, before)
@@ -190,7 +188,7 @@ class DateTranslator(nn.Module):
         Raises:
             TypeError, ValueError: as ``forward`` does.
         """
-        _check_ids("source", source, "B S", SOURCE_TOKENS, longest=S)
+        _check_source(source)
         x = TOKEN_SCALE * self.source_vectors(source) + self.positions[: source.shape[1]]
         return self.encoder(x, _may_read(source))[0]
 
@@ -223,11 +221,13 @@ class DateTranslator(nn.Module):
                 f"memory must have a vector for each token of source {tuple(encoded.shape)}, "
                 f"got {tuple(memory.shape)}"
             )
-        before, weights = torch.full_like(source[:, :1], START), encoded
-        for _ in range(T):
-            logits, weights = self._decode(memory, source, before)
-            before = torch.cat([before, logits[:, -1:].argmax(dim=-1)], dim=1)
-        return before[:, 1:], weights
+        start = torch.full_like(source[:, :1], START)
+        logits, weights = self._decode(memory, source, start)
+        written = logits.argmax(dim=-1)
+        while written.shape[1] < T:
+            logits, weights = self._decode(memory, source, torch.cat([start, written], dim=1))
+            written = torch.cat([written, logits[:, -1:].argmax(dim=-1)], dim=1)
+        return written, weights
 
     def _decode(self, memory: Tensor, source: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         x = TOKEN_SCALE * self.target_vectors(before) + self.positions[: before.shape[1]]
@@ -242,6 +242,11 @@ def date_loss(
 ) -> Float[Tensor, ""]:
     """Return the mean cross-entropy of the target's tokens, in nats.
 
+    Args:
+        model: a ``DateTranslator``, or a function that stands in for one.
+        source: as from ``date_pairs``.
+        target: as from ``date_pairs``.
+
     Raises:
         TypeError, ValueError: if model is not callable, or as ``DateTranslator.forward`` does.
 
@@ -251,6 +256,7 @@ def date_loss(
     """
     if not callable(model):
         raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
+    _check_pairs(source, target)
     logits, _ = model(source, target)
     return cross_entropy(logits.flatten(0, 1), target.flatten())
 
@@ -276,20 +282,26 @@ def _may_read(source: Tensor) -> Tensor:
     return (source != PAD)[:, None, None, :]  # for every head and every token that reads
 
 
-def _check_ids(
-    name: str, ids: Tensor, axes: str, table: Sequence[str], *, longest: int | None = None
+def _check_pairs(source: Tensor, target: Tensor) -> None:
+    __tracebackhide__ = True
+    _check_source(source)
+    _check_tokens("target", target, "B T", START, longest=T)
+    if len(target) != len(source):
+        raise ValueError(
+            f"target must have a row for each of source ({len(source)}), got {len(target)}"
+        )
+
+
+def _check_source(source: Tensor) -> None:
+    __tracebackhide__ = True
+    _check_tokens("source", source, "B S", len(SOURCE_TOKENS), longest=S)
+
+
+def _check_tokens(
+    name: str, ids: Tensor, axes: str, size: int, *, longest: int | None = None
 ) -> None:
     __tracebackhide__ = True
-    check_rank(name, ids, axes)
-    if ids.dtype != torch.int64:
-        raise TypeError(f"{name} must be torch.int64, got {ids.dtype}")
+    check_ids(name, ids, axes, size)
     check_not_empty(name, ids, axes=ids.ndim)
     if longest is not None and ids.shape[-1] > longest:
         raise ValueError(f"{name} must have at most {longest} tokens, got {ids.shape[-1]}")
-    try:
-        low, high = ids.min().item(), ids.max().item()
-    except RuntimeError:  # inside torch.func.vmap no value can be looked at
-        return
-    if low < 0 or high >= len(table):
-        wrong = low if low < 0 else high
-        raise ValueError(f"{name} must be ids of tokens, 0 to {len(table) - 1}, got {wrong}")

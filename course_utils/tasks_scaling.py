@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from course_utils.attention import attend
-from course_utils.checks import check_choice, check_sequence
+from course_utils.checks import check_choice, check_ids, check_sequence
 from course_utils.shapes import (
     Float,
     Int,
@@ -86,7 +86,9 @@ class OneHeadRecall(nn.Module):
         """Return logits of the values, and the weights on the pairs.
 
         Raises:
-            TypeError, ValueError: if names and values are not (B, S), or asked not (B,).
+            TypeError: if one is not int64.
+            ValueError: if names and values are not (B, S), asked not (B,), or one is not in 0 to
+                15, 0 to 7, 0 to 15.
         """
         _check_rows(names, values, asked)
         pairs = (self.names(names) + self.values(values)) / 2**0.5  # (B, S, C)
@@ -138,7 +140,8 @@ def recall_loss(
     """Return the cross-entropy of the answers, in nats. Guessing gives ln 8 = 2.08.
 
     Raises:
-        TypeError, ValueError: if the tensors are not what ``recall_batch`` returns.
+        TypeError, ValueError: if model is not callable, or the tensors are not what
+            ``recall_batch`` returns.
 
     >>> batch = recall_batch(torch.Generator().manual_seed(0))
     >>> recall_loss(OneHeadRecall(4, "scaled"), *batch).shape
@@ -147,7 +150,7 @@ def recall_loss(
     if not callable(model):
         raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
     _check_rows(names, values, asked)
-    _check_whole("answers", answers, "B")
+    check_ids("answers", answers, "B", VALUES)
     _check_each_row("answers", answers, names)
     logits, _ = model(names, values, asked)
     return cross_entropy(logits, answers)
@@ -252,9 +255,9 @@ def steps_until(
 
 def _check_rows(names: Tensor, values: Tensor, asked: Tensor) -> None:
     __tracebackhide__ = True
-    _check_whole("names", names, "B S")
-    _check_whole("values", values, "B S")
-    _check_whole("asked", asked, "B")
+    check_ids("names", names, "B S", NAMES)
+    check_ids("values", values, "B S", VALUES)
+    check_ids("asked", asked, "B", NAMES)
     if values.shape != names.shape:
         raise ValueError(
             f"values must have the shape of names {tuple(names.shape)}, got {tuple(values.shape)}"
@@ -268,10 +271,3 @@ def _check_each_row(name: str, tensor: Tensor, names: Tensor) -> None:
         raise ValueError(
             f"{name} must have an entry for each row, B ({len(names)}), got {tuple(tensor.shape)}"
         )
-
-
-def _check_whole(name: str, tensor: Tensor, axes: str) -> None:
-    __tracebackhide__ = True
-    check_rank(name, tensor, axes)
-    if tensor.dtype != torch.int64:
-        raise TypeError(f"{name} must be an int64 tensor, got {tensor.dtype}")

@@ -7,11 +7,11 @@ its own initial weights, its own stream of data and its own optimiser state.
 """
 
 import os
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +21,11 @@ from tqdm.auto import tqdm
 from course_utils.checks import check_choice, check_sequence, check_text
 from course_utils.shapes import Bool, Float, check_finite, check_int
 
-__all__ = ["Training", "train"]
+__all__ = ["TEST_SEED", "Training", "train"]
 
+# A stream for tests that no training uses, whose seeds are small. It is the last one there is:
+# torch's generator keeps the lower 32 bits of a seed, and 2**40 would give the stream of 0.
+TEST_SEED = 2**32 - 1
 OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 Batch = tuple[Tensor, ...]
 
@@ -89,7 +92,7 @@ def train(
         optimizer: "adam", or "sgd" without momentum. Both treat each number on its own, which
             is why one optimiser can serve stacked parameters.
         budget_s: seconds after which training stops and warns that it did; None for no limit.
-        evaluate: ``evaluate(model)`` gives a number for one model, without gradients.
+        evaluate: ``evaluate(model)`` gives a real number for one model, without gradients.
         every: number of steps between evaluations. There is one after the last step, too.
         label: what the progress bar calls it. ``TQDM_DISABLE=1`` hides the bar.
 
@@ -97,7 +100,8 @@ def train(
         TypeError: if a function is not callable or returns something else than described, or
             another argument is of a wrong type.
         ValueError: if seeds are missing or repeated, a number is out of range, the optimiser is
-            unknown, or the loss is not a single number.
+            unknown, there is no parameter to train, batches differ in shape from seed to seed, or
+            the loss is not a single number or depends on no parameter.
 
     Warns:
         UserWarning: if it stops before the last step.
@@ -133,6 +137,8 @@ def train(
     start = time.perf_counter()
     for step in _with_bar(range(1, steps + 1), label):
         now = loss_of_runs(parameters, buffers, _stack([batch(stream) for stream in streams]))
+        if not now.requires_grad:
+            raise ValueError("loss must depend on a parameter of the model, got a constant")
         # The runs share no parameter, so the gradient of the sum holds each run's own.
         update.zero_grad()
         now.sum().backward()
@@ -161,8 +167,7 @@ def train(
 def _with_bar(steps: range, label: str) -> tqdm:
     # tqdm itself reads the variable only once, when it is imported.
     hidden = os.environ.get("TQDM_DISABLE", "") not in ("", "0")
-    # A notebook sets what goes to stderr on red, as if something were wrong.
-    return tqdm(steps, desc=label or None, disable=hidden, file=sys.stdout)
+    return tqdm(steps, desc=label or None, disable=hidden)
 
 
 def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
@@ -172,6 +177,10 @@ def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
         model = build()
     if not isinstance(model, nn.Module):
         raise TypeError(f"build must return an nn.Module, got {model!r} ({type(model).__name__})")
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(
+            f"build must return a model with a parameter to train, got {type(model).__name__}"
+        )
     return model
 
 
@@ -197,6 +206,12 @@ def _stack(batches: list[Batch]) -> Batch:
     for drawn in batches:
         if not (isinstance(drawn, tuple) and all(isinstance(part, Tensor) for part in drawn)):
             raise TypeError(f"batch must return a tuple of tensors, got {type(drawn).__name__}")
+    shapes = [[tuple(part.shape) for part in drawn] for drawn in batches]
+    for other in shapes:
+        if other != shapes[0]:
+            raise ValueError(
+                f"batch must return the same shapes for all seeds {shapes[0]}, got {other}"
+            )
     return tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
 
 
@@ -221,13 +236,14 @@ def _evaluate(evaluate: Callable[[nn.Module], Tensor | float], models: list[nn.M
     scores = []
     for model in models:
         score = evaluate(model)
-        if not isinstance(score, Tensor | float | int):
+        if isinstance(score, Tensor) and score.ndim:
+            raise ValueError(f"evaluate must return a number, got shape {tuple(score.shape)}")
+        number = score.item() if isinstance(score, Tensor) else score
+        if isinstance(number, bool) or not isinstance(number, Real):
             raise TypeError(
                 f"evaluate must return a number, got {score!r} ({type(score).__name__})"
             )
-        if isinstance(score, Tensor) and score.ndim:
-            raise ValueError(f"evaluate must return a number, got shape {tuple(score.shape)}")
-        scores.append(torch.as_tensor(score, dtype=torch.float64))
+        scores.append(torch.tensor(float(number), dtype=torch.float64))
     return torch.stack(scores)
 
 

@@ -161,6 +161,17 @@ CHECKS = [
         {"x": Q[0]},
         {"x": vector()},
     ),
+    Case(
+        "checks.check_ids",
+        lambda x: checks.check_ids("x", x, "T", 31),
+        {"x": torch.tensor([0, 30])},
+        {
+            "x": Bad(
+                (*WORDS, torch.tensor([5.0]), torch.tensor([5]).int(), torch.tensor([True])),
+                (torch.tensor(5), Said(torch.tensor([5, 31]), "31"), torch.tensor([-1, 99])),
+            )
+        },
+    ),
     Case("checks.check_text", lambda x: checks.check_text("x", x), {"x": "a"}, {"x": TEXT}),
     Case(
         "checks.check_choice",

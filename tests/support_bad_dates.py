@@ -25,6 +25,7 @@ TARGETS = ids(
     torch.arange(5 * 10).view(5, 10) % 10,
     Said(TARGET.repeat(1, 2), "20"),
     Said(TARGET[:3], "3"),
+    Said(TARGET * 0 + 11, "11"),  # "<start>" is never a target
 )
 TEXT = Bad(
     (None, 7, ["7 May 2024"], b"7 May 2024"),

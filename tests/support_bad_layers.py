@@ -112,7 +112,7 @@ PARTS = [
 NEW = torch.zeros(B, H, 1, D)
 ROW = tensor(NEW[0], NEW[None], NEW[:, :, :0], NEW[:1], NEW[:, :2], NEW[..., :3], like=NEW.shape)
 ROW = Bad((*ROW.types, NEW.double()), ROW.values)
-MANY = torch.zeros(B, H, 8, D)
+MANY, SHARED = torch.zeros(B, H, 8, D), KVCache()
 CACHES = [
     Case("layers.cache.KVCache", KVCache, {}, {
         "max_positions": Bad(COUNT.types[1:], COUNT.values),
@@ -125,8 +125,9 @@ CACHES = [
          lambda new: filled(max_positions=11).check_room("new", new), {"new": 7}, {
         "new": Bad(COUNT.types, (-1, Said(8, "12"))),
     }),
-    Case("layers.cache.DecoderCache", DecoderCache, {}, {
-        "self_attention": Bad((None, "x", {})), "cross_attention": Bad((None, "x", {})),
+    Case("layers.cache.DecoderCache", DecoderCache, {"self_attention": SHARED}, {
+        "self_attention": Bad((None, "x", {})),
+        "cross_attention": Bad((None, "x", {}), (Said(SHARED, "the same"),)),
     }),
 ]  # fmt: skip
 
@@ -153,15 +154,14 @@ LAYERS = [
 ]  # fmt: skip
 
 WITH_WEIGHT = {"name": "x", "x": X, "weight": WEIGHT, "width": C}
-ON_CPU = {"name": "mask", "mask": None, "shape": (B, H, T, S), "device": torch.device("cpu")}
 CHECKS = [
     Case("layers.checks.check_vectors", checks.check_vectors, WITH_WEIGHT, {"x": VECTORS}),
     Case("layers.checks.check_tokens", checks.check_tokens, WITH_WEIGHT, {"x": TOKENS}),
     Case("layers.checks.check_memory", checks.check_memory,
          {"memory": MEMORY, "x": X, "weight": WEIGHT, "width": C}, {"memory": MEMORIES}),
     Case("layers.checks.check_cache", checks.check_cache,
-         {"cache": KVCache(), "x": X, "num_heads": H, "memory": None}, {"cache": OWN}),
-    Case("layers.checks.check_mask", checks.check_mask, ON_CPU, {"mask": mask(T, S)}),
+         {"name": "cache", "cache": KVCache(), "x": X, "num_heads": H, "memory": None},
+         {"cache": OWN}),
 ]  # fmt: skip
 
 DOCUMENTS = Bad(

@@ -10,6 +10,7 @@ from course_utils.positions import inputs
 # A width of pairs, and how many times longer a text is than those of training.
 WIDTH = Bad(COUNT.types, (*COUNT.values, 1, 7))
 FACTOR = Bad(REAL.types, (*REAL.values, 0.25, 0.0, -2.0))
+BEYOND = Bad(FACTOR.types, (*FACTOR.values, 1e250, 1e205))  # the power, the product
 PLACES = torch.arange(3)
 PLACES_TYPES = (
     *WORDS,
@@ -63,7 +64,7 @@ CASES = [
         "positions.rotary.ntk_base",
         positions.ntk_base,
         {"factor": 4, "D": 6},
-        {"factor": FACTOR, "D": Bad(WIDTH.types, (*WIDTH.values, 2)), "base": POSITIVE},
+        {"factor": BEYOND, "D": Bad(WIDTH.types, (*WIDTH.values, 2)), "base": POSITIVE},
     ),
     Case("positions.alibi.alibi_slopes", positions.alibi_slopes, {"H": 3}, {"H": COUNT}),
     Case(

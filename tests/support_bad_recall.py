@@ -68,8 +68,8 @@ CASES = [
         {
             "model": Bad((None, 3)),
             **BAD_NOTES,
-            "last": ids(LAST, LAST[:, :7], LAST[:2]),
-            "earlier": ids(EARLIER, EARLIER[:, :7], EARLIER[:2]),
+            "last": ids(LAST, LAST * 0 - 1, LAST * 0 + 8, LAST[:, :7], LAST[:2]),
+            "earlier": ids(EARLIER, EARLIER * 0 - 1, EARLIER * 0 + 11, EARLIER[:, :7]),
         },
     ),
     Case(

@@ -11,10 +11,18 @@ GENERATOR = torch.Generator().manual_seed(0)
 MODEL = OneHeadRecall(3, "scaled")
 NAMES, VALUES, ASKED, ANSWERS = recall_batch(GENERATOR, size=5)
 ROWS = {"names": NAMES, "values": VALUES, "asked": ASKED}
+
+
+def ids(good, size, *wrong):
+    """Ids of things of which there are so many: whole numbers, on the right axes."""
+    beyond = (Said(good * 0 - 1, "-1"), Said(good * 0 + size, str(size)))
+    return Bad((*WORDS, good.float(), good.int()), (good[0], good[None], *beyond, *wrong))
+
+
 BAD_ROWS = {
-    "names": Bad((*WORDS, NAMES.float(), NAMES.int()), (NAMES[0], NAMES[None])),
-    "values": Bad((*WORDS, VALUES.float()), (VALUES[0], VALUES[:, :3])),
-    "asked": Bad((*WORDS, ASKED.float()), (ASKED[None], ASKED[:3])),
+    "names": ids(NAMES, 16),
+    "values": ids(VALUES, 8, VALUES[:, :3]),
+    "asked": ids(ASKED, 16, ASKED[:3]),
 }
 LOSSES = torch.rand(3, 30)
 SHORT = {"steps": 2, "seeds": [0], "widths": [3], "starts": ["scaled"], "optimizers": ["sgd"]}
@@ -41,7 +49,7 @@ CASES = [
         {
             "model": Bad((None, 3)),
             **BAD_ROWS,
-            "answers": Bad((*WORDS, ANSWERS.float()), (ANSWERS[None], ANSWERS[:2])),
+            "answers": ids(ANSWERS, 8, ANSWERS[:2]),
         },
     ),
     Case(

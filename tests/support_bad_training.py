@@ -28,20 +28,28 @@ TRAIN = {
 }
 TRAINING = [
     Case("training.train", training.train, TRAIN, {
-        "build": Bad((*NO_FUNCTION, Said(lambda: None, "None"), Said(lambda: 3, "3"))),
-        "batch": Bad((
-            *NO_FUNCTION, Said(lambda g: torch.rand(3), "Tensor"), Said(lambda g: (3,), "tuple"),
-        )),
+        "build": Bad(
+            (*NO_FUNCTION, Said(lambda: None, "None"), Said(lambda: 3, "3")),
+            (Said(nn.ReLU, "ReLU"), Said(lambda: nn.Linear(2, 1).requires_grad_(False), "Linear")),
+        ),
+        "batch": Bad(
+            (*NO_FUNCTION, Said(lambda g: torch.rand(3), "Tensor"), Said(lambda g: (3,), "tuple")),
+            (Said(lambda g: (torch.rand(3 + g.initial_seed(), 2),), "[(4, 2)]"),
+             Said(lambda g: (torch.rand(3, 2),) * (1 + g.initial_seed()), "[(3, 2), (3, 2)]")),
+        ),
         "loss": Bad(
             (*NO_FUNCTION, Said(lambda model, x: 3.0, "float")),
-            (Said(lambda model, x: model(x), "(3, 1)"),),
+            (Said(lambda model, x: model(x), "(3, 1)"),
+             Said(lambda model, x: x.mean(), "a constant")),
         ),
         "seeds": Bad((None, 3, "12", Said((0.5,), "0.5")), ([], (), (1, 1), Said((-1,), "-1"))),
         "steps": COUNT, "every": COUNT,
         "learning_rate": POSITIVE,
         "optimizer": Bad((), ("adamw", "", None)),
         "budget_s": Bad(("x", True), (0, -1.0, float("nan"))),
-        "evaluate": Bad((3, "x", Said(lambda model: "x", "'x' (str)")),
+        "evaluate": Bad((3, "x", Said(lambda model: "x", "'x' (str)"),
+                         Said(lambda model: True, "True"), Said(lambda model: 1j, "1j"),
+                         Said(lambda model: torch.tensor(True), "tensor(True)")),
                         (Said(lambda model: torch.zeros(2), "(2,)"),)),
         "label": TEXT,
     }),
@@ -57,6 +65,8 @@ SIZES = ("vocab_size", "width", "num_layers", "max_positions", "feedforward_widt
 OPTIONAL = Bad(COUNT.types[1:], COUNT.values)
 FEW, UNEVEN = MODEL.new_caches()[:1], [KVCache(), KVCache()]
 UNEVEN[0].append(torch.zeros(1, 3, 1, 4), torch.zeros(1, 3, 1, 4))
+OTHERS = MODEL.new_caches()
+MODEL(IDS.repeat(2, 1), caches=OTHERS)
 CAUSAL_LM = [
     Case("models.causal_lm.CausalLMConfig", causal_lm.CausalLMConfig, vars(CONFIG), {
         **{name: OPTIONAL if name == "feedforward_width" else COUNT for name in SIZES},
@@ -70,10 +80,11 @@ CAUSAL_LM = [
         "token_ids": Bad(
             (*WORDS, IDS.int(), IDS.float()),
             (IDS[0], IDS[None], Said(IDS[:, :0], "0"), Said(IDS.repeat(1, 4), "12"),
-             Said(IDS + 27, "32"), Said(IDS - 5, "-3")),
+             IDS + 27, IDS - 5),
         ),
         "caches": Bad((3, "x", Said([None, None], "None")),
-                      (Said(FEW, "1"), Said(UNEVEN, "[1, 0]"))),
+                      (Said(FEW, "1"), Said(UNEVEN, "[1, 0]"), Said([KVCache()] * 2, "caches[0]"),
+                       Said(OTHERS, "(2, 3, 4)"))),
         "may_attend": Bad(("causal", torch.zeros(3, 3)), (torch.ones(3, 2) > 0,)),
     }),
     Case("models.causal_lm.CausalLM.set_rotary", ROPE.set_rotary, {"rotary": Rotary()}, {
@@ -83,9 +94,10 @@ CAUSAL_LM = [
 
 COPIER = tasks_heads.TwoPlaceCopier(2)
 ROWS, ANSWERS = tasks_heads.copy_batch(torch.Generator().manual_seed(0), batch=3)
-BAD_ROWS = Bad((*WORDS, ROWS.int()), (ROWS[0], ROWS[:, 1:]))
-UNKNOWN = Bad(BAD_ROWS.types, (*BAD_ROWS.values, Said(ROWS - 11, "-1"), Said(ROWS + 11, "21")))
-BAD_ANSWERS = Bad((*WORDS, ANSWERS.int()), (ANSWERS[0], ANSWERS[1:], ANSWERS[..., :1]))
+BAD_ROWS = Bad((*WORDS, ROWS.int()), (ROWS[0], ROWS[:, 1:], ROWS - 11, ROWS + 11))
+BAD_ANSWERS = Bad(
+    (*WORDS, ANSWERS.int()), (ANSWERS[0], ANSWERS[1:], ANSWERS[..., :1], ANSWERS - 1, ANSWERS + 1)
+)
 BAD_COPIER = {
     "width": COUNT,
     "num_layers": COUNT,
@@ -102,10 +114,10 @@ TWO_PLACES = [
         **BAD_COPIER,
     }),
     Case("tasks_heads.TwoPlaceCopier.forward", COPIER, {"token_ids": ROWS}, {
-        "token_ids": UNKNOWN,
+        "token_ids": BAD_ROWS,
     }),
     Case("tasks_heads.copy_loss", tasks_heads.copy_loss, {**ASKED, "answers": ANSWERS}, {
-        "token_ids": BAD_ROWS, "answers": BAD_ANSWERS,
+        "model": Bad((None, 3)), "token_ids": BAD_ROWS, "answers": BAD_ANSWERS,
     }),
     Case("tasks_heads.copy_scores", tasks_heads.copy_scores, {**ASKED, "answers": ANSWERS}, {
         "model": NO_COPIER, "token_ids": BAD_ROWS, "answers": BAD_ANSWERS,

@@ -3,11 +3,22 @@
 import pytest
 import torch
 from support_errors import raises_saying
+from support_layers import torch_encoder_layer, with_random_norms
+from torch import nn
+from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn import functional as F
 
 from course_utils.layers import KVCache, Rotary
-from course_utils.masks import causal_mask
+from course_utils.leaks import gradient_reach, leaks, reach_through
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
 from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
+from course_utils.positions import alibi_bias, sinusoidal_positions
 from course_utils.training import train
 
 B, T, V, C, H, LONGEST = 2, 7, 31, 12, 3, 13
@@ -31,30 +42,72 @@ def token_ids():
     return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
 
 
+def torchs_logits(model, token_ids, **changed):
+    """The same model, put together from PyTorch's own layers."""
+    kind = model.config.positions
+    tables = {"learned": model.positions, "sinusoidal": sinusoidal_positions(LONGEST, C)}
+    x = F.embedding(token_ids, model.tokens.weight)
+    if kind in tables:
+        x = x + tables[kind][:T]
+    added = nn.Transformer.generate_square_subsequent_mask(T)  # 0 and -inf
+    if kind == "alibi":
+        added = (added + alibi_bias(H, T, T)).repeat(B, 1, 1)
+    for block in model.blocks:
+        x = torch_encoder_layer(block, **changed)(x, src_mask=added)
+    x = F.layer_norm(x, (C,), model.norm.weight, model.norm.bias)
+    return x @ model.logits.weight.T
+
+
+@pytest.mark.parametrize("scheme", [each for each in POSITIONS if each != "rope"])
+def test_it_agrees_with_a_model_of_torchs_layers(scheme, token_ids):
+    """RoPE is not among torch's layers: tests/layers compares it with ``apply_rope``."""
+    model = with_random_norms(build(scheme, feedforward_width=17))
+    found = model(token_ids)
+    # The norms' random weights make logits of size 10.
+    close = {"rtol": 0, "atol": 1e-4}
+    torch.testing.assert_close(found, torchs_logits(model, token_ids), **close)
+    post_ln = torchs_logits(model, token_ids, norm_first=False)
+    assert (found - post_ln).abs().max() > 1e-1
+    assert [block.feedforward.expand.out_features for block in model.blocks] == [17] * 2
+
+
 def reach(model, token_ids, **options):
-    """How much each output depends on each token's vector: (T, T), by autograd."""
-    vectors = model.tokens.weight[token_ids].detach().requires_grad_()
-    model.tokens.forward = lambda ids: vectors
-    logits = model(token_ids, **options)
-    rows = [
-        torch.autograd.grad(logits[:, t].square().sum(), vectors, retain_graph=True)[0]
-        for t in range(token_ids.shape[1])
-    ]
-    return torch.stack([row.abs().sum(dim=(0, 2)) for row in rows])
+    """How much each output feels each token's vector, (T, T), in the first sequence."""
+
+    def run(vectors):
+        with model.tokens.register_forward_hook(lambda *_: vectors[None]):
+            return model(token_ids[:1], **options)[0]
+
+    return gradient_reach(run, model.tokens.weight[token_ids[0]].detach())
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_no_output_depends_on_a_later_token(scheme, token_ids):
-    found = reach(build(scheme), token_ids)
-    allowed = causal_mask(T)
-    assert bool((found[~allowed] == 0).all())
-    assert bool((found[allowed] > 0).all())
+def test_every_output_feels_itself_and_all_before_and_nothing_later(scheme, token_ids):
+    assert torch.equal(reach(build(scheme), token_ids) != 0, causal_mask(T))
+
+
+RULES = {
+    "causal": causal_mask(T),
+    "window": sliding_window_mask(T, 3),
+    "prefix": prefix_mask(T, 3),
+    "padding": padding_mask([5], T)[0, 0].expand(T, T),
+    "documents": same_document_mask([2, 1, 4]) & causal_mask(T),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_whole_model_reaches_what_its_mask_allows(scheme, rule, token_ids):
+    model, mask = build(scheme), RULES[rule]
+    found = reach(model, token_ids, may_attend=mask)
+    assert torch.equal(found != 0, reach_through(mask, len(model.blocks)))
 
 
 def test_the_same_look_catches_a_mask_that_is_off_by_one(token_ids):
     leaky = torch.ones(T, T, dtype=torch.bool).tril(1)
-    found = reach(build(), token_ids, may_attend=leaky)
-    assert bool((found.diagonal(1) > 0).all())
+    found = leaks(reach(build(), token_ids, may_attend=leaky), causal_mask(T))
+    # Two blocks carry it two tokens ahead.
+    assert found == [(t, s) for t in range(T) for s in (t + 1, t + 2) if s < T]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -129,6 +182,12 @@ def test_relative_schemes_do_not_see_where_the_sequence_starts(scheme, token_ids
     absolute = build("sinusoidal")
     moved = absolute(longer, may_attend=may_attend)[:, 4:]
     assert (moved - absolute(token_ids)).abs().max() > 1e-2
+
+
+def test_a_rotation_reaches_every_block():
+    model, rotary = build("rope", num_layers=3), Rotary(interpolation=4)
+    model.set_rotary(rotary)
+    assert [block.attention.position for block in model.blocks] == [rotary] * 3
 
 
 def test_a_stretched_model_reads_a_stretched_place_as_the_old_one():
@@ -216,9 +275,71 @@ def test_more_tokens_than_positions_are_refused(scheme):
 @pytest.mark.parametrize("bad", [-1, V])
 def test_an_unknown_token_is_named(bad, token_ids):
     token_ids[1, 2] = bad
-    said = f"token_ids must lie in 0 to V - 1 (30), got {bad}"
+    said = f"token_ids must lie in 0 to 30, got {bad}"
     with raises_saying(ValueError, said):
         build()(token_ids)
+
+
+def test_an_unknown_token_is_named_side_by_side_too(token_ids):
+    models = [build(), build()]
+    parameters, buffers = stack_module_state(models)
+
+    def total(parameters, ids):
+        return functional_call(models[0], (parameters, buffers), (ids,)).sum()
+
+    both = vmap(grad(total))
+    both(parameters, torch.stack([token_ids, token_ids]))
+    wrong = torch.stack([token_ids, token_ids.clone()])
+    wrong[1, 1, 2] = V
+    with raises_saying(ValueError, "token_ids must lie in 0 to 30, got 31"):
+        both(parameters, wrong)
+
+
+def test_the_caches_have_room_for_the_models_positions():
+    assert [cache.max_positions for cache in build().new_caches()] == [LONGEST] * 2
+
+
+def filled(batch=B, dtype=torch.float32, **options):
+    cache = KVCache(**options)
+    cache.append(*torch.zeros(2, batch, H, T, C // H, dtype=dtype))
+    return cache
+
+
+@pytest.mark.parametrize(
+    ("later", "error", "message"),
+    [
+        (
+            filled(batch=3),
+            ValueError,
+            "caches[1] must hold x's batch size, heads and head width (2, 3, 4), got (3, 3, 4)",
+        ),
+        (
+            filled(dtype=torch.float64),
+            TypeError,
+            "caches[1] must have the dtype of x (torch.float32), got torch.float64",
+        ),
+        (
+            filled(max_positions=T),
+            ValueError,
+            "token_ids must bring the cache to at most max_positions (7), got 8",
+        ),
+    ],
+)
+def test_a_refused_call_leaves_every_cache_as_it_was(later, error, message, token_ids):
+    model = build()
+    caches = model.new_caches()
+    model(token_ids, caches=caches)
+    with raises_saying(error, message):
+        model(token_ids[:, :1], caches=[caches[0], later])
+    assert [caches[0].length, later.length] == [T, T]
+
+
+def test_one_cache_for_two_blocks_is_refused(token_ids):
+    cache = KVCache()
+    said = "caches must be another one for each block, got caches[0] again as caches[1]"
+    with raises_saying(ValueError, said):
+        build()(token_ids, caches=[cache, cache])
+    assert cache.length == 0
 
 
 def test_caches_that_do_not_fit_are_refused(token_ids):

@@ -122,12 +122,12 @@ def test_forward_keeps_nothing_on_the_module(encoder, token_ids):
         (
             torch.full((B, T), V),
             ValueError,
-            "token_ids must lie in 0 to V - 1 (30), got 31",
+            "token_ids must lie in 0 to 30, got 31",
         ),
         (
             torch.full((B, T), -1),
             ValueError,
-            "token_ids must lie in 0 to V - 1 (30), got -1",
+            "token_ids must lie in 0 to 30, got -1",
         ),
     ],
 )

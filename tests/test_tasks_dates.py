@@ -4,7 +4,9 @@ import datetime
 import math
 from collections import Counter
 
+import pytest
 import torch
+from support_layers import torch_decoder_layer, torch_encoder_layer, with_random_norms
 
 from course_utils import tasks_dates
 from course_utils.tasks_dates import (
@@ -184,6 +186,29 @@ def test_all_that_the_decoder_knows_of_the_source_it_has_read_in_the_memory():
     assert (own[0] - own[1]).abs().max() > 1e-3
 
 
+@torch.no_grad()
+def test_the_translator_is_an_encoder_and_a_decoder_of_pytorch():
+    model = with_random_norms(small()).eval()
+    source, target = (
+        read_dates("7 May 2024", "17 May 2024", "3 June 1234"),
+        date_pairs(3, seeded())[1],
+    )
+    angle = torch.arange(10)[:, None] / 10_000 ** (torch.arange(0, 12, 2) / 12)
+    places = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+    hidden = source == PAD  # PyTorch's masks say what may not be read
+    x = 0.25 * model.source_vectors.weight[source] + places[:7]
+    memory = torch_encoder_layer(model.encoder)(x, src_key_padding_mask=hidden)
+    torch.testing.assert_close(model.encode(source), memory, **CLOSE)
+    before = torch.cat([torch.full((3, 1), START), target[:, :-1]], dim=1)
+    x = torch_decoder_layer(model.decoder)(
+        0.25 * model.target_vectors.weight[before] + places,
+        memory,
+        tgt_mask=torch.ones(10, 10, dtype=torch.bool).triu(1),
+        memory_key_padding_mask=hidden,
+    )
+    torch.testing.assert_close(model(source, target)[0], model.logits(x), **CLOSE)
+
+
 def test_order_in_the_source_matters():
     model = small()
     one, two = (model.encode(read_dates(text)) for text in ("12 May 1999", "21 May 1999"))
@@ -211,6 +236,13 @@ def test_the_loss_is_the_mean_surprise_at_the_tokens():
     model, (source, target) = small(), date_pairs(3, seeded())
     share = model(source, target)[0].softmax(dim=-1).gather(-1, target[..., None])
     torch.testing.assert_close(date_loss(model, source, target), -share.log().mean())
+
+
+def test_the_loss_checks_its_targets_whatever_stands_in_for_the_model():
+    source, target = date_pairs(3, seeded())
+    for wrong in (target[:2], target.float(), target + 30, torch.full_like(target, START)):
+        with pytest.raises((TypeError, ValueError), match=r"^target must"):
+            date_loss(lambda source, target: (torch.zeros(3, 10, 12), None), source, wrong)
 
 
 # What training shows

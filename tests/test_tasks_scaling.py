@@ -95,8 +95,10 @@ def test_scores_start_with_the_variance_that_the_proof_says(d_k):
             pairs = (model.names(names) + model.values(values)) / math.sqrt(2)
             query, keys = model.names(asked) @ model.query, pairs @ model.key
             found.append(model.scale * (keys @ query[..., None])[..., 0])
-        # Eight draws of the weights, 16 names each: the estimate is good to about a tenth.
-        assert torch.stack(found).var().item() == pytest.approx(variance, rel=0.3)
+        # Eight draws of the weights, 16 names each: over 40 estimates the standard deviation is
+        # 0.11 of the variance at width 4, and 0.06 at 64 and 256. Five times the former is 0.5, and
+        # a wrong power of d_k is off by a factor of two at least.
+        assert torch.stack(found).var().item() == pytest.approx(variance, rel=0.5)
 
 
 def test_a_small_start_begins_as_the_scaled_model_does():

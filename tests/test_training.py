@@ -2,12 +2,16 @@
 
 import math
 import warnings
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
+from support_errors import raises_saying
 from torch import nn
 from torch.nn import functional as F
 
+from course_utils import tasks_dates, tasks_heads, tasks_recall, tasks_scaling
 from course_utils.attention import attend, masked_softmax
 from course_utils.masks import causal_mask
 from course_utils.training import Training, train
@@ -153,6 +157,13 @@ def test_scores_are_measured_when_it_says(steps, every, expected):
     )
 
 
+@pytest.mark.parametrize("score", [1, 0.5, np.float32(0.5), Fraction(1, 2), torch.tensor(0.5)])
+def test_a_score_is_any_real_number(score):
+    done = quick(seeds=(0, 1), evaluate=lambda model: score)
+    assert done.scores.dtype == torch.float64
+    assert done.scores.tolist() == [[float(score)]] * 2
+
+
 def test_without_evaluate_there_is_no_score():
     done = quick(every=1)
     assert done.scores.shape == (3, 0) and done.steps_checked == ()
@@ -272,6 +283,34 @@ def test_gradients_through_attention_are_each_runs_own():
     for row in range(3):
         alone = torch.func.grad(total)(q[row], k[row], v[row])
         torch.testing.assert_close(found[row], alone)
+
+
+@pytest.mark.parametrize(
+    ("build", "draw", "loss", "wrong", "message"),
+    [
+        (lambda: tasks_heads.TwoPlaceCopier(2), tasks_heads.copy_batch, tasks_heads.copy_loss,
+         0, "token_ids must lie in 0 to 10, got 100"),
+        (lambda: tasks_heads.TwoPlaceCopier(2), tasks_heads.copy_batch, tasks_heads.copy_loss,
+         1, "answers must lie in 0 to 10, got 100"),
+        (lambda: tasks_recall.NoteReader("none"), lambda g: tasks_recall.recall_notes(3, 5, g),
+         tasks_recall.note_loss, 1, "values must lie in 0 to 7, got 100"),
+        (lambda: tasks_scaling.OneHeadRecall(3, "scaled"), tasks_scaling.recall_batch,
+         tasks_scaling.recall_loss, 3, "answers must lie in 0 to 7, got 100"),
+        (tasks_dates.DateTranslator, lambda g: tasks_dates.date_pairs(3, g),
+         tasks_dates.date_loss, 0, "source must lie in 0 to 22, got 100"),
+    ],
+)  # fmt: skip
+def test_wrong_ids_are_refused_by_name_while_seeds_train_side_by_side(
+    build, draw, loss, wrong, message
+):
+    def batch_with_a_wrong_id(generator):
+        parts = draw(generator)
+        if generator.initial_seed() == 1:  # of three seeds, the one in the middle
+            parts[wrong].view(-1)[-1] = 100
+        return parts
+
+    with raises_saying(ValueError, message):
+        train(build, batch_with_a_wrong_id, loss, steps=1, learning_rate=0.1)
 
 
 def test_bad_shapes_are_refused_under_vmap_too():

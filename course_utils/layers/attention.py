@@ -129,7 +129,7 @@ class MultiHeadAttention(nn.Module):
                     f"within one sequence, got position={self.position}"
                 )
         if cache is not None:
-            check_cache(cache, x, self.num_heads, memory)
+            check_cache("cache", cache, x, self.num_heads, memory)
         B, T, _ = x.shape
         S = T + (0 if cache is None else cache.length) if memory is None else memory.shape[1]
         check_may_attend(may_attend, (B, self.num_heads, T, S), x.device)

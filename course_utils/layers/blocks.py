@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from course_utils.checks import check_flag
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import DecoderCache, KVCache
-from course_utils.layers.checks import check_cache, check_mask, check_memory, check_tokens
+from course_utils.layers.checks import check_cache, check_memory, check_tokens
 from course_utils.layers.feedforward import FeedForward
 from course_utils.layers.heads import Heads
 from course_utils.layers.norm import LayerNorm
 from course_utils.layers.position_schemes import PositionScheme
 from course_utils.masks import causal_mask
-from course_utils.shapes import Bool, Float
+from course_utils.shapes import Bool, Float, check_may_attend
 
 __all__ = ["DecoderBlock", "EncoderBlock"]
 
@@ -165,14 +165,15 @@ class DecoderBlock(nn.Module):
                 DecoderCache.
         """
         self._check(x, memory, memory_may_attend, cache)
+        own_cache = None if cache is None else cache.self_attention
         if may_attend is None:
-            S = x.shape[1] + (0 if cache is None else cache.self_attention.length)
+            S = x.shape[1] + (0 if own_cache is None else own_cache.length)
             may_attend = causal_mask(x.shape[1], S, device=x.device)
-        own_rules = {"may_attend": may_attend, "cache": cache and cache.self_attention}
+        own_rules = {"may_attend": may_attend, "cache": own_cache}
         cross_rules = {
             "memory": memory,
             "may_attend": memory_may_attend,
-            "cache": cache and cache.cross_attention,
+            "cache": None if cache is None else cache.cross_attention,
         }
         if self.norm_first:
             mixed, own = self.self_attention(self.self_attention_norm(x), **own_rules)
@@ -197,8 +198,8 @@ class DecoderBlock(nn.Module):
         check_tokens("x", x, reader.key.weight, reader.width)
         check_memory(memory, x, reader.key.weight, reader.width)
         scores = (x.shape[0], reader.num_heads, x.shape[1], memory.shape[1])
-        check_mask("memory_may_attend", memory_may_attend, scores, x.device)
+        check_may_attend(memory_may_attend, scores, x.device, name="memory_may_attend")
         if cache is not None and not isinstance(cache, DecoderCache):
             raise TypeError(f"cache must be a DecoderCache, got {cache!r} ({type(cache).__name__})")
         if cache is not None:
-            check_cache(cache.cross_attention, x, reader.num_heads, memory)
+            check_cache("cache", cache.cross_attention, x, reader.num_heads, memory)

@@ -103,9 +103,13 @@ class KVCache:
         start, end = self.length, self.length + rows.shape[2]
         if torch.is_grad_enabled():
             return torch.cat((room[:, :, :start], rows), dim=2)
-        if end > room.shape[2]:
-            size = max(end, 2 * room.shape[2])
+        size = room.shape[2]
+        if end > size:
+            size = max(end, 2 * size)
             size = min(size, self.max_positions or size)
+        # What torch.inference_mode has made may not be written to outside it.
+        sealed = room.is_inference() and not torch.is_inference_mode_enabled()
+        if size > room.shape[2] or sealed:
             wider = rows.new_empty(*rows.shape[:2], size, rows.shape[3])
             wider[:, :, :start] = room[:, :, :start]
             room = wider
@@ -165,6 +169,7 @@ class DecoderCache:
 
     Raises:
         TypeError: if one is no KVCache.
+        ValueError: if both are the same one.
 
     >>> DecoderCache(KVCache(max_positions=11)).bytes
     0
@@ -177,6 +182,11 @@ class DecoderCache:
         for name, cache in vars(self).items():
             if not isinstance(cache, KVCache):
                 raise TypeError(f"{name} must be a KVCache, got {cache!r} ({type(cache).__name__})")
+
+        if self.cross_attention is self.self_attention:
+            raise ValueError(
+                "cross_attention must be another cache than self_attention, got the same"
+            )
 
     @property
     def bytes(self) -> int:

@@ -1,18 +1,16 @@
 """What the layers check of their input before they compute."""
 
-import torch
 from torch import Tensor
 
 from course_utils.layers.cache import KVCache
 from course_utils.shapes import (
     check_floating,
     check_like,
-    check_may_attend,
     check_not_empty,
     check_rank,
 )
 
-__all__ = ["check_cache", "check_mask", "check_memory", "check_tokens", "check_vectors"]
+__all__ = ["check_cache", "check_memory", "check_tokens", "check_vectors"]
 
 
 def check_vectors(name: str, x: Tensor, weight: Tensor, width: int) -> None:
@@ -22,6 +20,7 @@ def check_vectors(name: str, x: Tensor, weight: Tensor, width: int) -> None:
         TypeError: if x is no floating-point tensor, or of another dtype than the weight.
         ValueError: if the width or the device is another.
 
+    >>> import torch
     >>> check_vectors("x", torch.zeros(2, 5), torch.zeros(7, 3), width=3)
     Traceback (most recent call last):
     ValueError: x must have the model width, C (3), got shape (2, 5)
@@ -42,6 +41,7 @@ def check_tokens(name: str, x: Tensor, weight: Tensor, width: int, axes: str = "
     Raises:
         TypeError, ValueError: as ``check_vectors`` does, and for a wrong rank or no token.
 
+    >>> import torch
     >>> check_tokens("x", torch.zeros(2, 0, 3), torch.zeros(7, 3), width=3)
     Traceback (most recent call last):
     ValueError: x must not be empty, got shape (2, 0, 3)
@@ -59,6 +59,7 @@ def check_memory(memory: Tensor, x: Tensor, weight: Tensor, width: int) -> None:
     Raises:
         TypeError, ValueError: as ``check_tokens`` does, and for another batch size.
 
+    >>> import torch
     >>> x, weight = torch.zeros(2, 5, 3), torch.zeros(3, 3)
     >>> check_memory(torch.zeros(1, 7, 3), x, weight, width=3)
     Traceback (most recent call last):
@@ -72,23 +73,26 @@ def check_memory(memory: Tensor, x: Tensor, weight: Tensor, width: int) -> None:
         )
 
 
-def check_cache(cache: KVCache, x: Tensor, num_heads: int, memory: Tensor | None) -> None:
+def check_cache(
+    name: str, cache: KVCache, x: Tensor, num_heads: int, memory: Tensor | None
+) -> None:
     """Check that a layer can go on from what the cache holds.
 
     Raises:
-        TypeError: if cache is no KVCache, or holds another dtype than x.
+        TypeError: if it is no KVCache, or holds another dtype than x.
         ValueError: if it holds another batch size, other heads or another device, has no room for
             the positions of x, or was filled from something else than this memory.
 
+    >>> import torch
     >>> cache = KVCache()
     >>> _ = cache.append(torch.zeros(3, 2, 5, 4), torch.zeros(3, 2, 5, 4))
-    >>> check_cache(cache, torch.zeros(1, 1, 8), num_heads=2, memory=None)
+    >>> check_cache("cache", cache, torch.zeros(1, 1, 8), num_heads=2, memory=None)
     Traceback (most recent call last):
     ValueError: cache must hold x's batch size, heads and head width (1, 2, 4), got (3, 2, 4)
     """
     __tracebackhide__ = True
     if not isinstance(cache, KVCache):
-        raise TypeError(f"cache must be a KVCache, got {cache!r} ({type(cache).__name__})")
+        raise TypeError(f"{name} must be a KVCache, got {cache!r} ({type(cache).__name__})")
     source = x if memory is None else memory
     if not cache.length:
         cache.check_room("x" if memory is None else "memory", source.shape[1])
@@ -97,14 +101,14 @@ def check_cache(cache: KVCache, x: Tensor, num_heads: int, memory: Tensor | None
     kept, expected = cache.keys, (B, num_heads, C // num_heads)
     if (sizes := (*kept.shape[:2], kept.shape[3])) != expected:
         raise ValueError(
-            f"cache must hold x's batch size, heads and head width {expected}, got {sizes}"
+            f"{name} must hold x's batch size, heads and head width {expected}, got {sizes}"
         )
-    check_like("cache", kept, "x", x)
+    check_like(name, kept, "x", x)
     # Read again under another memory, the old keys and values would go unnoticed.
     if cache.source is not memory:
         expected = "the tokens before x" if memory is None else "this memory"
         raise ValueError(
-            f"cache must be new, or filled from {expected}, "
+            f"{name} must be new, or filled from {expected}, "
             f"got one of {cache.length} positions of {_origin(cache.source, memory)}"
         )
     if memory is None:
@@ -115,23 +119,3 @@ def _origin(source: Tensor | None, memory: Tensor | None) -> str:
     if source is None:
         return "self-attention"
     return "a memory" if memory is None else "another memory"
-
-
-def check_mask(
-    name: str, mask: Tensor | None, shape: tuple[int, ...], device: torch.device
-) -> None:
-    """Check a mask as ``check_may_attend`` does, under the name of the argument that it came by.
-
-    Raises:
-        TypeError, ValueError: as ``check_may_attend`` does.
-
-    >>> check_mask("memory_may_attend", torch.ones(2, 5) > 0, (2, 3, 5, 7), torch.device("cpu"))
-    Traceback (most recent call last):
-    ValueError: memory_may_attend must broadcast to the scores (..., T, S) = (2, 3, 5, 7), \
-got shape (2, 5)
-    """
-    __tracebackhide__ = True
-    try:
-        check_may_attend(mask, shape, device)
-    except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("may_attend", name, 1)) from None

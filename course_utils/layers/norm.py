@@ -14,7 +14,8 @@ class LayerNorm(nn.Module):
 
     ``weight * (x - mean) / sqrt(variance + eps) + bias``, with the mean and the variance of the
     one vector. The variance divides by C, not C - 1, and eps stands inside the root. Each token is
-    treated alone: no other token of the sequence or the batch has a part in it.
+    treated alone: no other token of the sequence or the batch has a part in it. Numbers of 16 bits
+    are computed with in 32: the square of 300 is too large for float16.
 
     Args:
         width: size of the vectors, C.
@@ -46,6 +47,8 @@ class LayerNorm(nn.Module):
             ValueError: if x has another width or device.
         """
         check_vectors("x", x, self.weight, len(self.weight))
-        centred = x - x.mean(dim=-1, keepdim=True)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        centred = wide - wide.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)
-        return self.weight * centred / (variance + self.eps).sqrt() + self.bias
+        out = self.weight * centred / (variance + self.eps).sqrt() + self.bias
+        return out.to(x.dtype)

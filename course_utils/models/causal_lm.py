@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_sequence
+from course_utils.checks import check_choice, check_ids, check_sequence
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
@@ -25,9 +25,10 @@ from course_utils.layers import (
     MultiHeadAttention,
     Rotary,
 )
+from course_utils.layers.checks import check_cache
 from course_utils.masks import causal_mask
 from course_utils.positions import sinusoidal_positions
-from course_utils.shapes import Bool, Float, Int, check_divides, check_int, check_rank
+from course_utils.shapes import Bool, Float, Int, check_divides, check_int
 
 __all__ = ["POSITIONS", "CausalLM", "CausalLMConfig"]
 
@@ -156,15 +157,20 @@ class CausalLM(nn.Module):
             TypeError: if the ids are not int64, the caches no caches, or the mask not boolean.
             ValueError: if the ids have a wrong rank, length or range, there are more tokens than
                 ``max_positions`` (those in the caches included), the caches are not one for each
-                block, or the mask does not fit.
+                block or hold other sequences, or the mask does not fit. The caches are left as
+                they were.
         """
         start = self._check(token_ids, caches)
         T = token_ids.shape[1]
-        x = self._embed(token_ids)  # (B, T, C)
+        x = self.tokens(token_ids)  # (B, T, C)
         if self.positions is not None:
             x = x + self.positions[start : start + T]
         if may_attend is None:
             may_attend = causal_mask(T, start + T, device=x.device)
+        # All caches are checked before the first grows: a refused call leaves them as they were.
+        for index, cache in enumerate(caches or ()):
+            cache.check_room("token_ids", T)
+            check_cache(f"caches[{index}]", cache, x, self.config.num_heads, memory=None)
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x, _ = block(x, may_attend, cache)
         return self.logits(self.norm(x))
@@ -196,22 +202,10 @@ class CausalLM(nn.Module):
             if isinstance(layer, MultiHeadAttention):
                 layer.position = rotary
 
-    def _embed(self, token_ids: Tensor) -> Tensor:
-        V = self.config.vocab_size
-        try:
-            return self.tokens(token_ids)
-        except IndexError:  # looked at only now: training side by side may not ask for values
-            wrong = token_ids[(token_ids < 0) | (token_ids >= V)]
-            raise ValueError(
-                f"token_ids must lie in 0 to V - 1 ({V - 1}), got {wrong[0].item()}"
-            ) from None
-
     def _check(self, token_ids: Tensor, caches: Sequence[KVCache] | None) -> int:
         """Return the position of the first token."""
         __tracebackhide__ = True
-        check_rank("token_ids", token_ids, "B T")
-        if token_ids.dtype != torch.int64:
-            raise TypeError(f"token_ids must be torch.int64, got {token_ids.dtype}")
+        check_ids("token_ids", token_ids, "B T", self.config.vocab_size)
         start = 0 if caches is None else self._check_caches(caches)
         T = check_int("the length of token_ids, T,", token_ids.shape[1])
         longest = self.config.max_positions
@@ -236,6 +230,12 @@ class CausalLM(nn.Module):
             raise ValueError(
                 f"caches must be one for each block ({len(self.blocks)}), got {len(lengths)}"
             )
+        for index, cache in enumerate(caches):
+            if (first := caches.index(cache)) < index:  # by identity: both blocks would fill it
+                raise ValueError(
+                    f"caches must be another one for each block, "
+                    f"got caches[{first}] again as caches[{index}]"
+                )
         if len(set(lengths)) > 1:
             raise ValueError(f"caches must hold equally many positions, got {lengths}")
         return lengths[0]

@@ -7,9 +7,9 @@ lectures can look inside.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_ids
 from course_utils.layers import EncoderBlock, LayerNorm
 from course_utils.shapes import (
     Bool,
@@ -18,7 +18,6 @@ from course_utils.shapes import (
     check_divides,
     check_finite,
     check_int,
-    check_rank,
 )
 
 __all__ = ["Encoder", "EncoderConfig", "EncoderOutput"]
@@ -111,15 +110,9 @@ class Embeddings(nn.Module):
         return self.norm(vectors)
 
     def _check(self, token_ids: Tensor) -> None:
-        check_rank("token_ids", token_ids, "B T")
-        if token_ids.dtype != torch.int64:
-            raise TypeError(f"token_ids must be torch.int64, got {token_ids.dtype}")
-        B, T = token_ids.shape
-        longest, V = self.positions.num_embeddings, self.tokens.num_embeddings
-        check_int("the length of token_ids, T,", T, maximum=longest)
-        for token in (token_ids.min().item(), token_ids.max().item()) if B else ():
-            if not 0 <= token < V:
-                raise ValueError(f"token_ids must lie in 0 to V - 1 ({V - 1}), got {token}")
+        check_ids("token_ids", token_ids, "B T", self.tokens.num_embeddings)
+        longest = self.positions.num_embeddings
+        check_int("the length of token_ids, T,", token_ids.shape[1], maximum=longest)
 
 
 class Encoder(nn.Module):
@@ -134,6 +127,7 @@ class Encoder(nn.Module):
     Source: Devlin et al., "BERT", 2019, section 3; post-LN as in Vaswani et al., 2017,
     section 3.1.
 
+    >>> import torch
     >>> encoder = Encoder(EncoderConfig(101, 12, 2, 3, 24, 32))
     >>> output = encoder(torch.tensor([[5, 7, 11, 13, 17]]))
     >>> len(output.hidden_states), tuple(output.hidden_states[-1].shape)

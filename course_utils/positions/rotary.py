@@ -6,6 +6,8 @@ code has it, position times frequency is off by up to 3.5e-4 radians at position
 with the place in the text.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -174,8 +176,8 @@ def ntk_base(factor: float | int, D: int, *, base: float | int = 10_000.0) -> fl
 
     Raises:
         TypeError: for a factor or base that is not a number, or a D that is not an integer.
-        ValueError: for a factor below 1, an odd D or one below 4, or a base that is not positive
-            and finite.
+        ValueError: for a factor below 1, an odd D or one below 4, a base that is not positive
+            and finite, or a result that is too large for a float.
 
     Source: bloc97, "NTK-aware scaled RoPE", 2023; Peng et al., "YaRN", 2023, section 3.1.
 
@@ -184,4 +186,13 @@ def ntk_base(factor: float | int, D: int, *, base: float | int = 10_000.0) -> fl
     """
     base, factor = check_base(base), check_factor(factor)
     D = check_even("D", D, minimum=4)
-    return base * factor ** (D / (D - 2))
+    try:
+        raised = base * factor ** (D / (D - 2))
+    except OverflowError:  # of the power; the product becomes infinite in silence
+        raised = math.inf
+    if math.isinf(raised):
+        raise ValueError(
+            f"factor must leave base * factor^(D / (D - 2)) finite, "
+            f"got {factor} with D = {D}, base = {base}"
+        )
+    return raised

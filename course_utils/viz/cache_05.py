@@ -99,7 +99,7 @@ class CacheBytes(Explorer):
         "key_value_heads": Steps("key/value heads G", KEY_VALUE_HEADS, 8),
         "sharing": Steps("query heads for each", SHARING, 4),
         "head_width": Steps("head width D", HEAD_WIDTHS, 128),
-        "length": Steps("tokens in a text N", LENGTHS, 8192),
+        "length": Steps("tokens in a text T", LENGTHS, 8192),
         "batch": Steps("texts at once B", BATCHES, 1),
         "number": Choice("bits of a number", tuple(NUMBERS), "16 bits"),
     }

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from support_fresh import FreshPython
 
 # Shared with the other tests, and there even without the root's conftest.py.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
@@ -88,6 +87,8 @@ def attend(backend):
 @pytest.fixture(scope="session")
 def fresh_python():
     """Runs code in a Python that has imported torch alone, TRITON_INTERPRET as told or not set."""
+    from support_fresh import FreshPython
+
     with FreshPython() as fresh:
         yield fresh
 

@@ -18,6 +18,7 @@ from course_utils.layers import (
     Rotary,
 )
 from course_utils.masks import causal_mask, padding_mask
+from course_utils.positions import alibi_bias
 
 B, T, S, C, H, HIDDEN = 2, 7, 11, 15, 3, 23
 WIDE = 18  # heads of width 6, which is even
@@ -46,6 +47,16 @@ def test_norm_agrees_with_torch_in_other_precisions(dtype):
     # Torch computes 16-bit numbers in 32: up to a few units in the last place apart.
     close = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 4 * torch.finfo(dtype).eps}
     assert torch.allclose(LayerNorm(C).to(dtype)(x), nn.LayerNorm(C, dtype=dtype)(x), **close)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("scale", "offset"), [(1000, 0), (1, 200)])
+def test_norm_of_large_16_bit_numbers_is_computed_in_32(scale, offset, dtype):
+    """The square of 1000 is beyond float16; a mean near 200 is off by half a unit in bfloat16."""
+    x = (scale * torch.randn(B, T, C) + offset).to(dtype)
+    out, close = LayerNorm(C).to(dtype)(x), 4 * torch.finfo(dtype).eps
+    assert out.dtype == dtype
+    assert torch.allclose(out, nn.LayerNorm(C, dtype=dtype)(x), rtol=close, atol=close)
 
 
 def test_norm_divides_by_the_biased_variance_with_eps_inside_the_root():
@@ -127,9 +138,22 @@ def test_decoder_block_agrees_with_torch(options):
     assert not torch.allclose(block(x, memory)[0], theirs(x, memory), atol=1e-2)
 
 
-def test_eps_reaches_the_norms():
-    block = EncoderBlock(C, H, HIDDEN, eps=0.5)
-    assert [m.eps for m in block.modules() if isinstance(m, LayerNorm)] == [0.5, 0.5]
+@pytest.mark.parametrize(("kind", "norms"), [(EncoderBlock, 2), (DecoderBlock, 3)])
+def test_eps_reaches_the_norms(kind, norms):
+    block = kind(C, H, HIDDEN, eps=0.5)
+    assert [m.eps for m in block.modules() if isinstance(m, LayerNorm)] == [0.5] * norms
+
+
+def test_decoder_positions_reach_the_self_attention_alone():
+    options = {"norm_first": True, "eps": 0.1}
+    block = with_random_norms(DecoderBlock(C, H, HIDDEN, position=Alibi(), **options))
+    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
+    hidden = nn.Transformer.generate_square_subsequent_mask(T)  # 0 and -inf, to be added
+    biased = (hidden + alibi_bias(H, T, T)).repeat(B, 1, 1)
+    expected = torch_decoder_layer(block)(x, memory, tgt_mask=biased)
+    assert torch.allclose(block(x, memory)[0], expected, **CLOSE)
+    plain = torch_decoder_layer(block)(x, memory, tgt_mask=hidden)
+    assert not torch.allclose(expected, plain, atol=1e-2)
 
 
 def test_blocks_say_what_their_heads_did():

@@ -140,6 +140,21 @@ def test_recording_may_begin_and_end_while_the_cache_grows():
     assert torch.equal(cache.keys, torch.cat([k for k, _ in kept], dim=2))
 
 
+@pytest.mark.parametrize("later", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_a_cache_filled_in_inference_mode_goes_on_elsewhere(later):
+    block, x, cache = EncoderBlock(C, H, HIDDEN), torch.randn(B, 9, C), KVCache()
+    outputs = []
+    # After 4 and 1 tokens there is room for 8: the sixth is written into what is there.
+    for size, mode in zip([4, 1, 1, 1, 2], [torch.inference_mode] * 2 + [later] * 3, strict=True):
+        new = x[:, cache.length : cache.length + size]
+        with mode():
+            may_attend = causal_mask(size, cache.length + size)
+            outputs.append(block(new, may_attend, cache)[0])
+        assert cache.allocated_bytes <= 2 * cache.bytes
+    whole, _ = block(x, causal_mask(9))
+    assert torch.allclose(torch.cat(outputs, dim=1), whole, **CLOSE)
+
+
 # Storage
 
 
