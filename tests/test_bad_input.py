@@ -8,6 +8,7 @@ import importlib
 import pytest
 import support_bad_core
 import support_bad_dates
+import support_bad_gpt2
 import support_bad_heads
 import support_bad_kernels
 import support_bad_layers
@@ -70,6 +71,10 @@ MODULES = (
     "layers.norm",
     "layers.position_schemes",
     "models.causal_lm",
+    "models.checks",
+    "models.generation",
+    "models.gpt2",
+    "models.gpt2_weights",
     "models.encoder",
     "models.minilm",
     "models.stand_in",
@@ -115,6 +120,7 @@ LISTED = [
     *support_bad_layers.CASES,
     *support_bad_models.CASES,
     *support_bad_traffic.CASES,
+    *support_bad_gpt2.CASES,
     *support_bad_heads.CASES,
     *support_bad_leaks.CASES,
     *support_bad_positions.CASES,

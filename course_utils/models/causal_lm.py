@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_ids, check_sequence
+from course_utils.checks import check_choice
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
@@ -25,8 +25,8 @@ from course_utils.layers import (
     MultiHeadAttention,
     Rotary,
 )
-from course_utils.layers.checks import check_cache
 from course_utils.masks import causal_mask
+from course_utils.models.checks import check_caches_take, check_next_tokens
 from course_utils.positions import sinusoidal_positions
 from course_utils.shapes import Bool, Float, Int, check_divides, check_int
 
@@ -160,17 +160,14 @@ class CausalLM(nn.Module):
                 block or hold other sequences, or the mask does not fit. The caches are left as
                 they were.
         """
-        start = self._check(token_ids, caches)
+        start = check_next_tokens(token_ids, caches, self.config)
         T = token_ids.shape[1]
         x = self.tokens(token_ids)  # (B, T, C)
         if self.positions is not None:
             x = x + self.positions[start : start + T]
         if may_attend is None:
             may_attend = causal_mask(T, start + T, device=x.device)
-        # All caches are checked before the first grows: a refused call leaves them as they were.
-        for index, cache in enumerate(caches or ()):
-            cache.check_room("token_ids", T)
-            check_cache(f"caches[{index}]", cache, x, self.config.num_heads, memory=None)
+        check_caches_take(caches, x, self.config.num_heads)
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x, _ = block(x, may_attend, cache)
         return self.logits(self.norm(x))
@@ -201,41 +198,3 @@ class CausalLM(nn.Module):
         for layer in self.modules():
             if isinstance(layer, MultiHeadAttention):
                 layer.position = rotary
-
-    def _check(self, token_ids: Tensor, caches: Sequence[KVCache] | None) -> int:
-        """Return the position of the first token."""
-        __tracebackhide__ = True
-        check_ids("token_ids", token_ids, "B T", self.config.vocab_size)
-        start = 0 if caches is None else self._check_caches(caches)
-        T = check_int("the length of token_ids, T,", token_ids.shape[1])
-        longest = self.config.max_positions
-        if start + T > longest:
-            parts = f" ({start} in the caches and {T} new)" if start else ""
-            raise ValueError(
-                f"token_ids must make at most max_positions ({longest}) tokens, "
-                f"got {start + T}{parts}"
-            )
-        return start
-
-    def _check_caches(self, caches: Sequence[KVCache]) -> int:
-        __tracebackhide__ = True
-        caches = check_sequence("caches", caches, may_be_empty=True)
-        for index, cache in enumerate(caches):
-            if not isinstance(cache, KVCache):
-                raise TypeError(
-                    f"caches[{index}] must be a KVCache, got {cache!r} ({type(cache).__name__})"
-                )
-        lengths = [cache.length for cache in caches]
-        if len(lengths) != len(self.blocks):
-            raise ValueError(
-                f"caches must be one for each block ({len(self.blocks)}), got {len(lengths)}"
-            )
-        for index, cache in enumerate(caches):
-            if (first := caches.index(cache)) < index:  # by identity: both blocks would fill it
-                raise ValueError(
-                    f"caches must be another one for each block, "
-                    f"got caches[{first}] again as caches[{index}]"
-                )
-        if len(set(lengths)) > 1:
-            raise ValueError(f"caches must hold equally many positions, got {lengths}")
-        return lengths[0]

@@ -1,0 +1,112 @@
+"""What a language model checks of its input before the first block computes."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from course_utils.checks import check_ids, check_sequence
+from course_utils.layers import KVCache
+from course_utils.layers.checks import check_cache
+from course_utils.shapes import check_int
+
+__all__ = ["check_caches_take", "check_next_tokens"]
+
+
+@runtime_checkable
+class _Sizes(Protocol):
+    """What the configurations of all language models give."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of token ids, V."""
+        ...
+
+    @property
+    def num_layers(self) -> int:
+        """Number of blocks."""
+        ...
+
+    @property
+    def max_positions(self) -> int:
+        """The longest sequence."""
+        ...
+
+
+def check_next_tokens(token_ids: Tensor, caches: Sequence[KVCache] | None, config: _Sizes) -> int:
+    """Check the ids, and that they fit behind those in the caches; return the first's position.
+
+    Args:
+        token_ids: what came.
+        caches: one for each block, or None.
+        config: the model's sizes.
+
+    Raises:
+        TypeError: if the ids are not int64, or the caches no caches.
+        ValueError: if the ids have a wrong rank, length or range, the caches are not one for each
+            block or not equally long, or there are more than ``max_positions`` tokens in all.
+
+    >>> import torch
+    >>> from course_utils.models import CausalLMConfig
+    >>> config = CausalLMConfig(101, 12, 2, 3, max_positions=4)
+    >>> check_next_tokens(torch.tensor([[5, 7, 11, 13, 17]]), None, config)
+    Traceback (most recent call last):
+    ValueError: token_ids must make at most max_positions (4) tokens, got 5
+    """
+    __tracebackhide__ = True
+    check_ids("token_ids", token_ids, "B T", config.vocab_size)
+    start = 0 if caches is None else _shared_length(caches, config.num_layers)
+    T = check_int("the length of token_ids, T,", token_ids.shape[1])
+    longest = config.max_positions
+    if start + T > longest:
+        parts = f" ({start} in the caches and {T} new)" if start else ""
+        raise ValueError(
+            f"token_ids must make at most max_positions ({longest}) tokens, got {start + T}{parts}"
+        )
+    return start
+
+
+def _shared_length(caches: Sequence[KVCache], num_layers: int) -> int:
+    __tracebackhide__ = True
+    caches = check_sequence("caches", caches, may_be_empty=True)
+    for index, cache in enumerate(caches):
+        if not isinstance(cache, KVCache):
+            raise TypeError(
+                f"caches[{index}] must be a KVCache, got {cache!r} ({type(cache).__name__})"
+            )
+    lengths = [cache.length for cache in caches]
+    if len(lengths) != num_layers:
+        raise ValueError(f"caches must be one for each block ({num_layers}), got {len(lengths)}")
+    for index, cache in enumerate(caches):
+        if (first := caches.index(cache)) < index:  # by identity: both blocks would fill it
+            raise ValueError(
+                f"caches must be another one for each block, "
+                f"got caches[{first}] again as caches[{index}]"
+            )
+    if len(set(lengths)) > 1:
+        raise ValueError(f"caches must hold equally many positions, got {lengths}")
+    return lengths[0]
+
+
+def check_caches_take(caches: Sequence[KVCache] | None, x: Tensor, num_heads: int) -> None:
+    """Check all caches before the first one grows: a refused call leaves them as they were.
+
+    Args:
+        caches: one for each block, or None.
+        x: the new tokens' vectors, (B, T, C).
+        num_heads: number of heads, H.
+
+    Raises:
+        TypeError: if a cache holds another dtype than x.
+        ValueError: if one holds another batch size, other heads or another device, or is full.
+
+    >>> import torch
+    >>> full = KVCache(max_positions=2)
+    >>> check_caches_take([full], torch.zeros(1, 3, 8), num_heads=2)
+    Traceback (most recent call last):
+    ValueError: token_ids must bring the cache to at most max_positions (2), got 3
+    """
+    __tracebackhide__ = True
+    for index, cache in enumerate(caches or ()):
+        cache.check_room("token_ids", x.shape[1])
+        check_cache(f"caches[{index}]", cache, x, num_heads, memory=None)
