@@ -232,7 +232,9 @@ class SplitSteps(Explorer):
             artist.set_data(colours, (colours == UNREAD).astype(int), 2, ["causal reach"])
 
     def caption(self, state: SplitState) -> str:
+        T, H, D = state.sizes
         return (
+            f"{T} tokens, {_count(H, 'head')} of {D} numbers. "
             f"Step {state.step}, {STEPS[state.step]}: {_right_words(state)} {_wrong_words(state)} "
             f"Digit: {state.colour_by}. Wrong order's way back: {state.back}."
         )
