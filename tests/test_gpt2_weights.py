@@ -50,7 +50,7 @@ def parameters(model):
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
-def same(one, two):
+def assert_same(one, two):
     assert one.keys() == two.keys()
     assert all(torch.equal(tensor, two[name]) for name, tensor in one.items())
 
@@ -90,7 +90,7 @@ def test_weights_become_float32(folder, dtype):
     change_tensors(folder, lambda tensors: {name: t.to(dtype) for name, t in tensors.items()})
     found = parameters(load_gpt2(folder))
     assert all(tensor.dtype == torch.float32 for tensor in found.values())
-    same(found, {name: tensor.to(dtype).float() for name, tensor in expected.items()})
+    assert_same(found, {name: tensor.to(dtype).float() for name, tensor in expected.items()})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_is_saved_is_loaded_again(tmp_path, changed):
     save_gpt2(model, tmp_path / "new" / "folder")
     again = load_gpt2(tmp_path / "new" / "folder")
     assert again.config == model.config
-    same(parameters(again), parameters(model))
+    assert_same(parameters(again), parameters(model))
 
 
 @pytest.mark.parametrize("changed", [{}, {"feedforward_width": 47, "eps": 0.01}])
@@ -147,7 +147,9 @@ def test_transformers_reads_what_is_saved(tmp_path, ids, changed):
 
 def test_a_file_of_transformers_is_written_again_tensor_for_tensor(folder, tmp_path):
     save_gpt2(load_gpt2(folder), tmp_path / "again")
-    same(*(safetensors.torch.load_file(place / WEIGHTS) for place in (folder, tmp_path / "again")))
+    assert_same(
+        *(safetensors.torch.load_file(place / WEIGHTS) for place in (folder, tmp_path / "again"))
+    )
 
 
 def test_a_model_can_be_saved_where_it_was_read_from(folder, ids):
@@ -168,7 +170,7 @@ def test_the_published_sizes_end_a_text_with_their_last_token(tmp_path):
 # What is refused, by name.
 
 
-def refused(folder, said, error=GPT2RefusedError):
+def assert_refused(folder, said, error=GPT2RefusedError):
     with raises_saying(error, said):
         load_gpt2(folder)
 
@@ -178,12 +180,12 @@ def refused(folder, said, error=GPT2RefusedError):
 )
 def test_a_missing_tensor_is_named(folder, name):
     change_tensors(folder, lambda found: {n: t for n, t in found.items() if n != name})
-    refused(folder, f"{WEIGHTS}: {name} is missing")
+    assert_refused(folder, f"{WEIGHTS}: {name} is missing")
 
 
 def test_missing_ones_are_counted(folder):
     change_config(folder, n_layer=L + 1)
-    refused(folder, f"{WEIGHTS}: transformer.h.2.attn.c_attn.bias is missing (and 11 more)")
+    assert_refused(folder, f"{WEIGHTS}: transformer.h.2.attn.c_attn.bias is missing (and 11 more)")
 
 
 @pytest.mark.parametrize(
@@ -192,12 +194,12 @@ def test_missing_ones_are_counted(folder):
 )
 def test_a_tensor_left_over_is_named(folder, name):
     change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(3)}))
-    refused(folder, f"{WEIGHTS}: {name} is not part of this GPT-2")
+    assert_refused(folder, f"{WEIGHTS}: {name} is not part of this GPT-2")
 
 
 def test_a_block_too_many_is_left_over(folder):
     change_config(folder, n_layer=L - 1)
-    refused(
+    assert_refused(
         folder,
         f"{WEIGHTS}: transformer.h.1.attn.c_attn.bias is not part of this GPT-2 (and 11 more)",
     )
@@ -215,13 +217,13 @@ def test_a_block_too_many_is_left_over(folder):
 def test_a_misshapen_tensor_is_named(folder, name, shape, expected):
     name = f"transformer.{name}"
     change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(shape)}))
-    refused(folder, f"{WEIGHTS}: {name} must have shape {expected}, got {shape}")
+    assert_refused(folder, f"{WEIGHTS}: {name} must have shape {expected}, got {shape}")
 
 
 def test_whole_numbers_are_no_weights(folder):
     name = "transformer.ln_f.bias"
     change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(C).long()}))
-    refused(folder, f"{WEIGHTS}: {name} must be floating-point, got torch.int64")
+    assert_refused(folder, f"{WEIGHTS}: {name} must be floating-point, got torch.int64")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_whole_numbers_are_no_weights(folder):
 )
 def test_an_output_layer_of_its_own_is_refused(folder, changed):
     change_tensors(folder, lambda tensors: tensors.update({"lm_head.weight": changed}))
-    refused(
+    assert_refused(
         folder,
         f"{WEIGHTS}: lm_head.weight must equal transformer.wte.weight, "
         "as the output layer of GPT-2 does",
@@ -257,12 +259,12 @@ def test_an_output_layer_of_its_own_is_refused(folder, changed):
 )
 def test_a_config_of_another_model_is_refused(folder, changed, said):
     change_config(folder, **changed)
-    refused(folder, CONFIG + said)
+    assert_refused(folder, CONFIG + said)
 
 
 def test_a_config_that_is_none_is_refused(folder):
     (folder / CONFIG).write_text("[1]")
-    refused(folder, f"{CONFIG} must be a JSON object, got [1]")
+    assert_refused(folder, f"{CONFIG} must be a JSON object, got [1]")
     (folder / CONFIG).write_text("{")
     with pytest.raises(GPT2RefusedError, match=f"^{CONFIG} must be JSON, got: "):
         load_gpt2(folder)
@@ -274,14 +276,14 @@ RULE = f"path must be a folder that holds {CONFIG}, {WEIGHTS}; "
 def test_a_pickle_is_refused_by_name_and_not_opened(folder):
     (folder / WEIGHTS).unlink()
     torch.save({"wte.weight": torch.zeros(V, C)}, folder / "pytorch_model.bin")
-    refused(
+    assert_refused(
         folder,
         f"{RULE}{str(folder)!r} has no {WEIGHTS} "
         "(pytorch_model.bin is not read: a pickle can run any program)",
         GPT2NotFoundError,
     )
     file = folder / "pytorch_model.bin"
-    refused(file, f"{RULE}it is a file: {str(file)!r}", GPT2NotFoundError)
+    assert_refused(file, f"{RULE}it is a file: {str(file)!r}", GPT2NotFoundError)
 
 
 def test_a_pickle_beside_the_weights_does_no_harm(folder, ids):
@@ -301,9 +303,11 @@ def test_a_pickle_or_anything_else_under_the_right_name_is_refused(folder, pickl
 
 
 def test_a_folder_without_files_says_what_is_missing(tmp_path):
-    refused(tmp_path, f"{RULE}{str(tmp_path)!r} has no {CONFIG}, {WEIGHTS}", GPT2NotFoundError)
+    assert_refused(
+        tmp_path, f"{RULE}{str(tmp_path)!r} has no {CONFIG}, {WEIGHTS}", GPT2NotFoundError
+    )
     (tmp_path / CONFIG).write_text("{}")
-    refused(tmp_path, f"{RULE}{str(tmp_path)!r} has no {WEIGHTS}", GPT2NotFoundError)
+    assert_refused(tmp_path, f"{RULE}{str(tmp_path)!r} has no {WEIGHTS}", GPT2NotFoundError)
 
 
 def test_a_file_where_the_folder_should_be_is_kept(tmp_path):
