@@ -253,7 +253,7 @@ def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> Figure:
     figure = new_figure(8.0, 4.1)
     reach = max(float(np.abs(table).max()) for table in tables.values()) or 1.0
     count = len(tables)
-    width = 0.415 if count == 2 else 0.27
+    width = 0.415 if count == 2 else 0.262
     with course_style():
         image = None
         for index, (name, table) in enumerate(tables.items()):
