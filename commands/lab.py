@@ -18,6 +18,7 @@ from .place import WINDOWS, CommandError, Place, how_to_run, say, warn
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
 PRESENT_SETTINGS = Path("lab-settings") / "present.json"
+PRESENT_EXTENSIONS = Path("presenting") / "labextensions"
 
 
 def lectures(place: Place) -> list[str]:
@@ -71,23 +72,29 @@ def lab(place: Place, lecture: str = "00") -> int:
 
 
 def present(place: Place, lecture: str = "00") -> int:
-    """Open a lecture alone on the page, in type that reads from the back of a room."""
+    """Open a lecture as slides: the notebook's own cells, live, one slide at a time."""
     page = f"doc/tree/notebooks/{find_lecture(lecture, place)}.ipynb"
-    folder = place.venv / "presenting"
-    write_settings(place.root / PRESENT_SETTINGS, folder / "settings")
-    return serve(
-        place,
-        page,
+    say("The arrow keys turn the slides; ? lists all keys. Nothing is saved while presenting.")
+    return serve(place, page, *present_options(place.root, place.venv / "presenting"))
+
+
+def present_options(root: Path, folder: Path) -> list[str]:
+    """Return JupyterLab's options for presenting; write its settings into `folder`.
+
+    The extension is loaded from where it lies: `make lab` knows nothing of it.
+    """
+    write_settings(root / PRESENT_SETTINGS, folder / "settings")
+    return [
         f"--LabApp.user_settings_dir={folder / 'settings'}",
         f"--LabApp.workspaces_dir={folder / 'workspaces'}",
-    )
+        f"--LabApp.extra_labextensions_path={root / PRESENT_EXTENSIONS}",
+    ]
 
 
 def write_settings(source: Path, folder: Path) -> None:
     """Write settings as JupyterLab keeps a user's: a folder per package, a file per plugin.
 
-    As defaults (`overrides.d`) they would not do: JupyterLab takes font sizes from the user's own
-    settings alone. What the presenter has changed since stays.
+    What the presenter has changed since stays.
     """
     for plugin, values in json.loads(source.read_text(encoding="utf-8")).items():
         package, name = plugin.split(":")

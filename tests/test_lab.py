@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.error
@@ -111,8 +112,8 @@ class Served:
                 return error.code, ""
 
     def default(self, plugin, setting):
-        """Return what a plugin's setting is when the reader has chosen nothing."""
-        path = f"/lab/api/settings/@jupyterlab/apputils-extension:{plugin}"
+        """Return what a plugin's setting is when the reader has chosen nothing, and what is."""
+        path = f"/lab/api/settings/@jupyterlab/{plugin}"
         answer = json.loads(self.get(path, self.token)[1])
         return answer["schema"]["properties"][setting]["default"], answer["settings"]
 
@@ -120,9 +121,8 @@ class Served:
 @pytest.fixture
 def serve(place, tmp_path):
     """Start JupyterLab as `make lab` and `make present` do, away from the reader's own settings."""
-    (tmp_path / "lab-settings").mkdir()
-    present = (ROOT / "lab-settings" / "present.json").read_text()
-    (tmp_path / "lab-settings" / "present.json").write_text(present)
+    for name in ("lab-settings", "presenting"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     place.venv.mkdir()
     variables = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "BROWSER")}
     for name in ("CONFIG", "DATA", "RUNTIME"):
@@ -153,14 +153,19 @@ def test_a_real_server_opens_the_lecture_and_has_our_settings(serve):
     assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in server.link
     assert server.get("/api/contents")[0] == 403
     assert server.get("/api/contents", server.token)[0] == 200
-    assert server.default("kernels-settings", "commsOverSubshells")[0] == "disabled"
-    assert server.default("notification", "fetchNews")[0] == "false"
-    assert server.default("notification", "checkForUpdates")[0] is False
+    assert (
+        server.default("apputils-extension:kernels-settings", "commsOverSubshells")[0] == "disabled"
+    )
+    assert server.default("apputils-extension:notification", "fetchNews")[0] == "false"
+    assert server.default("apputils-extension:notification", "checkForUpdates")[0] is False
 
     second = serve("present")  # beside the first: another port
     assert second.port != server.port
     assert "/doc/tree/notebooks/00_start_here.ipynb?token=" in second.link
-    assert second.default("themes", "overrides")[1]["overrides"]["content-font-size1"] == "20px"
+    assert second.default("docmanager-extension:plugin", "autosave")[1] == {"autosave": False}
+    slides = "/lab/extensions/course-presenter/static/start.js"
+    assert "export async function start" in second.get(slides, second.token)[1]
+    assert server.get(slides, server.token)[0] == 404
 
     server.process.terminate()
     server.process.communicate(timeout=30)
@@ -181,4 +186,4 @@ def test_our_settings_are_settings_that_jupyterlab_has():
                 if isinstance(value, dict):
                     assert value.keys() <= allowed["default"].keys()
                 seen += 1
-    assert seen == 4
+    assert seen == 5

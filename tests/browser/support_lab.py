@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,8 +81,8 @@ def environment(private: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running_lab(folder: Path, private: Path) -> Iterator[Lab]:
-    """Run JupyterLab over `folder` until the context ends."""
+def running_lab(folder: Path, private: Path, options: Sequence[str] = ()) -> Iterator[Lab]:
+    """Run JupyterLab over `folder`, with further `options`, until the context ends."""
     port, token = free_port(), "course-browser-tests"
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser",
@@ -91,6 +91,7 @@ def running_lab(folder: Path, private: Path) -> Iterator[Lab]:
         "--LabApp.extension_manager=readonly",
         # Lets a test ask JupyterLab for the notebook's model; a reader's page is the same.
         "--LabApp.expose_app_in_browser=True",
+        *options,
     ]  # fmt: skip
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")

@@ -1,0 +1,292 @@
+// One slide at a time: the notebook's own cells, so every slider and every line of code is live.
+
+import { Bar } from './bar.js';
+import { overview, help } from './dialogs.js';
+import { LARGEST, fit, overflows } from './fit.js';
+import { actionOf, mayPass } from './keys.js';
+import { NotesWindow } from './notes.js';
+import { Runner } from './runner.js';
+import { fragmentsOf, hidesCode, slidesOf } from './slides.js';
+
+const TEXTS = '.cm-content[contenteditable=true]';
+const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
+const READABLE = 1.15;
+const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scrolls in a box of its own
+// Where an explorer's parts stand: one under the other, its words beside the picture, or its
+// controls beside the picture.
+const LAYOUTS = ['cp-under', 'cp-words', 'cp-controls'];
+
+export class Presenter {
+  constructor(app, panel) {
+    this.app = app;
+    this.panel = panel;
+    this.notebook = panel.content;
+    this.place = 0;
+    this.step = 0;
+    this.zoom = 1;
+    this.active = false;
+    this.begun = Date.now();
+    this.runner = new Runner(
+      panel,
+      () => this.bar.say(this.runner.words),
+      cell => this.onRun(cell)
+    );
+    this.bar = new Bar(this);
+    this.notes = new NotesWindow(this);
+    this.watch = new ResizeObserver(() => this.shrinkIfNeeded());
+    window.addEventListener('keydown', event => this.onKey(event), { capture: true });
+    window.addEventListener('resize', () => this.active && this.lay());
+  }
+
+  // The slides of the notebook as it is now: a cell may have been added while presenting.
+  get slides() {
+    return slidesOf(
+      this.notebook.widgets.map(cell => ({
+        type: cell.model.type,
+        slide: cell.model.getMetadata('slideshow')?.slide_type ?? '-',
+        source: cell.model.sharedModel.getSource()
+      }))
+    );
+  }
+
+  get slide() {
+    return this.slides[this.place];
+  }
+
+  // The questions of a live quiz on this slide: they are shown one at a time.
+  get questions() {
+    const widgets = this.slide.cells.map(({ place }) => this.notebook.widgets[place].node);
+    return widgets.flatMap(node => [...node.querySelectorAll('.course-quiz > .widget-vbox')]);
+  }
+
+  // How many times `next` stays on this slide.
+  get lastStep() {
+    return fragmentsOf(this.slide) + Math.max(0, this.questions.length - 1);
+  }
+
+  // The box that would scroll, did a slide not fit.
+  get stage() {
+    return this.notebook.node.querySelector('.jp-WindowedPanel-outer');
+  }
+
+  // Begin, or come back, at the slide that was shown last.
+  enter() {
+    this.active = true;
+    document.body.classList.add('cp-presenting');
+    this.panel.node.classList.add('cp-panel');
+    // What lies around the notebook would keep it from filling the window.
+    for (let box = this.panel.node.parentElement; box !== document.body; box = box.parentElement) {
+      box.classList.add('cp-around');
+    }
+    this.bar.show();
+    this.show(this.remembered(), 0);
+  }
+
+  leave() {
+    this.active = false;
+    document.body.classList.remove('cp-presenting');
+    this.panel.node.classList.remove('cp-panel', ...LAYOUTS, SCROLLS);
+    document.querySelectorAll('.cp-around').forEach(box => box.classList.remove('cp-around'));
+    this.stage.style.removeProperty('--cp-zoom');
+    this.watch.disconnect();
+    for (const cell of this.notebook.widgets) {
+      cell.node.classList.remove('cp-on', 'cp-covered', 'cp-figure');
+      cell.node.removeAttribute('inert');
+    }
+    document.querySelectorAll('.cp-off').forEach(node => node.classList.remove('cp-off'));
+    this.bar.fold();
+  }
+
+  // Show a slide with `step` of its fragments uncovered.
+  show(place, step) {
+    const slides = this.slides;
+    this.place = Math.max(0, Math.min(place, slides.length - 1));
+    this.step = Math.min(step, this.lastStep);
+    sessionStorage.setItem(this.key, String(this.place));
+    this.lay();
+    document.activeElement?.blur?.();
+    this.bar.update();
+    this.notes.update();
+  }
+
+  // Put the cells of this slide on the stage, and zoom until they fit.
+  lay() {
+    const { cells } = this.slide;
+    const shown = new Map(cells.map(cell => [cell.place, cell]));
+    this.watch.disconnect();
+    this.notebook.widgets.forEach((cell, place) => {
+      const { classList } = cell.node;
+      classList.toggle('cp-on', shown.has(place));
+      classList.toggle('cp-figure', cell.model.type === 'code' && this.leavesCodeOut(cell));
+    });
+    this.cover();
+    this.stage.scrollTop = 0;
+    this.zoom = this.fitAll();
+    for (const place of shown.keys()) {
+      this.watch.observe(this.notebook.widgets[place].node);
+    }
+  }
+
+  // The first layout of an explorer that reads well from afar, else the largest of them.
+  fitAll() {
+    const best = { zoom: 0, layout: LAYOUTS[0] };
+    const hasExplorer = this.stage.querySelector('.cp-on .course-explorer');
+    for (const layout of hasExplorer ? LAYOUTS : LAYOUTS.slice(0, 1)) {
+      const zoom = this.fitAs(layout);
+      if (zoom > best.zoom) {
+        Object.assign(best, { zoom, layout });
+      }
+      if (zoom >= COMFORTABLE) {
+        return zoom;
+      }
+    }
+    if (best.zoom < READABLE && this.stage.querySelector('.cp-on.cp-figure table')) {
+      return this.fitAs(best.layout, SCROLLS);
+    }
+    return this.fitAs(best.layout);
+  }
+
+  fitAs(...layout) {
+    this.panel.node.classList.remove(...LAYOUTS, SCROLLS);
+    this.panel.node.classList.add(...layout);
+    return fit(this.stage, layout.includes(SCROLLS) ? COMFORTABLE : LARGEST);
+  }
+
+  leavesCodeOut(cell) {
+    return !this.withCode && hidesCode(cell.model.sharedModel.getSource());
+  }
+
+  // Fragments keep their room while they are covered, so nothing jumps when one appears.
+  cover() {
+    let number = 0;
+    for (const { place, fragment } of this.slide.cells) {
+      number += fragment;
+      const covered = fragment && number > this.step;
+      const { node } = this.notebook.widgets[place];
+      node.classList.toggle('cp-covered', covered);
+      node.toggleAttribute('inert', covered);
+    }
+    const current = Math.max(0, this.step - number);
+    this.questions.forEach((node, place) => node.classList.toggle('cp-off', place !== current));
+  }
+
+  // A cell that runs loses its output for a moment: with the new one the slide finds its size.
+  onRun(cell) {
+    if (this.active && cell.node.classList.contains('cp-on')) {
+      requestAnimationFrame(() => this.lay());
+    }
+  }
+
+  // Output may grow while a cell runs or a slider moves: it is never cut off. Growing back waits
+  // for the next slide, so that the picture keeps still under a slider.
+  shrinkIfNeeded() {
+    if (this.active && overflows(this.stage)) {
+      this.zoom = fit(this.stage, this.zoom);
+    }
+  }
+
+  next() {
+    if (this.step < this.lastStep) {
+      this.uncover(this.step + 1);
+    } else if (this.place < this.slides.length - 1) {
+      this.show(this.place + 1, 0);
+    }
+  }
+
+  previous() {
+    if (this.step > 0) {
+      this.uncover(this.step - 1);
+    } else if (this.place > 0) {
+      this.show(this.place - 1, Infinity);
+    }
+  }
+
+  uncover(step) {
+    this.step = step;
+    this.cover();
+    if (this.questions.length) {
+      this.lay(); // one question takes another's room
+    }
+    this.bar.update();
+    this.notes.update();
+  }
+
+  // Run every cell once, also those no slide shows, so that each slider is live.
+  runAll() {
+    return this.runner.run([...this.notebook.widgets.keys()]);
+  }
+
+  runSlide() {
+    return this.runner.run(this.slide.cells.map(cell => cell.place));
+  }
+
+  // Press the button of an explorer's scene on this slide.
+  scene(number) {
+    const buttons = this.notebook.node.querySelectorAll('.cp-on .course-scenes button');
+    buttons[number - 1]?.click();
+  }
+
+  onKey(event) {
+    if (!this.active || document.querySelector('dialog[open]')) {
+      return;
+    }
+    const action = actionOf(event);
+    if (action) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      this.act(action, event.target);
+    } else if (!mayPass(event)) {
+      event.stopImmediatePropagation();
+    }
+  }
+
+  act(action, target) {
+    const scene = action.match(/^scene-(\d)$/);
+    if (scene) {
+      this.scene(Number(scene[1]));
+      return;
+    }
+    const actions = {
+      next: () => this.next(),
+      previous: () => this.previous(),
+      first: () => this.show(0, 0),
+      last: () => this.show(this.slides.length - 1, 0),
+      run: () => this.runSlide(),
+      'run-cell': () => this.runner.run([this.cellOf(target)]),
+      release: () => target.blur(),
+      code: () => this.toggleCode(),
+      notes: () => this.notes.open(),
+      overview: () => overview(this),
+      help: () => help(),
+      fullscreen: () => this.toggleFullscreen(),
+      leave: () => this.leave()
+    };
+    actions[action]();
+  }
+
+  cellOf(node) {
+    return this.notebook.widgets.findIndex(cell => cell.node.contains(node.closest(TEXTS) ?? node));
+  }
+
+  toggleCode() {
+    this.withCode = !this.withCode;
+    this.lay();
+  }
+
+  toggleFullscreen() {
+    if (document.fullscreenElement) {
+      document.exitFullscreen();
+    } else {
+      document.documentElement.requestFullscreen();
+    }
+  }
+
+  // A page that is loaded again continues where it was.
+  get key() {
+    return `course-presenter:${this.panel.context.path}`;
+  }
+
+  remembered() {
+    return Number(sessionStorage.getItem(this.key) ?? 0);
+  }
+}
