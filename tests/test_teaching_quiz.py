@@ -95,6 +95,59 @@ class TestLive:
         assert SMALL.live().questions[0].radio.value is None
 
 
+class TestRecorded:
+    """A saved notebook keeps no clicks: the line that records answers does."""
+
+    def test_the_line_appears_with_the_first_checked_answer_and_follows(self, live):
+        assert live.keep.value == ""
+        live.questions[1].radio.value = 0
+        assert live.keep.value == ""
+        live.questions[1].button.click()
+        assert text_of(live.keep).endswith('write this in the cell: QUIZ.with_answers("- a")')
+        live.questions[0].radio.value = 2
+        live.questions[0].button.click()
+        assert text_of(live.keep).endswith('QUIZ.with_answers("c a")')
+        live.questions[1].radio.value = 1
+        assert text_of(live.keep).endswith('QUIZ.with_answers("c -")')
+
+    def test_the_line_brings_the_answers_back(self, live):
+        for question, place in zip(live.questions, (1, 1), strict=True):
+            question.choose(place)
+        line = text_of(live.keep).partition("cell: ")[2]
+        again = eval(line, {"QUIZ": SMALL}).live()
+        assert [question.radio.value for question in again.questions] == [1, 1]
+        assert text_of(again.questions[1].feedback) == "Not that one. one reason"
+        assert text_of(again.score) == "1 of 2 right." and again.keep.value == live.keep.value
+
+    @pytest.mark.parametrize("letters", ["c -", "c-", " C - "])
+    def test_letters_may_stand_apart_or_not(self, letters):
+        assert SMALL.with_answers(letters).chosen == (2, None)
+
+    def test_the_page_and_the_text_stay_as_they_are(self):
+        recorded = SMALL.with_answers("a b")
+        assert recorded.html() == SMALL.html() and repr(recorded) == repr(SMALL)
+        assert SMALL.chosen == ()
+
+    @pytest.mark.parametrize(
+        ("letters", "message"),
+        [
+            (
+                "a",
+                "letters must hold one for each of the 2 questions, with '-' for none; got 'a'",
+            ),
+            ("a c", "letters must be of a, b or '-', got 'c' for 'And now?'"),
+            ("1 a", "letters must be of a, b, c or '-', got '1' for 'Is it?'"),
+        ],
+    )
+    def test_other_letters_are_refused(self, letters, message):
+        with raises_saying(ValueError, message):
+            SMALL.with_answers(letters)
+
+    def test_what_is_no_text_is_refused(self):
+        with raises_saying(TypeError, "letters must be a text such as 'b - a', got ['a', 'b']"):
+            SMALL.with_answers(["a", "b"])
+
+
 class Page(HTMLParser):
     """Checks that tags are balanced and collects what stands inside <details>."""
 

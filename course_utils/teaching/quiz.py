@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from course_utils.teaching.cards import card, inline
@@ -10,6 +11,7 @@ from course_utils.teaching.cards import card, inline
 __all__ = ["Option", "Question", "Quiz"]
 
 LETTERS = "abcdefgh"
+NOT_ANSWERED = "-"
 
 # The letters are written out: pages that clean HTML drop the numbering style of a list.
 _LIST = "list-style: none; margin: 4px 0; padding-left: 1.2em;"
@@ -64,6 +66,15 @@ class Quiz:
     With a kernel each question has radio buttons and a *Check* button. A page without a kernel
     shows the questions, with answers and explanations folded away.
 
+    A saved notebook does not hold what was clicked. :meth:`with_answers` does: it is a line of the
+    cell, and the live quiz shows it when something has been answered.
+
+    Attributes:
+        title: what it is about.
+        questions: in their order.
+        chosen: for each question the place of the option that was recorded, or None; empty where
+            nothing was.
+
     Raises:
         ValueError: when there are no questions.
 
@@ -78,6 +89,7 @@ class Quiz:
 
     title: str
     questions: tuple[Question, ...]
+    chosen: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.questions:
@@ -93,8 +105,43 @@ class Quiz:
             ]
         return "\n".join(lines)
 
+    def with_answers(self, letters: str) -> Quiz:
+        """This quiz with answers chosen: one letter for each question, ``-`` for none.
+
+        Raises:
+            TypeError: when ``letters`` is no text.
+            ValueError: for another number of letters than questions, or a letter that no option
+                of its question has.
+
+        >>> yes, no = Option("yes", "it is", correct=True), Option("no", "it is")
+        >>> Quiz("Short", (Question("Is it?", (no, yes)),)).with_answers("b").chosen
+        (1,)
+        """
+        if not isinstance(letters, str):
+            raise TypeError(f"letters must be a text such as 'b - a', got {letters!r}")
+        given = letters.replace(" ", "").lower()
+        if len(given) != len(self.questions):
+            raise ValueError(
+                f"letters must hold one for each of the {len(self.questions)} questions, "
+                f"with {NOT_ANSWERED!r} for none; got {letters!r}"
+            )
+        pairs = zip(self.questions, given, strict=True)
+        chosen = tuple(_place(question, letter) for question, letter in pairs)
+        return replace(self, chosen=chosen)
+
+    def recording(self, chosen: Sequence[int | None]) -> str:
+        """The line of a cell that records the options at these places.
+
+        >>> yes, no = Option("yes", "it is", correct=True), Option("no", "it is")
+        >>> quiz = Quiz("Short", (Question("Is it?", (no, yes)), Question("Is it?", (yes, no))))
+        >>> quiz.recording([1, None])
+        'QUIZ.with_answers("b -")'
+        """
+        letters = [NOT_ANSWERED if place is None else LETTERS[place] for place in chosen]
+        return f'QUIZ.with_answers("{" ".join(letters)}")'
+
     def live(self) -> Any:
-        """The quiz as widgets, unanswered: a :class:`~course_utils.teaching.quiz_live.LiveQuiz`."""
+        """The quiz as widgets: a :class:`~course_utils.teaching.quiz_live.LiveQuiz`."""
         # ipywidgets is needed for this alone; the questions can be read without it.
         from course_utils.teaching.quiz_live import LiveQuiz
 
@@ -111,6 +158,19 @@ class Quiz:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         live = self.live().box._repr_mimebundle_()
         return {**live, "text/html": self.html(), "text/plain": repr(self)}
+
+
+def _place(question: Question, letter: str) -> int | None:
+    """The place of the option that a letter stands for."""
+    known = LETTERS[: len(question.options)]
+    if letter == NOT_ANSWERED:
+        return None
+    if letter not in known:
+        raise ValueError(
+            f"letters must be of {', '.join(known)} or {NOT_ANSWERED!r}, got {letter!r} for "
+            f"{question.prompt!r}"
+        )
+    return known.index(letter)
 
 
 def _question_html(question: Question, number: int) -> str:

@@ -35,6 +35,7 @@ STYLE = """<style>
   outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: -2px; border-radius: 3px;
 }
 .course-quiz .widget-button { min-width: 7em; margin-left: 4px; }
+.course-quiz code { user-select: all; }
 </style>"""
 
 
@@ -48,6 +49,7 @@ class LiveQuestion:
     def __init__(self, question: Question, number: int) -> None:
         self.question = question
         self.right = False
+        self.checked: int | None = None
         prompt = _html(f"<div><strong>{number}.</strong> {inline(question.prompt)}</div>")
         texts = [(option.text, index) for index, option in enumerate(question.options)]
         self.radio = widgets.RadioButtons(
@@ -66,13 +68,18 @@ class LiveQuestion:
         self.button.on_click(self._check)
         self.radio.observe(self._clear, names="value")
 
+    def choose(self, place: int) -> None:
+        """Choose an option, by its place, and check it."""
+        self.radio.value = place
+        self._check(None)
+
     def _check(self, _: Any) -> None:
         """Explain the chosen option."""
         if self.radio.value is None:
             self._say("Nothing chosen.", "Choose an answer first.", "neutral")
             return
         option = self.question.options[self.radio.value]
-        self.right = option.correct
+        self.right, self.checked = option.correct, self.radio.value
         if option.correct:
             self._say("Right.", option.why, "good")
         else:
@@ -80,7 +87,7 @@ class LiveQuestion:
 
     def _clear(self, _: Any) -> None:
         """A new choice is unchecked: the explanation of the last one goes."""
-        self.right = False
+        self.right, self.checked = False, None
         self.feedback.value = ""
 
     def _say(self, verdict: str, why: str, tone: str) -> None:
@@ -89,28 +96,44 @@ class LiveQuestion:
 
 
 class LiveQuiz:
-    """All questions of a quiz and the count of right answers; ``box`` is the widget to show."""
+    """All questions of a quiz and the count of right answers; ``box`` is the widget to show.
+
+    ``keep`` shows the line that records the checked answers in the cell: a click changes nothing
+    in a saved notebook.
+    """
 
     def __init__(self, quiz: Quiz) -> None:
+        self.quiz = quiz
         self.questions = [
             LiveQuestion(question, number)
             for number, question in enumerate(quiz.questions, start=1)
         ]
-        self.score = _html()
+        self.score, self.keep = _html(), _html()
         style = widgets.HTML(STYLE, layout=widgets.Layout(display="none"))
         title = _html(
             f"<div><strong>Quiz: {inline(quiz.title)}</strong></div>"
             "<div>By keyboard: Tab moves on, Space chooses, Enter checks.</div>"
         )
         self.box = widgets.VBox(
-            [style, title, *(question.box for question in self.questions), self.score],
+            [style, title, *(question.box for question in self.questions), self.score, self.keep],
             layout=widgets.Layout(overflow="visible"),
         )
         self.box.add_class("course-quiz")
         for question in self.questions:
             question.feedback.observe(self._count, names="value")
         self._count(None)
+        for question, place in zip(self.questions, quiz.chosen, strict=False):
+            if place is not None:
+                question.choose(place)
 
     def _count(self, _: Any) -> None:
         right = sum(question.right for question in self.questions)
         self.score.value = f'<div role="status">{right} of {len(self.questions)} right.</div>'
+        self.keep.value = self._line_to_keep()
+
+    def _line_to_keep(self) -> str:
+        checked = [question.checked for question in self.questions]
+        if all(place is None for place in checked):
+            return ""
+        line = inline(f"`{self.quiz.recording(checked)}`")
+        return f"<div>To keep these answers, write this in the cell: {line}</div>"
