@@ -56,13 +56,19 @@ def documents() -> Iterator[str]:
     for number in LECTURES:
         (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        whole = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        whole = "\n\n".join("".join(cell["source"]) for cell in cells if is_prose(cell))
         for part in re.split(r"^(?=## )", whole, flags=re.MULTILINE):
             yield prose_of_markdown(part)
     for path in tracked("*.md"):
         yield prose_of_markdown(path.read_text(encoding="utf-8"))
     for path in tracked("*.py"):
         yield prose_of_module(path.read_text(encoding="utf-8"), path.parent.name == "teaching")
+
+
+def is_prose(cell: dict) -> bool:
+    """Return whether a cell is the lecture's text: not code, nor notes for the presenter."""
+    slide = cell["metadata"].get("slideshow", {}).get("slide_type")
+    return cell["cell_type"] == "markdown" and slide != "notes"
 
 
 def tracked(pattern: str) -> list[Path]:

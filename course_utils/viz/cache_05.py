@@ -112,6 +112,7 @@ class CacheBytes(Explorer):
         "… and in 8 bits": {**shown("Llama 3.1 8B"), "batch": 32, "number": "8 bits"},
     }
     size = (8.0, 4.2)
+    frames = ("length", "batch")
 
     def compute(
         self,

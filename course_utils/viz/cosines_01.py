@@ -42,6 +42,7 @@ class RandomCosines(Explorer):
         "d = 1024": {"width": 1024},
     }
     size = (8.0, 3.3)
+    frames = ("width",)
 
     def compute(self, width: int) -> CosineState:
         cosines = sample_cosines(width).numpy()

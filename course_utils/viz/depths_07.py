@@ -63,6 +63,7 @@ class Depths(Explorer):
         "a quarter, foretold": {"capacity": 0.25, "chooser": PREDICTOR},
     }
     size = (8.0, 5.0)
+    frames = ("capacity", "chooser")
 
     def compute(self, capacity: float, chooser: str, text: str) -> DepthsState:
         found = depth_runs()

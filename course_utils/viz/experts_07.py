@@ -127,6 +127,7 @@ class Experts(Explorer):
         "eight experts, two each": {**CURED, "experts": 8, "k": 2, "capacity": 1.25},
     }
     size = (8.0, 4.4)
+    frames = ("balance", "capacity")
 
     def prepare(self) -> None:
         for setting in product(TOY_EXPERTS, TOY_KS, (None,), TOY_BALANCES):

@@ -52,6 +52,8 @@ class Explorer:
         inputs: name → description of a control (`course_utils.viz.inputs`).
         scenes: button label → values, prepared positions for presenting.
         size: width and height of the figure in inches, at 100 dots per inch.
+        frames: the one or two controls that a page without a kernel can move
+            (`course_utils.viz.frames`): those that teach most.
 
     Attributes:
         controls: name → live ipywidgets control.
@@ -66,6 +68,7 @@ class Explorer:
     inputs: ClassVar[Mapping[str, Input]] = {}
     scenes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     size: ClassVar[tuple[float, float]] = (8.0, 4.0)
+    frames: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **values: Any) -> None:
         self.controls = {name: each.build() for name, each in self.inputs.items()}

@@ -92,6 +92,7 @@ class SharedHeads(Explorer):
         },
     }  # fmt: skip
     size = (8.0, 4.4)
+    frames = ("heads", "key_value_heads")
 
     def compute(
         self, heads: int, key_value_heads: int, shape: str, length: int, batch: int

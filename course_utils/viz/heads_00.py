@@ -91,6 +91,7 @@ class RealHeads(Explorer):
         "almost everything": {"sentence": TIRED, "own_text": "", "layer": 0, "head": 3, "word": ""},
     }
     size = (8.0, 4.7)
+    frames = ("layer", "head")
 
     def prepare(self) -> None:
         for sentence in SENTENCES:

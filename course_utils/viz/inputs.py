@@ -101,6 +101,10 @@ class Slider:
         # The last step that still fits; a thousandth of a step covers the rounding of 0.1.
         return math.floor((self.maximum - self.minimum) / self.step + 1e-3) + 1
 
+    def positions(self) -> tuple[int | float, ...]:
+        """Every value that the slider can stand at, in order."""
+        return tuple(self._at(i) for i in range(self._count))
+
     def build(self) -> ipywidgets.ValueWidget:
         kind = ipywidgets.IntSlider if self._whole else ipywidgets.FloatSlider
         form = {} if self._whole else {"readout_format": ".2f"}

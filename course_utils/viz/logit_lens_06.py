@@ -142,6 +142,7 @@ class LogitLens(Explorer):
         "the softmax of the scores": {**AS_TAUGHT, "prompt": "The softmax of the scores"},
     }
     size = (8.0, 4.2)
+    frames = ("back", "layer")
 
     def __init__(
         self, model: GPT2 | None = None, tokenizer: BytePairs | None = None, **values: Any

@@ -113,6 +113,7 @@ class Masks(Explorer):
         "leak: off by one": {**AS_SHOWN, "kind": OFF_BY_ONE, "layers": 1},
     }
     size = (8.0, 3.2)
+    frames = ("kind", "layers")
 
     def compute(self, kind: str, size: int, tokens: int, queries: int, layers: int) -> MaskState:
         queries = min(queries, tokens)

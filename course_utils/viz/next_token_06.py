@@ -110,6 +110,7 @@ class NextToken(Explorer):
         "top-p 0.9": {**AS_TAUGHT, "p": 0.9},
     }
     size = (8.0, 4.2)
+    frames = ("temperature", "k")
 
     def __init__(
         self, model: GPT2 | None = None, tokenizer: BytePairs | None = None, **values: Any

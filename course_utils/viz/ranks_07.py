@@ -69,6 +69,7 @@ class Ranks(Explorer):
         "another spectrum": {"rank": 4, "block": 2, "matrix": "contract"},
     }
     size = (8.0, 4.3)
+    frames = ("rank", "asked")
 
     def compute(self, rank: int, asked: str, block: int, matrix: str) -> RanksState:
         found = lora_runs()

@@ -61,6 +61,7 @@ class GradientReach(Explorer):
         "wider does not help": {"distance": 63, "width": 128},
     }
     size = (8.0, 3.8)
+    frames = ("distance", "width")
 
     def prepare(self) -> None:
         for width in WIDTHS:

@@ -89,6 +89,7 @@ class KernelRegression(Explorer):
         "attention, cold": {"bandwidth": 0.016, "temperature": 0.1, "at": 0.3},
     }
     size = (8.0, 3.7)
+    frames = ("bandwidth", "at")
 
     def compute(self, bandwidth: float, temperature: float, at: float) -> RegressionState:
         grid = regression_data(SEED).grid

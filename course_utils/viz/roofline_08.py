@@ -111,6 +111,7 @@ class Roofline(Explorer):
         "64k tokens": {**AS_SHOWN, "length": 65536},
     }
     size = (8.0, 4.5)
+    frames = ("length", "block_m")
 
     def compute(
         self, gpu: str, reads: str, length: int, width: int, block_m: int, block_n: int

@@ -113,6 +113,7 @@ class RopeClock(Explorer):
         "a query that aims 5 back": {**NEAR, "aim": 5},
     }
     size = (8.0, 4.5)
+    frames = ("m", "n")
 
     def prepare(self) -> None:
         for base in BASES:

@@ -108,6 +108,7 @@ class ScalingLaws(Explorer):
         "a small budget": {"compute": 18.0, "ratio": 20},
     }
     size = (8.0, 4.4)
+    frames = ("compute", "ratio")
 
     def compute(self, compute: float, ratio: float) -> ScalingState:
         budget = 10.0**compute

@@ -149,6 +149,7 @@ class ScoreVariance(Explorer):
         "d_k = 512": {**AS_TAUGHT, "width": 512},
     }
     size = (8.0, 3.5)
+    frames = ("width", "correlation")
 
     def prepare(self) -> None:
         for name in DISTRIBUTIONS:

@@ -102,6 +102,7 @@ class SoftmaxSaturation(Explorer):
         "temperature 8 = √64": _scene(64, PLAIN, temperature=8),
     }
     size = (8.0, 3.9)
+    frames = ("width", "division")
 
     def prepare(self) -> None:
         running_scores()

@@ -96,6 +96,7 @@ class RopeSphere(Explorer):
         "base 500,000": {**START, "lengths": ON, "base": 500_000},
     }
     size = (8.0, 3.4)
+    frames = ("distance", "lengths")
 
     def prepare(self) -> None:
         for pairs in PAIR_COUNTS:

@@ -175,6 +175,7 @@ class SplitSteps(Explorer):
         },
     }
     size = (8.0, 4.7)
+    frames = ("step", "colour_by")
 
     def compute(
         self, step: int, tokens: int, heads: int, width: int, colour_by: str, back: str

@@ -116,6 +116,7 @@ class TileByTile(Explorer):
         "larger blocks of queries": {"step": 37, "reads": EVERY, "block_m": 12, "block_n": 6},
     }
     size = (8.0, 4.8)
+    frames = ("step", "reads")
 
     def prepare(self) -> None:
         for causal in (False, True):

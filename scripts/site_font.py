@@ -1,0 +1,77 @@
+"""The font of the formulas, cut down to the characters that the pages use.
+
+A browser sets MathML well only with a font that has a MATH table, and a reader's machine may have
+none. STIX Two Math comes with the package ziamath, under the SIL Open Font License.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+
+MATH = re.compile(r"<math\b.*?</math>", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+ALWAYS = "0123456789+-=()[]{}|,.√"  # a root's sign stands in no formula: the element means it
+
+
+def characters(pages: Iterable[str]) -> set[str]:
+    """Every character that a formula of the pages shows, in the upright and the italic form.
+
+    >>> sorted(characters(["<p>a</p><math><mi>x</mi><mo>&lt;</mo></math>"]) - set(ALWAYS))
+    ['<', 'x', '𝑥']
+    """
+    shown = set(ALWAYS)
+    for page in pages:
+        for formula in MATH.findall(page):
+            shown |= set(html.unescape(TAG.sub("", formula)))
+    return shown | {italic(sign) for sign in shown}
+
+
+def italic(sign: str) -> str:
+    """The mathematical italic of a letter, which a browser takes for a variable.
+
+    >>> italic("x"), italic("h"), italic("α"), italic("+")
+    ('𝑥', 'ℎ', '𝛼', '+')
+    """
+    if sign == "h":
+        return "ℎ"
+    for first, last, italics in (("A", "Z", 0x1D434), ("a", "z", 0x1D44E), ("Α", "Ω", 0x1D6E2),
+                                 ("α", "ω", 0x1D6FC)):  # fmt: skip
+        if first <= sign <= last:
+            return chr(italics + ord(sign) - ord(first))
+    return {"∂": "𝜕", "ϵ": "𝜖", "ϑ": "𝜗", "ϕ": "𝜙"}.get(sign, sign)
+
+
+def write_font(signs: set[str], path: Path) -> None:
+    """Write the font with these characters, and what its MATH table makes of them.
+
+    Raises:
+        RuntimeError: when ziamath is not installed, or its font lacks a character.
+    """
+    spec = importlib.util.find_spec("ziamath")
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError("the font of the formulas comes with ziamath, which is not installed")
+    source = Path(spec.submodule_search_locations[0]) / "fonts" / "STIXTwoMath-Regular.ttf"
+    font = TTFont(source, recalcTimestamp=False)  # the same pages give the same bytes
+    held = font.getBestCmap() or {}
+    missing = {sign for sign in signs if ord(sign) not in held and not sign.isspace()}
+    missing -= {"\N{FUNCTION APPLICATION}", "\N{INVISIBLE TIMES}"}
+    if missing:
+        raise RuntimeError(f"STIX Two Math has no {', '.join(sorted(missing))}")
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    options = Options()
+    options.layout_features = ["*"]
+    options.name_IDs = list(range(15))  # the licence travels in the file
+    cutter = Subsetter(options)
+    cutter.populate(unicodes=[ord(sign) for sign in signs])
+    cutter.subset(font)
+    font.flavor = "woff"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    font.save(path)

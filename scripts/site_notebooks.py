@@ -1,0 +1,143 @@
+"""A lecture as the source of a page: notes left out, figures with their words, players."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import html
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+Notebook = dict[str, Any]
+Output = dict[str, Any]
+EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
+CAPTION = re.compile(r"<small>(.*)</small>", re.DOTALL)
+FIGURE = "figure: "
+
+
+class Pictures:
+    """Writes figures into a folder, by what is in them, and names them as a page does."""
+
+    def __init__(self, folder: Path, *, to_root: str = "../") -> None:
+        self.folder = folder
+        self.address = f"{to_root}{folder.name}/"
+
+    def figure(self, png: bytes, words: str) -> str:
+        """Keep a picture as lossless WebP and return it as HTML, with its words in sight."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        encoded = io.BytesIO()
+        with Image.open(io.BytesIO(png)) as picture:
+            width, height = picture.size
+            picture.convert("RGB").save(encoded, "WEBP", lossless=True, quality=75, method=4)
+        name = hashlib.sha256(encoded.getvalue()).hexdigest()[:16] + ".webp"
+        (self.folder / name).write_bytes(encoded.getvalue())
+        words = html.escape(words)
+        return (
+            f'<figure class="course-figure"><img src="{self.address}{name}" width="{width}" '
+            f'height="{height}" alt="{words}" loading="lazy">'
+            f"<figcaption>{words}</figcaption></figure>"
+        )
+
+
+def page_source(notebook: Notebook, player: Callable[[str], str], pictures: Pictures) -> Notebook:
+    """Return the notebook that Sphinx reads.
+
+    Args:
+        notebook: a lecture as it is committed.
+        player: gives an explorer's player as HTML, by the explorer's name.
+        pictures: where figures go.
+
+    Raises:
+        ValueError: when a figure has no words, or an explorer's output is not from one call.
+    """
+    page = copy.deepcopy(notebook)
+    page["cells"] = [cell for cell in page["cells"] if slide_type(cell) != "notes"]
+    for cell in page["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = _page_outputs(cell, player, pictures)
+    return page
+
+
+def slide_type(cell: dict[str, Any]) -> str:
+    """What a cell is in the slides: "slide", "notes" and so on; "-" where nothing is said."""
+    return cell["metadata"].get("slideshow", {}).get("slide_type", "-")
+
+
+def _page_outputs(
+    cell: dict[str, Any], player: Callable[[str], str], pictures: Pictures
+) -> list[Output]:
+    found: list[Output] = []
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "image/png" in data:
+            output = _as_html(_picture_html(cell, data, player, pictures))
+        elif "text/html" in data and _is_caption(data):
+            continue  # it stands under its figure already
+        elif "text/html" in data:
+            output = _as_html(scrolled_by_keyboard(_text(data["text/html"])))
+        found.append(output)
+    return found
+
+
+def scrolled_by_keyboard(page: str) -> str:
+    """HTML whose wide boxes can be reached by Tab, and so scrolled without a mouse.
+
+    >>> scrolled_by_keyboard('<div style="overflow-x: auto;">')
+    '<div tabindex="0" role="group" aria-label="wide output" style="overflow-x: auto;">'
+    """
+    return page.replace(
+        '<div style="overflow-x: auto;">',
+        '<div tabindex="0" role="group" aria-label="wide output" style="overflow-x: auto;">',
+    )
+
+
+def _picture_html(
+    cell: dict[str, Any],
+    data: dict[str, Any],
+    player: Callable[[str], str],
+    pictures: Pictures,
+) -> str:
+    words = _text(data["text/plain"])
+    if words.startswith(FIGURE):
+        return pictures.figure(base64.b64decode(_text(data["image/png"])), words[len(FIGURE) :])
+    names = EXPLORE.findall(_text(cell["source"]))
+    if len(names) != 1:
+        raise ValueError(
+            f"cell {cell['id']!r} shows a picture, so it must be a figure shown with its words "
+            f"or call one explorer; it calls {names}"
+        )
+    return player(names[0])
+
+
+def _is_caption(data: dict[str, Any]) -> bool:
+    return CAPTION.fullmatch(_text(data["text/html"]).strip()) is not None
+
+
+def _as_html(page: str) -> Output:
+    return {"output_type": "display_data", "metadata": {}, "data": {"text/html": page}}
+
+
+def _text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else "".join(value)
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read a lecture.
+
+    Raises:
+        ValueError: when the file is no notebook, with its name.
+    """
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} must be a notebook (JSON); {error}") from error
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ValueError(f"{path.name} must be a notebook; it has no list of cells")
+    return notebook
