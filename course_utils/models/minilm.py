@@ -20,8 +20,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from course_utils.checks import check_text
-from course_utils.minilm_files import MiniLMRefusedError, find_minilm, read_verified_weights
+from course_utils.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
 from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.models.skeleton import shapes_alone
 from course_utils.shapes import Float, check_int
 
 __all__ = ["MiniLM", "Reading", "config_from_bert", "load_minilm", "weights_from_bert"]
@@ -130,11 +131,12 @@ def load_minilm(path: str | Path | None = None) -> MiniLM:
 
 @lru_cache(maxsize=2)
 def _load(folder: Path) -> MiniLM:
-    tensors = safetensors.torch.load(read_verified_weights(folder))
+    # Mapped from the file, not copied: the kernels of a class have these 91 MB once.
+    tensors = safetensors.torch.load_file(verified_weights(folder))
     config = config_from_bert(_read_json(folder / "config.json"))
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+    with shapes_alone():
         encoder = Encoder(config)
-    encoder.load_state_dict(weights_from_bert(tensors, encoder.state_dict()))
+    encoder.load_state_dict(weights_from_bert(tensors, encoder.state_dict()), assign=True)
     return MiniLM(encoder.eval().requires_grad_(False), _load_tokenizer(folder, config.vocab_size))
 
 

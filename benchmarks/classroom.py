@@ -1,0 +1,250 @@
+"""What a student costs on a shared server, and how sliders answer when a class drags at once.
+
+    python -m benchmarks.classroom            tables
+    python -m benchmarks.classroom --json     the same as JSON
+
+Each student is what the hub starts: a JupyterLab server with the class's settings, and a kernel on
+two threads. Memory is read from the system's kernel (Linux): what students share, such as torch's
+code, is counted once. Ratios travel between machines; seconds and milliseconds do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks._kernel import Kernel
+from benchmarks._report import table
+from benchmarks._student import Memory, Student, lecture, memory_of
+
+STUDENTS = 10
+SHARING = 3  # students whose memory is read at once
+EVENTS = 100
+WARM_UP = 25
+REST = 0.05  # seconds between two moves of one hand: a drag sends some twenty a second
+SERVER_GIB, RESERVED_GIB = 24, 2
+HEAVIEST = "07"
+PACKAGES = ("torch", "jupyterlab", "jupyter-server", "ipykernel", "ipywidgets", "numpy")
+
+IMPORTS = "import torch, course_utils.viz"
+SLIDER = """
+from course_utils.viz import explore_score_variance
+explorer = explore_score_variance()
+display(explorer)
+print(explorer.controls["correlation"].model_id)
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What each of several students has in memory at one moment, in MiB, and what they share."""
+
+    moment: str
+    server: Memory
+    kernel: Memory
+    own: float
+    shared: float
+
+    @property
+    def students(self) -> int:
+        """How many fit: (24 GiB - 2 GiB reserved - shared) / own."""
+        return int((1024 * (SERVER_GIB - RESERVED_GIB) - self.shared) / self.own)
+
+
+def typical(readings: list[Memory]) -> Memory:
+    """Return the medians of several processes' memory.
+
+    >>> typical([Memory(1, 1, 1, 1, 1), Memory(3, 3, 3, 3, 3)]).pss
+    2
+    """
+    rows = [asdict(reading) for reading in readings]
+    return Memory(**{name: median(row[name] for row in rows) for name in rows[0]})
+
+
+def cost(moment: str, processes: list[tuple[int, int]], alike: int = SHARING) -> Cost:
+    """Read the memory of each student's server and kernel; the first `alike` have done the same."""
+    servers = [memory_of(server) for server, _ in processes]
+    kernels = [memory_of(kernel) for _, kernel in processes]
+    everything = [*servers, *kernels]
+    own = median(s.uss + k.uss for s, k in list(zip(servers, kernels, strict=True))[:alike])
+    shared = sum(m.pss for m in everything) - sum(m.uss for m in everything)
+    return Cost(moment, typical(servers[:alike]), typical(kernels[:alike]), own, shared)
+
+
+def run_lecture(kernel: Kernel, number: str) -> None:
+    """Run a lecture whole.
+
+    Raises:
+        RuntimeError: if a cell does otherwise than it should.
+    """
+    for source, fails in lecture(number):
+        error = kernel.run(source).error
+        if bool(error) != fails:
+            raise RuntimeError(
+                f"lecture {number} must run, got {error or 'no error'} from {source}"
+            )
+
+
+def measure_costs(everyone: str, one: str) -> tuple[list[Cost], dict[str, list[float]]]:
+    """Return the costs along a student's way, and the seconds that things took to start.
+
+    Args:
+        everyone: the lecture that every student runs.
+        one: the lecture that the first student runs after it, while the others rest.
+    """
+    costs: list[Cost] = []
+    seconds: dict[str, list[float]] = {"server": [], "kernel": [], "imports": []}
+    with ExitStack() as stack:
+        kernels: list[Kernel] = []
+        processes: list[tuple[int, int]] = []
+        for _ in range(SHARING):
+            student = stack.enter_context(Student())
+            seconds["server"].append(student.wait_until_up())
+            kernel, process, took = student.start_kernel()
+            seconds["kernel"].append(took)
+            kernels.append(kernel)
+            processes.append((student.process.pid, process))
+        costs.append(cost("an empty kernel", processes))
+        for kernel in kernels:
+            start = time.perf_counter()
+            kernel.run(IMPORTS)
+            seconds["imports"].append(time.perf_counter() - start)
+        costs.append(cost("torch and the figures imported", processes))
+        for kernel in kernels:
+            run_lecture(kernel, everyone)
+        costs.append(cost(f"lecture {everyone} run whole", processes))
+        run_lecture(kernels[0], one)
+        costs.append(cost(f"lecture {one} run whole, too", processes, alike=1))
+    return costs, seconds
+
+
+def drag(kernel: Kernel, model: str, times: list[float], events: int = EVENTS) -> None:
+    """Move a slider as a hand does, and note the milliseconds from each move to its picture."""
+    for event in range(events):
+        start = time.perf_counter()
+        kernel.slide(model, round(0.1 * (event % 9), 1))
+        took = time.perf_counter() - start
+        times.append(1e3 * took)
+        time.sleep(max(0.0, REST - took))
+
+
+def measure_drags(count: int) -> dict[str, list[float]]:
+    """Return milliseconds per move: one student alone, then `count` at once, then one again."""
+    with ExitStack() as stack:
+        kernels, models = [], []
+        for _ in range(count):
+            student = stack.enter_context(Student())
+            student.wait_until_up()
+            kernel, _, _ = student.start_kernel()
+            kernels.append(kernel)
+            models.append(kernel.run(SLIDER).text.splitlines()[-1])
+            drag(kernel, models[-1], [], WARM_UP)  # fills what is kept between events
+        for kernel in kernels:
+            kernel.connect_again()
+        alone: list[float] = []
+        together: list[list[float]] = [[] for _ in kernels]
+        drag(kernels[0], models[0], alone)
+        hands = [
+            threading.Thread(target=drag, args=arguments)
+            for arguments in zip(kernels, models, together, strict=True)
+        ]
+        for hand in hands:
+            hand.start()
+        for hand in hands:
+            hand.join()
+        drag(kernels[0], models[0], alone)
+    return {"alone": alone, "together": [value for times in together for value in times]}
+
+
+def summary(times: list[float]) -> dict[str, float]:
+    """Return the median and the 95th percentile."""
+    return {"median": median(times), "p95": float(np.percentile(times, 95))}
+
+
+def conditions(arguments: list[str], load: float) -> dict[str, str]:
+    """Where and with what this was measured."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "command": " ".join(["python", "-m", "benchmarks.classroom", *arguments]),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"{memory:.0f} GiB",
+        "load before": f"{load:.1f} processes wanted a core",
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }
+
+
+def report(result: dict) -> str:
+    """Return everything that was measured, in words."""
+    lines = [f"{name}: {value}" for name, value in result["conditions"].items()]
+    rows = [
+        [
+            c["moment"],
+            *(f"{c[who][kind]:.0f}" for who in ("server", "kernel") for kind in ("rss", "pss")),
+            f"{c['own']:.0f}",
+            f"{c['shared']:.0f}",
+            f"{c['kernel']['data']:.0f}",
+            f"{c['students']}",
+        ]
+        for c in result["costs"]
+    ]
+    head = ["after", "server RSS", "PSS", "kernel RSS", "PSS", "own", "shared", "writable", "fit"]
+    lines += [
+        "",
+        f"MiB, {SHARING} students at once. Own: what one student adds (USS of server "
+        f"and kernel). Shared: once for all. Fit: students in {SERVER_GIB} GiB, of which "
+        f"{RESERVED_GIB} stay with the system and the hub.",
+        "",
+        *table(head, rows),
+        "",
+    ]
+    for name, values in result["seconds"].items():
+        each = ", ".join(f"{value:.1f}" for value in values)
+        lines.append(f"start of {name}: {each} s, one student after another")
+    for name, found in result["drags"].items():
+        lines.append(f"slider {name}: median {found['median']:.0f} ms, p95 {found['p95']:.0f} ms")
+    lines.append(
+        f"{result['students']} students dragging at once wait {result['ratio']:.1f} times as long "
+        "as one alone (medians, in one run, from the move to the picture through the server)"
+    )
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, and print what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    options = parser.parse_args(arguments)
+    if not Path("/proc/self/smaps_rollup").exists():
+        print("benchmarks.classroom reads memory from /proc, which only Linux has")
+        return 0
+    load = os.getloadavg()[0]
+    costs, seconds = measure_costs("01", HEAVIEST)
+    times = measure_drags(STUDENTS)
+    drags = {name: summary(found) for name, found in times.items()}
+    result = {
+        "conditions": conditions(arguments, load),
+        "costs": [{**asdict(each), "students": each.students} for each in costs],
+        "seconds": seconds,
+        "students": STUDENTS,
+        "drags": drags,
+        "ratio": drags["together"]["median"] / drags["alone"]["median"],
+    }
+    print(json.dumps(result, indent=1) if options.json else report(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

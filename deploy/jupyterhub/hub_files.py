@@ -1,0 +1,55 @@
+"""The files and programs that the hub needs, or what to do where one is missing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["course_repository", "private_folder", "proxy_command"]
+
+PROXY = "configurable-http-proxy"
+
+
+def private_folder(folder: Path) -> Path:
+    """Return the hub's state folder, made where it is missing, open to its owner alone.
+
+    Raises:
+        SystemExit: if others may read it: the cookie secret and the database are in it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mode = folder.stat().st_mode & 0o777
+    if mode & 0o077:
+        raise SystemExit(
+            f"{folder} must be open to its owner alone (mode 700), got {mode:o}: "
+            f"`chmod 700 {folder}`"
+        )
+    return folder
+
+
+def proxy_command(here: Path) -> list[str]:
+    """Return how to start the proxy: the one installed beside the configuration, or PATH's.
+
+    Raises:
+        SystemExit: if there is none.
+    """
+    beside = here / "node_modules" / ".bin" / PROXY
+    found = str(beside) if beside.exists() else shutil.which(PROXY)
+    if not found:
+        raise SystemExit(f"{PROXY} must be installed, and is not: `npm ci --prefix {here}`")
+    return [found]
+
+
+def course_repository(address: str) -> str:
+    """Return the address of the repository that students copy.
+
+    Raises:
+        SystemExit: if it is a folder of this machine that is not there.
+    """
+    parts = urlsplit(address)
+    if parts.scheme in ("", "file") and not Path(parts.path).is_dir():
+        raise SystemExit(
+            f"COURSE_REPOSITORY must be a repository that students can read, got {address}: "
+            "`git clone --bare` makes one"
+        )
+    return address

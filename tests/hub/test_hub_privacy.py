@@ -1,0 +1,95 @@
+"""What a student has, nobody else on the machine can read: by path, by address or by socket."""
+
+import json
+
+import httpx
+import pytest
+import websocket
+from support_hub import DEPLOY, ROOT, processes_of
+from support_student import NOTEBOOKS
+
+pytestmark = pytest.mark.hub
+SECRET = "what only ada may know"
+
+
+@pytest.fixture(scope="module")
+def diary(hub, ada):
+    """A file that Ada writes, and reads."""
+    text = {"type": "file", "format": "text", "content": SECRET}
+    assert ada.api("PUT", f"contents/{NOTEBOOKS}/diary.txt", json=text).status_code == 201
+    read = ada.api("GET", f"contents/{NOTEBOOKS}/diary.txt")
+    assert read.json()["content"] == SECRET
+    return hub.home(ada.name) / NOTEBOOKS / "diary.txt"
+
+
+@pytest.fixture(scope="module")
+def bens_kernel(ben):
+    return ben.start_kernel()
+
+
+def test_by_path(hub, ada, bens_kernel, diary):
+    assert diary.read_text() == SECRET, "root reads it, so the path is right"
+    uid = diary.stat().st_uid
+    (process, *_) = processes_of(uid)
+    forbidden = [
+        f"open({str(diary)!r})",
+        f"os.listdir({str(hub.home(ada.name))!r})",
+        f"os.listdir({str(hub.folder / 'run' / str(uid))!r})",
+        f"open('/proc/{process}/environ').read()",
+        f"open({str(hub.folder / 'state' / 'cookie_secret')!r})",
+        f"os.kill({process}, 9)",
+    ]
+    answers = {line: bens_kernel.run(f"import os; {line}").error for line in forbidden}
+    assert {line: e for line, e in answers.items() if not e.startswith("PermissionError")} == {}
+    assert bens_kernel.run("import os; os.listdir('.')").error == "", "his own he reads"
+
+
+def test_by_the_hubs_addresses(ada, ben, diary):
+    for path in (f"contents/{NOTEBOOKS}/diary.txt", "contents", "kernels", "sessions", "terminals"):
+        answer = ben.api("GET", path, owner=ada.name)
+        assert SECRET not in answer.text and answer.status_code == 403, path
+        assert ada.api("GET", path).status_code == 200, path
+    for page in (f"files/{NOTEBOOKS}/diary.txt", f"lab/tree/{NOTEBOOKS}/diary.txt"):
+        answer = ben.client.get(f"/user/{ada.name}/{page}")
+        assert SECRET not in answer.text and answer.status_code == 403, page
+    write = {"type": "file", "format": "text", "content": "from ben"}
+    path = f"contents/{NOTEBOOKS}/diary.txt"
+    assert ben.api("PUT", path, owner=ada.name, json=write).status_code == 403
+    assert diary.read_text() == SECRET
+    assert ben.client.delete(f"/hub/api/users/{ada.name}/server").status_code == 403
+
+
+def test_by_the_kernels_socket(ada, ben):
+    kernel = ada.start_kernel()
+    with pytest.raises(websocket.WebSocketBadStatusException, match="403"):
+        ben.connect(kernel.id, owner=ada.name)
+    connection = kernel.run("from ipykernel.connect import get_connection_info as i; print(i())")
+    assert json.loads(connection.text)["transport"] == "ipc", "no port that others can listen on"
+    kernel.stop()
+
+
+def test_by_the_servers_own_port(hub, ada, bens_kernel):
+    """A server's port on loopback is open to every account; its answers are not."""
+    port = ada_port(hub, ada)
+    place = f"http://127.0.0.1:{port}/user/{ada.name}/api/contents"
+    code = f"import httpx; print(httpx.get({place!r}).status_code)"
+    assert bens_kernel.run(code).text.strip() == "403"
+    assert httpx.get(place).status_code == 403
+
+
+def ada_port(hub, ada):
+    """Return the port of Ada's server, which the hub's log names."""
+    (*_, line) = [line for line in hub.log().splitlines() if f"user/{ada.name}/ => http" in line]
+    return int(line.rsplit(":", 1)[1])
+
+
+def test_the_course_itself_can_only_be_read(hub, bens_kernel):
+    module = bens_kernel.run("import course_utils.masks as m; print(m.__file__)").text.strip()
+    assert module == str(ROOT / "course_utils" / "masks.py"), "the shared environment, not a copy"
+    changed = [module, str(DEPLOY / "start-server"), str(hub.folder / "course.git" / "HEAD")]
+    for path in changed:
+        assert bens_kernel.run(f"open({path!r}).read(1)").error == "", path
+        assert bens_kernel.run(f"open({path!r}, 'a')").error.startswith("PermissionError"), path
+    push = "['git', 'push', '-q', 'origin', 'HEAD:other']"
+    pushed = bens_kernel.run(f"import subprocess; print(subprocess.run({push}).returncode)")
+    assert pushed.text.strip() not in ("", "0")
