@@ -5,7 +5,7 @@ ARGS ?=
 LECTURE ?= 00
 export LECTURE
 
-COMMANDS := lab test present setup doctor test-browser bench bench-gpu lint outputs gpt2 constraints clean
+COMMANDS := lab test present setup doctor test-browser test-hub site bench bench-gpu lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help
 .PHONY: help $(COMMANDS)

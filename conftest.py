@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / name) for name in ("tests", "scripts", "site")]
 
 import support_figures  # noqa: E402  (tests/ has to be importable first)
 import support_offline  # noqa: E402
+import support_order  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Before anything imports course_utils: from here on, annotations with shapes are enforced.
@@ -61,6 +62,12 @@ def pytest_configure(config):
         # The first import of the font list on a machine builds a cache and says so on stderr,
         # which would fail the first lecture that draws.
         import matplotlib.font_manager  # noqa: F401
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Hand out the slow files first: a worker takes whole files, and two share the tests."""
+    items[:] = support_order.slowest_first(items)
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ def start(place: Place, arguments: list[str]) -> int:
 
 
 def start_presenting(place: Place, arguments: list[str]) -> int:
-    """Open a lecture in large type."""
+    """Open a lecture as live slides."""
     return lab.present(place, chosen_lecture(arguments))
 
 
@@ -46,10 +46,14 @@ EXAMPLE = "py course.py present 01" if WINDOWS else "make present LECTURE=01"
 COMMANDS = {
     "lab": Command("lab", "open the course in JupyterLab", start),
     "test": Command("test", "run every test that needs no browser and no GPU", tasks.test),
-    "present": Command("lab", f"open a lecture in large type ({EXAMPLE})", start_presenting),
+    "present": Command("lab", f"show a lecture as live slides ({EXAMPLE})", start_presenting),
     "setup": Command("lab", "make the environment, and nothing else", nothing_more),
     "doctor": Command("", "say what works here and what mends the rest", tasks.doctor),
     "test-browser": Command("browser", "drive JupyterLab in Chromium", tasks.test_browser),
+    "test-hub": Command(
+        "class", "start JupyterHub and let two students work in it", tasks.test_hub
+    ),
+    "site": Command("site", "build the static edition, for reading without a kernel", tasks.site),
     "bench": Command("test", "measure what README states", tasks.bench),
     "bench-gpu": Command("", "test and measure the kernels on a GPU", bench_gpu.bench_gpu),
     "lint": Command("test", "check style, formatting and types", tasks.lint),

@@ -17,6 +17,13 @@ from .place import CommandError, Place, how_to_run, say
 
 NEEDED_GB = 4
 OLDEST = (3, 11)
+# What an extra brings, in the words that set-up says.
+CONTENTS = {
+    "test": "the tests",
+    "site": "the site's builder",
+    "browser": "a browser driver",
+    "class": "JupyterHub",
+}
 # Runs inside the environment: names what is missing, and imports nothing big to find out.
 CHECK = """
 import importlib.util, json, os, sys
@@ -30,7 +37,7 @@ print(json.dumps(missing))
 
 
 def ensure(level: str, place: Place | None = None, *, again: str | None = None) -> None:
-    """Make sure that `.venv` holds everything `level` (lab, test or browser) needs.
+    """Make sure that `.venv` holds everything `level` (one of `pins.EXTRAS`) needs.
 
     Nothing is done when a stamp says that this very set is installed and the environment's Python
     still finds it. `again` is the command that messages tell the reader to run again.
@@ -104,7 +111,17 @@ def damage(place: Place) -> str:
     return ""
 
 
-def steps_for(level: str, place: Place) -> list[tuple[str, list[str] | None]]:
+def extras_for(level: str, place: Place) -> list[str]:
+    """Return what set-up installs: what `level` needs, and what other levels have there already.
+
+    Left out, those would be kept in versions that nobody has checked against this level's.
+    """
+    held = [other for other in pins.EXTRAS if is_ready(other, place)]
+    wanted = [extra for each in (level, *held) for extra in pins.EXTRAS[each]]
+    return list(dict.fromkeys(wanted))
+
+
+def steps_for(extras: list[str], place: Place) -> list[tuple[str, list[str] | None]]:
     """Return what set-up does: for each step what the reader is told, and pip's arguments.
 
     The step without arguments makes the environment itself.
@@ -119,12 +136,12 @@ def steps_for(level: str, place: Place) -> list[tuple[str, list[str] | None]]:
     # they come with the course, from the usual index.
     source = ["--index-url", index, "--no-deps"] if index else []
     size = "about 200 MB without GPU support, some GB with it"
-    what = {"lab": "", "test": ", the tests", "browser": ", the tests, a browser driver"}[level]
+    what = "".join(f", {words}" for extra, words in CONTENTS.items() if extra in extras)
     steps: list[tuple[str, list[str] | None]] = [
         (f"{torch}, the tensors ({size})", [wanted, *constraints, *source]),
         (
-            f"the course, JupyterLab{what} (up to 500 MB, 110 to 140 packages)",
-            ["-e", f".[{','.join(pins.EXTRAS[level])}]", *constraints, *upgrade],
+            f"the course, JupyterLab{what} (up to 500 MB, 110 to 200 packages)",
+            ["-e", f".[{','.join(extras)}]", *constraints, *upgrade],
         ),
         # This package depends on another that a lecture never needs: only its files are wanted.
         (
@@ -143,9 +160,10 @@ def set_up(level: str, place: Place, again: str) -> None:
     if reason := damage(place):
         say(f"  {reason}: making it anew; pip keeps what is already downloaded.")
         remove(place, again)
+    extras = extras_for(level, place)
     for other in pins.EXTRAS:
         place.stamp(other).unlink(missing_ok=True)
-    steps = steps_for(level, place)
+    steps = steps_for(extras, place)
     for number, (what, arguments) in enumerate(steps, start=1):
         say(f"  step {number} of {len(steps)}: {what}")
         if arguments is None:
@@ -157,9 +175,9 @@ def set_up(level: str, place: Place, again: str) -> None:
             f"Set-up ended, yet {', '.join(missing)} cannot be found: run `{how_to_run('clean')}`, "
             f"then `{how_to_run(again)}` again; should it stay, report it with {place.log}."
         )
-    levels = list(pins.EXTRAS)
-    for done in levels[: levels.index(level) + 1]:
-        place.stamp(done).write_text("\n".join(contents(done, place)), encoding="utf-8")
+    for done, needed in pins.EXTRAS.items():
+        if set(needed) <= set(extras):
+            place.stamp(done).write_text("\n".join(contents(done, place)), encoding="utf-8")
     say("Set-up is complete.")
 
 

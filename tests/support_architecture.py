@@ -69,6 +69,8 @@ LEVELS = {
     "pruning_table": 5,
     "viz": 6,
     "teaching": 6,
+    "rehearse": 7,
+    "progress": 7,
     "doctor": 7,
 }
 # Who needs torch alone: the modules a reader may take away without the rest of the course.

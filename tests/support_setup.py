@@ -54,7 +54,7 @@ def make_small_venv(place: Place, again: str) -> None:
     )
     pip = Path(answer.stdout.strip()) / "pip"
     pip.mkdir()
-    modules = sorted(pins.modules(place.root, "browser").values())
+    modules = sorted({m for level in pins.EXTRAS for m in pins.modules(place.root, level).values()})
     script = FAKE_PIP.format(root=str(place.root), modules=modules)
     (pip / "__main__.py").write_text(textwrap.dedent(script), encoding="utf-8")
     (pip / "__init__.py").touch()

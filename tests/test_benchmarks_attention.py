@@ -311,8 +311,8 @@ def test_make_bench_runs_every_benchmark_and_no_helper(monkeypatch):
     ran = []
     monkeypatch.setattr(tasks, "run", lambda place, *command: ran.append(command) or 0)
     assert tasks.bench(Place(ROOT), ["--json"]) == 0
-    names = ["benchmarks.attention", "benchmarks.explorers", "benchmarks.moe"]
-    assert ran == [("-m", name, "--json") for name in names]
+    names = ["attention", "classroom", "explorers", "lectures", "moe"]
+    assert ran == [("-m", f"benchmarks.{name}", "--json") for name in names]
 
 
 def test_the_examples_in_docstrings():

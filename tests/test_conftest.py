@@ -1,12 +1,15 @@
-"""What the root conftest.py promises: seeds, no pyplot figures, annotations that are enforced."""
+"""What the root conftest.py promises: seeds, order, no pyplot figures, enforced annotations."""
 
 import random
+from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
 import pytest
 import support_annotations
 import support_figures
+import support_order
 import torch
 from jaxtyping import Float, jaxtyped
 from jaxtyping import TypeCheckError as AnnotationBroken
@@ -18,6 +21,25 @@ def test_every_test_starts_from_the_same_seeds(time):
     assert random.random() == random.Random(0).random()
     assert np.random.random() == np.random.RandomState(0).random()
     assert torch.rand(1) == torch.rand(1, generator=torch.Generator().manual_seed(0))
+
+
+def test_the_slowest_files_come_first_and_each_stays_in_order():
+    names = [
+        "tests/test_masks.py::test_b",
+        "notebooks/01_scaling.ipynb::Cell 0",
+        "notebooks/07_dynamic_pruning.ipynb::Cell 0",
+        "notebooks/07_dynamic_pruning.ipynb::Cell 1",
+        "tests/test_explorers.py::test_z",
+        "tests/test_explorers.py::test_a",
+        "course_utils/masks.py::course_utils.masks",
+    ]
+    found = support_order.slowest_first([SimpleNamespace(nodeid=name) for name in names])
+    assert [item.nodeid for item in found] == [names[i] for i in (4, 5, 2, 3, 1, 0, 6)]
+
+
+@pytest.mark.parametrize("start", support_order.SLOWEST_FIRST)
+def test_every_slow_file_is_there(start, pytestconfig):
+    assert list(Path(pytestconfig.rootpath).glob(f"{start}*"))
 
 
 def test_a_pyplot_figure_left_open_is_noticed():

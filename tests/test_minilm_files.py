@@ -21,7 +21,7 @@ from course_utils.minilm_files import (
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
-    read_verified_weights,
+    verified_weights,
 )
 from course_utils.models import load_minilm
 from course_utils.models.minilm import config_from_bert, weights_from_bert
@@ -140,8 +140,41 @@ def test_foreign_files_are_refused_unread(copied):
     assert sprung.exists()  # the trap does work
 
 
-def test_verified_weights_are_the_bytes_on_disk(folder):
-    assert read_verified_weights(folder) == (folder / "model.safetensors").read_bytes()
+def test_verified_weights_are_the_file_of_the_folder(folder):
+    assert verified_weights(folder) == folder / "model.safetensors"
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says what is shared")
+def test_the_weights_are_mapped_and_not_copied():
+    """So that the kernels of a class have them once; a copy would be private to each."""
+    code = (
+        "from course_utils.models import load_minilm\n"
+        "model = load_minilm()\n"
+        "assert all(p.isfinite().all() for p in model.encoder.parameters())  # touches every page\n"
+        "print(open('/proc/self/smaps').read())"
+    )
+    command = [sys.executable, "-c", code]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.endswith("model.safetensors"))
+    mapped = dict(line.split(":", 1) for line in lines[start + 1 : start + 15])
+    size, dirty = (int(mapped[name].split()[0]) for name in ("Rss", "Private_Dirty"))
+    assert size > 80_000 and dirty < 1_000  # kB
+
+
+def test_models_are_read_without_torchs_compiler():
+    """A normal draw on the meta device imports it: seconds, and 75 MB for each kernel."""
+    code = (
+        "import sys\n"
+        "from course_utils.models import load_minilm\n"
+        "from course_utils.models.small_gpt import load_small_gpt\n"
+        "load_minilm(), load_small_gpt()\n"
+        "print('torch._dynamo' in sys.modules)\n"
+        "import torch\n"
+        "torch.empty(3, device='meta').normal_()\n"
+        "print('torch._dynamo' in sys.modules)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout.split() == ["False", "True"], answer.stderr
 
 
 def test_a_foreign_tokenizer_or_config_is_refused(folder, copied):

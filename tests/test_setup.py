@@ -59,7 +59,18 @@ def test_a_higher_level_holds_the_lower_ones(place):
     ensure("test", place)
     ensure("lab", place)
     assert len(pip_runs(place)) == before
-    assert ".[kernels,test,browser]" in pip_runs(place)[1]
+    assert ".[kernels,test,site,browser]" in pip_runs(place)[1]
+
+
+def test_a_level_beside_another_keeps_what_is_there(place):
+    ensure("class", place)
+    ensure("site", place)
+    assert ".[kernels,site,test,class]" in pip_runs(place)[4]
+    before = len(pip_runs(place))
+    for level in ("class", "site", "test", "lab"):
+        ensure(level, place)
+    assert len(pip_runs(place)) == before
+    assert not environment.is_ready("browser", place)
 
 
 def test_a_lower_level_does_not_pass_for_a_higher_one(place):
