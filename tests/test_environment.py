@@ -175,8 +175,10 @@ def small_course(tmp_path):
 def test_make_test_collects_everything_or_the_files_named(small_course, arguments, expected):
     # -n0: nothing is run, so no worker has to start.
     collect = [*pytest_arguments(arguments), "--collect-only", "-qq", "-n0"]
+    # What the caller's own pytest was told to add would change what this one prints.
+    plain = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     answer = subprocess.run(
-        [sys.executable, *collect], capture_output=True, text=True, cwd=small_course
+        [sys.executable, *collect], capture_output=True, text=True, cwd=small_course, env=plain
     )
     lines = answer.stdout.split("\n\n")[0].splitlines()
     assert {line.rpartition(": ")[0] for line in lines} == expected
