@@ -48,11 +48,20 @@ class Runner:
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 start_new_session=not WINDOWS,
+                preexec_fn=None if WINDOWS else heed_ctrl_c,
             )
 
     def run(self, command: list[str], log: Path, seconds: float) -> Outcome:
         """Run a command for at most `seconds`."""
         return finish([self.start(command, log)], seconds)
+
+
+def heed_ctrl_c() -> None:
+    """Let Ctrl-C end the process that is about to start.
+
+    A shell has what it runs in the background ignore it, and what that starts inherits this.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def finish(processes: list[subprocess.Popen[bytes]], seconds: float) -> Outcome:

@@ -335,7 +335,11 @@ def test_a_step_over_its_limit_is_killed_with_all_it_has_started(tmp_path, monke
 
 
 @pytest.mark.skipif(os.name == "nt", reason="on Windows a step is ended without being asked")
-def test_a_step_over_its_limit_may_write_down_how_far_it_came(tmp_path):
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+def test_a_step_over_its_limit_may_write_down_how_far_it_came(tmp_path, request, handler):
+    """Also where a shell runs all of it in the background, for which Ctrl-C is ignored."""
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, handler)
     code = (
         "import time\ntry:\n    print('begun', flush=True); time.sleep(120)\n"
         "except KeyboardInterrupt:\n    print('half done')\n"
