@@ -84,7 +84,8 @@ def fit_power_law(
 
     With E given, it is a straight line through ``(ln N, ln (L - E))``, by least squares. With E
     unknown (None), the relative error ``(E + A N^(-alpha)) / L - 1`` is made small: for each alpha
-    the best E >= 0 and A follow by least squares, and the best alpha of all is taken.
+    the best E >= 0 and A >= 0 follow by least squares, and the best alpha of all is taken. Where
+    losses do not fall with size, A is 0 and alpha says nothing: its interval is 0 to infinity.
 
     The interval holds each alpha whose sum of squares is at most ``1 + t^2 / (n - p)`` times the
     smallest, where n counts losses, p the numbers fitted, and t is Student's quantile for n - p.
@@ -147,7 +148,7 @@ def _fit_line(N: np.ndarray, above: np.ndarray) -> tuple[float, tuple[float, flo
 def _fit_with_floor(
     N: np.ndarray, L: np.ndarray
 ) -> tuple[float, tuple[float, float], float, float]:
-    """Least squares of the relative error over A, alpha and E >= 0."""
+    """Least squares of the relative error over alpha, A >= 0 and E >= 0."""
     floors, scales, errors = _at_each_exponent(N, L)
     best = int(errors.argmin())
     free = L.size - 3
@@ -162,7 +163,7 @@ def _fit_with_floor(
 
 
 def _at_each_exponent(N: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each exponent the best E >= 0, the best A / N_0^alpha, and their sum of squares."""
+    """For each exponent the best E and A / N_0^alpha, neither below 0, and their sum of squares."""
     a = 1 / L.ravel()  # (losses,)
     falls = (N / N[0]) ** -EXPONENTS[:, None]  # (exponents, sizes)
     b = np.tile(falls, len(L)) * a  # (exponents, losses)
@@ -174,6 +175,9 @@ def _at_each_exponent(N: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndar
     negative = floors < 0
     floors = np.where(negative, 0.0, floors)
     scales = np.where(negative, b.sum(axis=1) / bb, scales)
+    rising = scales < 0
+    floors = np.where(rising, a.sum() / aa, floors)
+    scales = np.where(rising, 0.0, scales)
     errors = ((floors[:, None] * a + scales[:, None] * b - 1) ** 2).sum(axis=1)
     return floors, scales, errors
 

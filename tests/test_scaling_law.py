@@ -95,6 +95,14 @@ def test_losses_that_do_not_bound_the_exponent_say_so():
     assert low < 0 < high
 
 
+def test_losses_that_rise_with_size_give_their_mean_and_no_exponent():
+    rising = torch.tensor([2.0, 2.1, 2.2, 2.3, 2.4]).double()
+    law = fit_power_law(SIZES, rising, irreducible=None)
+    assert law.constant == 0 and law.interval == (0.0, math.inf)
+    # The least sum of ((E - L) / L)^2, by its derivative.
+    assert law.irreducible == pytest.approx(float((1 / rising).sum() / (1 / rising**2).sum()))
+
+
 def test_a_law_of_another_form_shows_in_the_residuals():
     measured = losses(1.5, 20, 0.4, noise=0.002, seeds=5)
     right, wrong = (fit_power_law(SIZES, measured, irreducible=E) for E in (None, 0.0))
