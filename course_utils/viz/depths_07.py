@@ -52,8 +52,8 @@ class Depths(Explorer):
     title = "Which tokens does a block need, and what do the others save?"
     inputs = {
         "capacity": Steps("capacity", CAPACITIES, 0.25),
-        "chooser": Choice("chosen by the", (ROUTER, PREDICTOR), ROUTER),
         "text": Choice("text", TEXTS, TEXTS[0]),
+        "chooser": Choice("chosen by the", (ROUTER, PREDICTOR), ROUTER, wide=True),
     }
     scenes = {
         "every token": {"capacity": 1.0, "chooser": ROUTER},

@@ -32,10 +32,11 @@ CUT_OFF = """area => {
             const pen = document.createElement('canvas').getContext('2d');
             const style = getComputedStyle(part);
             pen.font = `${style.fontSize} ${style.fontFamily}`;
-            const text = part.selectedOptions[0].text, room = part.clientWidth - ARROW_PX;
+            const room = part.clientWidth - ARROW_PX;
             // A long text may be cut where the list is as wide as the page allows.
-            const could_grow = part.getBoundingClientRect().right < edge - 40;
-            if (could_grow && pen.measureText(text).width > room) found.push('cut: ' + text);
+            if (part.getBoundingClientRect().right >= edge - 40) continue;
+            for (const {text} of part.options)
+                if (pen.measureText(text).width > room) found.push('cut: ' + text);
         }
     }
     return found;
