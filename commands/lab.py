@@ -146,8 +146,8 @@ def report(process: subprocess.Popen, log_file: Path) -> None:
                 shown = True
                 wait_for_answer(int(link[1]))
                 say(f"\nThe course is open at\n\n    {link.group()}\n")
-                say("Open that link in a browser, should none have opened. Ctrl-C here stops it.")
-                say("Save first: the terminal must stay open as long as you work.\n")
+                say("Open that link in a browser, should none have opened. Ctrl-C here stops it,")
+                say("and what is not saved is lost: keep the terminal open as long as you work.\n")
             elif TROUBLE.match(line) or "already in use" in line:
                 warn(line.rstrip())
     if not shown:

@@ -1,11 +1,13 @@
-"""One JupyterLab and one Chromium for all browser tests, a fresh tab for each."""
+"""One Chromium for all browser tests, and a JupyterLab to work in and one to present in."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
-from support_lab import chromium, copy_lectures, running_lab
+from support_lab import ROOT, chromium, copy_lectures, running_lab
 from support_page import LecturePage, is_home
+from support_present import FIRST, PROJECTOR, Deck
 
 # Chromium's own traffic off, and what a container does not allow.
 FLAGS = [
@@ -62,6 +64,29 @@ def tab(browser, request):
 def open_notebook(tab, lab):
     """Return a function that opens a notebook of the served folder in the tab."""
     return lambda notebook: LecturePage(tab, lab, notebook).open()
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory):
+    """A running JupyterLab as `make present` starts it, over a copy of the lectures."""
+    sys.path.insert(0, str(ROOT))
+    from commands.lab import present_options
+
+    folder = tmp_path_factory.mktemp("presented")
+    private = tmp_path_factory.mktemp("presenter")
+    copy_lectures(folder)
+    with running_lab(folder, private, present_options(ROOT, private / "presenting")) as running:
+        yield running
+
+
+@pytest.fixture
+def deck(browser, stage):
+    """Lecture 01 on the projector, just opened."""
+    context = browser.new_context(viewport=PROJECTOR)
+    deck = Deck(context.new_page()).open(stage, FIRST.name)
+    yield deck
+    deck.page.evaluate("window.coursePresenter.panel.sessionContext.shutdown()")
+    context.close()
 
 
 @pytest.fixture

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from support_lab import Lab
-from support_page import OPEN_MS, RUN_SECONDS, is_home, wait_for
+from support_controls import SCENE
+from support_lab import ROOT, Lab
+from support_page import OPEN_MS, RUN_SECONDS, changed, is_home, seen, wait_for
 
+FIRST = next((ROOT / "notebooks").glob("01_*.ipynb"))
+PROJECTOR = {"width": 1280, "height": 720}
 PRESENTER = "window.coursePresenter"
 # What is on the stage now, in its own words and in pixels of the window.
 MEASURED = """() => {
@@ -119,6 +122,19 @@ class Deck:
     def wait(self, condition: Callable[[], bool], words: str) -> None:
         """Wait for a condition; fail with these words."""
         wait_for(condition, lambda: words)
+
+    def play_scenes(self, explorer: Any, where: str) -> None:
+        """Press every scene's key, the last first; each shows something else."""
+        count = explorer.locator(SCENE).count()
+        for number in range(count, 0, -1):
+            before = seen(explorer)
+            self.press(str(number))
+            name = f"{where}, scene {number}"
+            if number < count:
+                changed(explorer, before, name)
+            else:  # it may be what is shown already
+                self.wait_for_answers()
+            assert seen(explorer)["error"] == "", name
 
     def elsewhere(self) -> list[str]:
         """Return what was asked of other machines."""

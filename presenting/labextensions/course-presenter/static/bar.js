@@ -6,6 +6,7 @@ const BUTTONS = [
 ];
 const TOOLS = [
   ['run', 'Run', 'Run this slide again (r)'],
+  ['restart', 'Restart', 'Restart the kernel and run the whole lecture again (k)'],
   ['code', 'Code', 'Show or hide the code of a figure (c)'],
   ['notes', 'Notes', "The presenter's notes, in a window of their own (n)"],
   ['overview', 'All', 'All slides (o)'],
@@ -21,11 +22,13 @@ export class Bar {
     this.node.setAttribute('role', 'toolbar');
     this.node.setAttribute('aria-label', 'Slides');
     this.where = this.text('cp-where');
-    this.where.setAttribute('role', 'status'); // a screen reader hears which slide came up
+    this.heard = this.text('cp-heard'); // a screen reader says which slide came up
+    this.heard.setAttribute('role', 'status');
     this.running = this.text('cp-running');
     this.node.append(
       ...BUTTONS.map(each => this.button(...each)),
       this.where,
+      this.heard,
       this.running,
       ...TOOLS.map(each => this.button(...each))
     );
@@ -69,6 +72,7 @@ export class Bar {
     const steps = lastStep ? `, step ${step + 1} of ${lastStep + 1}` : '';
     this.where.textContent = `${place + 1} / ${slides.length}${steps}`;
     this.where.title = slide.title;
+    this.heard.textContent = `${slide.title}, ${this.where.textContent}`;
     document.title = `${slide.title} (${place + 1} / ${slides.length})`;
   }
 

@@ -37,6 +37,7 @@ export function help() {
 
 // A modal dialog: the browser keeps the focus in it, and Escape closes it.
 function open(title, content) {
+  document.querySelector('.cp-dialog[open]')?.close(); // keys of the notes window may ask for another
   const dialog = document.createElement('dialog');
   dialog.className = 'cp-dialog';
   dialog.setAttribute('aria-label', title);

@@ -1,8 +1,16 @@
 // The largest zoom at which a slide needs no scrolling.
 
-export const LARGEST = 1.7;
+export const LARGEST = 1.7; // in a window of 1280 x 720
 export const SMALLEST = 0.5;
 const STEP = 0.05;
+
+// How many times larger than 1280 x 720 the window is, at least 1: a slide looks the same on every
+// projector, so all its sizes grow with the window.
+export function scaleToWindow() {
+  const scale = Math.max(1, Math.min(window.innerWidth / 1280, window.innerHeight / 720));
+  document.documentElement.style.setProperty('--cp-scale', String(scale));
+  return scale;
+}
 
 // Whether anything is cut off or has to be scrolled for. `stage` is the scrolling box.
 export function overflows(stage) {

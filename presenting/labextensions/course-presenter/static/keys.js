@@ -15,6 +15,7 @@ const FREE = {
   c: 'code',
   n: 'notes',
   o: 'overview',
+  k: 'restart',
   f: 'fullscreen',
   '?': 'help'
 };
@@ -26,6 +27,7 @@ export const HELP = [
   ['Tab', 'to sliders, buttons and code; Escape comes back from there'],
   ['Shift+Enter', 'runs the cell that is being edited'],
   ['r', 'runs the slide again'],
+  ['k', 'restarts the kernel and runs the whole lecture again'],
   ['c', 'shows or hides the code of a figure'],
   ['n', "the presenter's notes, in a window of their own"],
   ['o', 'all slides'],
@@ -33,8 +35,12 @@ export const HELP = [
   ['Escape', 'leaves the slides; the button “Slides” comes back']
 ];
 
-const TYPING = '.cm-content, textarea, select, input:not([type=radio]):not([type=checkbox])';
-const CONTROL = '.noUi-handle, [role=slider], input, button, summary, a[href]';
+// The number beside a slider is text as well: whoever clicks it types another.
+const TYPING =
+  '[contenteditable=true], textarea, select, input:not([type=radio]):not([type=checkbox])';
+const MOVED = '.noUi-handle, [role=slider], input';
+const CONTROL = `${MOVED}, button, summary, a[href]`;
+const MOVES = /^(Arrow.*|Home|End)$/;
 
 // The action a key asks for, or null where it belongs to what has the focus.
 export function actionOf(event) {
@@ -45,15 +51,13 @@ export function actionOf(event) {
   if (ALWAYS[key]) {
     return ALWAYS[key];
   }
-  const typing = target.closest?.(TYPING);
-  const control = typing || target.closest?.(CONTROL);
-  if (typing && key === 'Enter' && event.shiftKey) {
+  if (target.closest?.('.cm-content') && key === 'Enter' && event.shiftKey) {
     return 'run-cell';
   }
-  if (control && key === 'Escape') {
+  if (target.closest?.(`${TYPING}, ${CONTROL}`) && key === 'Escape') {
     return 'release';
   }
-  if (typing || (control && (key === ' ' || key.startsWith('Arrow') || /^(Home|End)$/.test(key)))) {
+  if (belongs(event)) {
     return null;
   }
   if (/^[1-9]$/.test(key)) {
@@ -62,11 +66,19 @@ export function actionOf(event) {
   return FREE[key] ?? null;
 }
 
-// Whether a key may go on to JupyterLab: only what is typed or moved, never its one-letter
+// Whether a key may go on to JupyterLab: only what is typed, moved or pressed, never its one-letter
 // commands, which would insert, cut or delete cells behind the slide.
 export function mayPass(event) {
-  const { key, target } = event;
-  return Boolean(
-    target.closest?.(`${TYPING}, ${CONTROL}, dialog`) || key === 'Tab' || key.startsWith('F')
-  ) || event.ctrlKey || event.metaKey;
+  return belongs(event) || event.ctrlKey || event.metaKey || /^(Tab|F\d+)$/.test(event.key);
+}
+
+// Whether the control that has the focus uses this key itself. A button is pressed, not moved:
+// after a click on a scene the arrow keys still turn slides.
+function belongs({ key, target }) {
+  const has = css => Boolean(target.closest?.(css));
+  return (
+    has(TYPING) ||
+    (MOVES.test(key) && has(MOVED)) ||
+    ((key === ' ' || key === 'Enter') && has(CONTROL))
+  );
 }

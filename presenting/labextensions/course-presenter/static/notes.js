@@ -30,36 +30,45 @@ export class NotesWindow {
   }
 
   open() {
-    if (this.window && !this.window.closed) {
-      this.window.focus();
-      return;
+    if (!this.window || this.window.closed) {
+      // One that was open before this page was loaded again is found by its name.
+      this.window = window.open('', 'course-notes', 'width=760,height=640');
+      if (!this.window) {
+        this.presenter.bar.say('The browser blocked the notes window: allow it for this page');
+        return;
+      }
+      this.presenter.bar.say(this.presenter.runner.words); // no longer that it was blocked
+      this.write();
     }
-    this.window = window.open('', 'course-notes', 'width=760,height=640');
-    if (!this.window) {
-      this.presenter.bar.say('The browser blocked the notes window: allow it for this page');
-      return;
-    }
+    this.update();
+    this.window.focus();
+  }
+
+  write() {
     const page = this.window.document;
     page.open();
     page.write(PAGE);
     page.close();
-    page.getElementById('previous').onclick = () => this.presenter.previous();
-    page.getElementById('on').onclick = () => this.presenter.next();
+    page.getElementById('previous').onclick = event => this.turn('previous', event);
+    page.getElementById('on').onclick = event => this.turn('next', event);
     page.getElementById('again').onclick = () => {
-      this.presenter.begun = Date.now();
+      this.presenter.begin();
       this.tick();
     };
     this.window.addEventListener('keydown', event => this.onKey(event));
     this.window.setInterval(() => this.tick(), 500);
     this.tick();
-    this.update();
+  }
+
+  turn(action, event) {
+    this.presenter.act(action, event.target);
   }
 
   onKey(event) {
     const action = actionOf(event);
     if (action && !['leave', 'notes', 'fullscreen', 'release'].includes(action)) {
       event.preventDefault();
-      this.presenter.act(action, event.target);
+      this.turn(action, event);
     }
   }
 
@@ -74,6 +83,9 @@ export class NotesWindow {
   update() {
     if (!this.window || this.window.closed) {
       return;
+    }
+    if (!this.window.document.getElementById('title')) {
+      this.write(); // its page was loaded again by hand, which leaves it empty
     }
     const { slides, place, slide, bar } = this.presenter;
     const page = this.window.document;

@@ -2,7 +2,7 @@
 
 import { Bar } from './bar.js';
 import { overview, help } from './dialogs.js';
-import { LARGEST, fit, overflows } from './fit.js';
+import { LARGEST, fit, overflows, scaleToWindow } from './fit.js';
 import { actionOf, mayPass } from './keys.js';
 import { NotesWindow } from './notes.js';
 import { Runner } from './runner.js';
@@ -11,6 +11,7 @@ import { fragmentsOf, hidesCode, slidesOf } from './slides.js';
 const TEXTS = '.cm-content[contenteditable=true]';
 const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
 const READABLE = 1.15;
+const OVER = 'dialog[open], .lm-Menu'; // what lies over the slides has the keys
 const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scrolls in a box of its own
 // Where an explorer's parts stand: one under the other, its words beside the picture, or its
 // controls beside the picture.
@@ -25,7 +26,10 @@ export class Presenter {
     this.step = 0;
     this.zoom = 1;
     this.active = false;
-    this.begun = Date.now();
+    this.scale = 1;
+    if (!this.begun) {
+      this.begin();
+    }
     this.runner = new Runner(
       panel,
       () => this.bar.say(this.runner.words),
@@ -36,6 +40,8 @@ export class Presenter {
     this.watch = new ResizeObserver(() => this.shrinkIfNeeded());
     window.addEventListener('keydown', event => this.onKey(event), { capture: true });
     window.addEventListener('resize', () => this.active && this.lay());
+    window.addEventListener('click', event => this.onClick(event), { capture: true });
+    window.addEventListener('dblclick', event => this.onDoubleClick(event), { capture: true });
   }
 
   // The slides of the notebook as it is now: a cell may have been added while presenting.
@@ -114,6 +120,7 @@ export class Presenter {
     const { cells } = this.slide;
     const shown = new Map(cells.map(cell => [cell.place, cell]));
     this.watch.disconnect();
+    this.scale = scaleToWindow();
     this.notebook.widgets.forEach((cell, place) => {
       const { classList } = cell.node;
       classList.toggle('cp-on', shown.has(place));
@@ -136,11 +143,11 @@ export class Presenter {
       if (zoom > best.zoom) {
         Object.assign(best, { zoom, layout });
       }
-      if (zoom >= COMFORTABLE) {
+      if (zoom >= COMFORTABLE * this.scale) {
         return zoom;
       }
     }
-    if (best.zoom < READABLE && this.stage.querySelector('.cp-on.cp-figure table')) {
+    if (best.zoom < READABLE * this.scale && this.stage.querySelector('.cp-on.cp-figure table')) {
       return this.fitAs(best.layout, SCROLLS);
     }
     return this.fitAs(best.layout);
@@ -149,7 +156,7 @@ export class Presenter {
   fitAs(...layout) {
     this.panel.node.classList.remove(...LAYOUTS, SCROLLS);
     this.panel.node.classList.add(...layout);
-    return fit(this.stage, layout.includes(SCROLLS) ? COMFORTABLE : LARGEST);
+    return fit(this.stage, this.scale * (layout.includes(SCROLLS) ? COMFORTABLE : LARGEST));
   }
 
   leavesCodeOut(cell) {
@@ -173,7 +180,7 @@ export class Presenter {
   // A cell that runs loses its output for a moment: with the new one the slide finds its size.
   onRun(cell) {
     if (this.active && cell.node.classList.contains('cp-on')) {
-      requestAnimationFrame(() => this.lay());
+      requestAnimationFrame(() => this.active && this.lay());
     }
   }
 
@@ -220,6 +227,13 @@ export class Presenter {
     return this.runner.run(this.slide.cells.map(cell => cell.place));
   }
 
+  // After a loop without end or a kernel that died: a new kernel, and every cell again.
+  async restart() {
+    if (await this.runner.restart()) {
+      await this.runAll();
+    }
+  }
+
   // Press the button of an explorer's scene on this slide.
   scene(number) {
     const buttons = this.notebook.node.querySelectorAll('.cp-on .course-scenes button');
@@ -227,7 +241,7 @@ export class Presenter {
   }
 
   onKey(event) {
-    if (!this.active || document.querySelector('dialog[open]')) {
+    if (!this.active || document.querySelector(OVER)) {
       return;
     }
     const action = actionOf(event);
@@ -240,7 +254,30 @@ export class Presenter {
     }
   }
 
+  // Another lecture comes up in a tab of its own, as slides: JupyterLab would put it before this one.
+  onClick(event) {
+    const { baseUrl } = this.app.serviceManager.serverSettings;
+    const link = this.active && event.target.closest('.cp-on a[href]');
+    if (link && link.href.startsWith(`${baseUrl}files/`)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      const [path] = link.href.slice(`${baseUrl}files/`.length).split(/[?#]/);
+      window.open(`${baseUrl}doc/tree/${path}`, '_blank', 'noopener');
+    }
+  }
+
+  // A word clicked twice is marked; JupyterLab would show the source of its cell instead.
+  onDoubleClick(event) {
+    if (this.active && event.target.closest('.jp-MarkdownOutput')) {
+      event.stopImmediatePropagation();
+    }
+  }
+
+  // What a key or a button asks for, also one of the notes window: nothing while the slides are left.
   act(action, target) {
+    if (!this.active) {
+      return;
+    }
     const scene = action.match(/^scene-(\d)$/);
     if (scene) {
       this.scene(Number(scene[1]));
@@ -252,6 +289,7 @@ export class Presenter {
       first: () => this.show(0, 0),
       last: () => this.show(this.slides.length - 1, 0),
       run: () => this.runSlide(),
+      restart: () => this.restart(),
       'run-cell': () => this.runner.run([this.cellOf(target)]),
       release: () => target.blur(),
       code: () => this.toggleCode(),
@@ -288,5 +326,14 @@ export class Presenter {
 
   remembered() {
     return Number(sessionStorage.getItem(this.key) ?? 0);
+  }
+
+  // When the talk began, in milliseconds.
+  get begun() {
+    return Number(sessionStorage.getItem(`${this.key}:begun`));
+  }
+
+  begin() {
+    sessionStorage.setItem(`${this.key}:begun`, String(Date.now()));
   }
 }

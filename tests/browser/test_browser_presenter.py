@@ -1,0 +1,268 @@
+"""Lecture 01 in the presenter's hands: keys, clicks, notes, mistakes, and a kernel that dies."""
+
+import pytest
+from support_controls import SCENE, SLIDER
+from support_page import OPEN_MS, changed, seen
+from support_present import FIRST, PRESENTER
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_fragment_keeps_its_room_and_appears_with_the_next_key(deck):
+    place = next(i for i, slide in enumerate(deck.slides()) if slide["fragments"])
+    for forward, back in (
+        ("ArrowRight", "ArrowLeft"),
+        ("PageDown", "PageUp"),
+        ("Space", "ArrowUp"),
+    ):
+        deck.show(place, step=0)
+        covered = deck.page.locator(".cp-on.cp-covered")
+        count, height = covered.count(), deck.ask("stage.scrollHeight")
+        assert count == deck.slides()[place]["fragments"]
+        deck.press(forward)
+        assert covered.count() == count - 1
+        assert deck.ask("stage.scrollHeight") == height
+        deck.press(back)
+        assert covered.count() == count
+        deck.press(back)
+        assert deck.ask("place") == max(place - 1, 0)
+
+
+def test_the_keys_of_jupyterlab_change_nothing_behind_a_slide(deck):
+    before = deck.ask("notebook.model.cells.length")
+    for key in ("x", "d", "d", "b", "a", "m", "z", "Shift+M"):
+        deck.press(key)
+    assert deck.ask("notebook.model.cells.length") == before
+    assert deck.ask("active")
+
+
+def show_explorer(deck):
+    """Run lecture 01, show its first slide with an explorer; return the place and the explorer."""
+    deck.wait_until_run()
+    place, _ = deck.explorers()[0]
+    deck.show(place)
+    return place, deck.page.locator(".cp-on .course-explorer").first
+
+
+@pytest.mark.parametrize("control", [SCENE, SLIDER])
+def test_nor_do_they_where_a_control_was_clicked(deck, control):
+    place, explorer = show_explorer(deck)
+    before = deck.ask("notebook.model.cells.length")
+    explorer.locator(control).first.click()
+    for key in ("x", "d", "d", "b", "a", "m", "z"):
+        deck.press(key)
+    assert deck.ask("notebook.model.cells.length") == before
+    assert deck.ask("place") == place
+
+
+def test_after_a_click_on_a_scene_the_arrow_keys_turn_slides(deck):
+    place, explorer = show_explorer(deck)
+    before = seen(explorer)
+    explorer.locator(SCENE).last.click()
+    changed(explorer, before, "a scene clicked")
+    deck.press("ArrowRight")
+    assert deck.ask("place") == place + 1
+
+
+def test_a_number_is_typed_beside_a_slider(deck):
+    place, explorer = show_explorer(deck)
+    before = seen(explorer)
+    correlation = explorer.locator(".widget-readout").nth(1)
+    correlation.click()
+    deck.press("ControlOrMeta+A")
+    for key in ("0", ".", "2", "5", "Enter"):  # 2 and 5 are scenes where nothing is typed
+        deck.press(key)
+    changed(explorer, before, "a number typed")
+    assert correlation.inner_text() == "0.25"
+    deck.press("Escape")
+    assert (deck.ask("place"), deck.ask("active")) == (place, True)
+
+
+def test_a_click_with_the_wrong_button_leaves_the_slide_as_it_was(deck):
+    deck.show(1)
+    deck.page.locator(".cp-on").first.click(button="right")
+    menu = deck.page.locator(".lm-Menu")
+    menu.first.wait_for()
+    deck.press("ArrowDown")
+    deck.press("Escape")
+    menu.first.wait_for(state="detached")
+    assert (deck.ask("place"), deck.ask("active")) == (1, True)
+
+
+def test_a_word_clicked_twice_stays_text(deck):
+    deck.show(1)
+    deck.page.locator(".cp-on .jp-MarkdownOutput").first.dblclick()
+    deck.settle()
+    assert deck.page.locator(".cp-on.jp-MarkdownCell:not(.jp-mod-rendered)").count() == 0
+
+
+def test_another_lecture_comes_up_as_slides_of_its_own(deck):
+    deck.show(0)
+    before = deck.measured()
+    with deck.page.context.expect_page() as opened:
+        deck.page.locator(".cp-on p a", has_text="lecture 00").click()
+    opened.value.wait_for_function(f"{PRESENTER}?.active", timeout=OPEN_MS)
+    assert "00" in opened.value.title()
+    assert deck.measured() == before
+    opened.value.evaluate(f"{PRESENTER}.panel.sessionContext.shutdown()")
+
+
+def write_code(deck, source):
+    """Type over the code of a slide of lecture 01; return the slide's place and the cell."""
+    place = next(i for i, slide in enumerate(deck.slides()) if "line-1-code" in slide["ids"])
+    deck.show(place)
+    cell = deck.page.locator(".cp-on.jp-CodeCell").first
+    cell.locator(".cm-content").click()
+    deck.page.keyboard.press("ControlOrMeta+A")
+    deck.page.keyboard.insert_text(source)
+    return place, cell
+
+
+def test_code_on_a_slide_is_edited_and_run_in_place(deck):
+    deck.wait_until_run()
+    place, cell = write_code(deck, "print('six times', 7, 'is', 6 * 7)")
+    deck.press("ArrowLeft")  # moves the cursor, not the slide
+    deck.press("Shift+Enter")
+    cell.get_by_text("six times 7 is 42").wait_for(timeout=8000)
+    assert deck.ask("place") == place
+    deck.press("Escape")
+    deck.press("ArrowRight")
+    assert deck.ask("place") == place + 1
+
+
+def test_an_error_in_the_room_is_said_and_stops_nothing(deck):
+    deck.wait_until_run()
+    place, cell = write_code(deck, "1 / 0")
+    deck.press("Shift+Enter")
+    deck.page.get_by_text("Stopped at cell").wait_for(timeout=8000)
+    cell.get_by_text("ZeroDivisionError").first.wait_for(timeout=8000)
+    assert not deck.measured()["scrolls"]
+    deck.press("Escape")
+    deck.press("PageDown")
+    assert deck.ask("place") == place + 1
+
+
+@pytest.mark.parametrize("source", ["import os\nos._exit(1)", "while True: pass"])
+def test_a_kernel_that_died_or_hangs_is_replaced_with_one_key(deck, source):
+    place, explorer = show_explorer(deck)
+    codes = deck.ask("runner.done")
+    write_code(deck, source)
+    deck.press("Shift+Enter")
+    running = deck.page.locator(".cp-running")
+    if "exit" in source:
+        running.get_by_text("The kernel has stopped: k restarts it").wait_for(timeout=20_000)
+        deck.page.get_by_role("button", name="Ok", exact=True).click()  # JupyterLab says so, too
+    else:
+        running.get_by_text("Running: 0 of 1").wait_for(timeout=8000)
+    write_code(deck, "shuffled = torch.randperm(pairs)")
+    deck.press("Escape")
+    deck.press("k")
+    deck.press("k")  # by nerves
+    deck.page.wait_for_function(f"{PRESENTER}.runner.waiting > 1", timeout=30_000)
+    deck.wait_until_run()
+    assert (deck.ask("runner.done"), deck.ask("runner.waiting")) == (codes, 0)
+    assert running.inner_text() == ""
+    deck.show(place)
+    deck.play_scenes(explorer, "after the restart")
+
+
+def test_an_empty_cell_and_one_deleted_while_it_waited_stop_nothing(deck):
+    deck.wait_until_run()
+    write_code(deck, "")
+    deck.press("Delete")
+    deck.press("Shift+Enter")
+    deck.press("Escape")
+    last = "notebook.widgets.findLastIndex(cell => cell.model.type === 'code')"
+    deck.ask(f"runAll() && {PRESENTER}.notebook.model.sharedModel.deleteCell({PRESENTER}.{last})")
+    deck.wait_until_run()
+    deck.page.wait_for_function(f"{PRESENTER}.runner.waiting === 0")
+    assert deck.ask("runner.problem") == ""
+
+
+def test_the_notes_are_in_a_window_of_their_own_that_turns_slides(deck):
+    place = next(i for i, slide in enumerate(deck.slides()) if slide["notes"])
+    deck.show(place)
+    with deck.page.expect_popup() as opened:
+        deck.page.keyboard.press("n")
+    notes = opened.value
+    ask = notes.get_by_text("Ask.").first
+    ask.wait_for(state="visible", timeout=8000)
+    assert deck.page.locator(".cp-on").get_by_text("For the presenter").count() == 0
+    title = notes.locator("#title").inner_text()
+    assert title == deck.slides()[place]["title"]
+    while deck.ask("place") == place:
+        notes.keyboard.press("PageDown")
+    assert notes.locator("#title").inner_text() == deck.slides()[place + 1]["title"]
+    notes.get_by_role("button", name="Back").click()
+    assert deck.ask("place") == place
+    notes.keyboard.press("ArrowRight")  # the button has the focus, and no use for it
+    assert deck.ask("place") == place + 1 or deck.ask("step") > 0
+
+
+def test_a_blocked_notes_window_is_said_until_it_opens(deck):
+    deck.wait_until_run()
+    blocked = deck.page.get_by_text("The browser blocked the notes window")
+    deck.page.evaluate("window.opens = window.open; window.open = () => null")
+    deck.press("n")
+    assert blocked.is_visible()
+    deck.page.evaluate("window.open = window.opens")
+    with deck.page.expect_popup():
+        deck.page.keyboard.press("n")
+    assert blocked.count() == 0
+
+
+def test_the_notes_survive_a_reload_and_turn_nothing_once_the_slides_are_left(deck):
+    with deck.page.expect_popup() as opened:
+        deck.page.keyboard.press("n")
+    notes = opened.value
+    title = notes.locator("#title")
+    title.wait_for()
+    notes.reload()
+    deck.show(2)
+    assert title.inner_text() == deck.slides()[2]["title"]
+    notes.keyboard.press("o")
+    notes.keyboard.press("?")
+    assert deck.page.locator("dialog[open]").count() == 1
+    deck.press("Escape")
+    deck.press("Escape")
+    assert not deck.ask("active")
+    notes.get_by_role("button", name="On").click()
+    notes.keyboard.press("PageDown")
+    assert (deck.ask("place"), deck.page.locator(".cp-on").count()) == (2, 0)
+    assert deck.failures == []
+
+
+def test_every_slide_can_be_chosen_from_the_list_by_mouse_and_keyboard(deck):
+    count = len(deck.slides())
+    heard = deck.page.get_by_role("status").get_by_text(f"{deck.slides()[5]['title']}, 6 / {count}")
+    assert heard.count() == 0
+    deck.page.get_by_role("button", name="All slides (o)").click()
+    entries = deck.page.locator(".cp-dialog li button")
+    assert entries.count() == count
+    entries.nth(4).click()
+    assert deck.ask("place") == 4
+    deck.press("o")
+    deck.press("ArrowDown")
+    deck.press("Enter")
+    assert deck.ask("place") == 5
+    assert heard.count() == 1
+    deck.press("o")
+    deck.press("Escape")
+    assert (deck.ask("place"), deck.ask("active")) == (5, True)
+
+
+def test_leaving_shows_the_whole_notebook_and_coming_back_the_same_slide(deck):
+    deck.show(3)
+    deck.press("Escape")
+    cells = deck.page.locator(".jp-Notebook .jp-Cell:visible")
+    assert cells.count() > 20
+    deck.page.get_by_role("button", name="Back to the slides").click()
+    assert (deck.ask("place"), deck.ask("active")) == (3, True)
+    assert deck.page.locator(".jp-Cell.cp-on").count() == len(deck.slides()[3]["ids"])
+
+
+def test_a_page_that_is_loaded_again_comes_back_to_its_slide(deck, stage):
+    deck.show(4)
+    begun = deck.ask("begun")
+    deck.open(stage, FIRST.name)
+    assert (deck.ask("place"), deck.ask("begun")) == (4, begun)
