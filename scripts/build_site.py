@@ -29,6 +29,7 @@ from site_players import make_players, player_html  # noqa: E402
 
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "pypandoc", "ziamath")
 FONT = Path("_static/fonts/stix-two-math.woff")
+BUILT = "players"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 FOLD = '<summary><span class="toctree-toggle"'
 NAMED_FOLD = '<summary aria-label="its pages"><span class="toctree-toggle"'
@@ -47,6 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     started = time.monotonic()
     out = options.out.resolve()
+    if holds_other_things(out):
+        print(
+            f"--out must be a new folder or that of an earlier build; got {out}, which holds other "
+            "things. What it calls source and html would be replaced.",
+            file=sys.stderr,
+        )
+        return 1
+    (out / BUILT).mkdir(parents=True, exist_ok=True)
     print("Asking the explorers for their frames ...", flush=True)
     players = make_players(explorer_names(), out)
     print("Writing the pages ...", flush=True)
@@ -73,6 +82,13 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
         "--out", type=Path, default=SITE / "_build", help="where to build (site/_build)"
     )
     return parser.parse_args(arguments)
+
+
+def holds_other_things(out: Path) -> bool:
+    """Whether there is something at this path that no build has put there."""
+    if out.is_dir():
+        return any(out.iterdir()) and not (out / BUILT).is_dir()
+    return out.exists()
 
 
 def explorer_names() -> list[str]:

@@ -67,7 +67,8 @@ def index_page(parts: list[str], root: Path = ROOT) -> str:
     for part in parts:
         lines += [f"   * - :doc:`{part}`", f"     - {escaped(purpose(part, root))}"]
     lines += ["", ".. toctree::", "   :hidden:", "   :maxdepth: 1", ""]
-    return "\n".join([*lines, *(f"   {part}" for part in parts), ""])
+    # In the sidebar each goes by its own name: that of the package before it leaves no room.
+    return "\n".join([*lines, *(f"   {part} <{part}>" for part in parts), ""])
 
 
 def escaped(text: str) -> str:

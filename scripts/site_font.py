@@ -18,7 +18,8 @@ from fontTools.ttLib import TTFont
 
 MATH = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
-ALWAYS = "0123456789+-=()[]{}|,.√"  # a root's sign stands in no formula: the element means it
+ROOT = "√"
+ALWAYS = "0123456789+-=()[]{}|,." + ROOT  # a root's sign stands in no formula: the element means it
 
 
 def characters(pages: Iterable[str]) -> set[str]:
@@ -72,6 +73,28 @@ def write_font(signs: set[str], path: Path) -> None:
     cutter = Subsetter(options)
     cutter.populate(unicodes=[ord(sign) for sign in signs])
     cutter.subset(font)
+    even_roots(font)
     font.flavor = "woff"
     path.parent.mkdir(parents=True, exist_ok=True)
     font.save(path)
+
+
+def even_roots(font: TTFont) -> None:
+    """Make every size of the root's sign as wide as the smallest.
+
+    A browser keeps room beside each root for the widest size there is, and so leaves a gap after
+    the small ones in a line: "√d , and".
+    """
+    smallest = (font.getBestCmap() or {})[ord(ROOT)]
+    width, _ = font["hmtx"][smallest]
+    variants = font["MATH"].table.MathVariants
+    sizes = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(smallest)]
+    names = {each.VariantGlyph for each in sizes.MathGlyphVariantRecord}
+    names |= {part.glyph for part in sizes.GlyphAssembly.PartRecords}
+    for name in names - {smallest}:
+        glyph = font["glyf"][name]
+        glyph.coordinates.scale((width / font["hmtx"][name][0], 1))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(font["glyf"])
+        glyph.removeHinting()
+        font["hmtx"][name] = (width, glyph.xMin)

@@ -64,20 +64,27 @@ def stamp(sources: Sequence[str]) -> str:
 
 
 def _sources() -> list[str]:
-    """The files of the package that this process has imported, and all of its data."""
+    """The files of the package that this process has imported, all of its data, and the pins.
+
+    Another matplotlib draws other pictures.
+    """
     package = ROOT / "course_utils"
     loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     paths = {Path(each) for each in loaded if each}
     paths |= {path for path in (package / "data").rglob("*") if path.is_file()}
-    return sorted(path.relative_to(ROOT).as_posix() for path in paths if package in path.parents)
+    own = sorted(path.relative_to(ROOT).as_posix() for path in paths if package in path.parents)
+    return [*own, "constraints.txt"]
 
 
 def _make_player(out: Path, name: str) -> dict[str, Any]:
     """Write an explorer's frames; run in a process of its own, so it imports what it needs."""
     from course_utils.viz import EXPLORERS
-    from course_utils.viz.frames import export_frames, write_frames
+    from course_utils.viz.film import write_frames
+    from course_utils.viz.frames import export_frames
 
     film = export_frames(EXPLORERS[name]())
+    kept = _description(out, name)
+    kept.unlink(missing_ok=True)  # should this end half-way, no frames are taken for whole
     folder = out / "extra" / "frames" / name
     for old in folder.glob("*.webp"):
         old.unlink()
@@ -91,7 +98,6 @@ def _make_player(out: Path, name: str) -> dict[str, Any]:
         "page": write_frames(film, folder),
         "start": film.frames.index(film.start),
     }
-    kept = _description(out, name)
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(player), encoding="utf-8")
     return player
@@ -112,12 +118,15 @@ def player_html(name: str, player: dict[str, Any], *, to_root: str = "../") -> s
     data = json.dumps({"folder": folder, **player["page"]}, ensure_ascii=False)
     data = data.replace("<", "\\u003c")
     words, title = html.escape(words), html.escape(player["title"])
+    others = ", ".join(f"<em>{html.escape(each)}</em>" for each in player["page"]["others"])
+    more = f'<p class="player-note">In the notebook also: {others}.</p>\n' if others else ""
     return (
         f'<figure class="course-player">\n'
         f'<p class="player-title">{title}</p>\n'
         f'<img class="player-picture" src="{folder}{picture}" width="{width}" height="{height}" '
         f'alt="{words}" loading="lazy">\n'
         f'<figcaption class="player-words">{words}</figcaption>\n'
+        f"{more}"
         f'<noscript><p class="player-note">{NO_SCRIPT}</p></noscript>\n'
         f'<script type="application/json">{data}</script>\n'
         f"</figure>"

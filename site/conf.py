@@ -22,6 +22,7 @@ html_math_renderer = "mathml"
 
 nb_execution_mode = "off"
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # as the text beside it: the axis letters are a table
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3

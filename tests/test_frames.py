@@ -10,7 +10,8 @@ from PIL import Image
 from support_explorers import Toy
 
 from course_utils.viz import EXPLORERS, frames
-from course_utils.viz.frames import check_frames, export_frames, value_text, write_frames
+from course_utils.viz.film import value_text, write_frames
+from course_utils.viz.frames import check_frames, export_frames
 from course_utils.viz.inputs import Slider, Steps
 
 
@@ -20,7 +21,7 @@ class Played(Toy):
         "steep": {"slope": 9},
         "lined": {"slope": 5, "paper": "lined", "shift": 0.0},
         "shifted": {"slope": 1, "shift": 0.5},
-        "between two steps": {"shift": 0.123},
+        "between two steps": {"shift": 0.123, "name": ""},
     }
 
 
@@ -111,11 +112,36 @@ def test_it_leaves_the_explorer_there_when_a_frame_fails():
     assert explorer.values == Failing().values
 
 
-def test_a_scene_is_a_button_where_it_moves_no_other_control():
+def test_every_scene_is_a_button():
     film = toy_film()
-    assert set(film.scenes) == {"steep", "lined"}
-    assert values_of(film, film.scenes["lined"]) == {"slope": 5, "paper": "lined"}
-    assert film.scenes["steep"] == (9, None)  # it says nothing of the paper
+    assert list(film.scenes) == list(Played.scenes)
+    assert values_of(film, film.scenes["lined"].at) == {"slope": 5, "paper": "lined"}
+    assert film.scenes["steep"].at == (9, None)  # it says nothing of the paper
+    assert [film.scenes[each].frame for each in ("lined", "steep")] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "label, also", [("shifted", ("shift: 0.5",)), ("between two steps", ("shift: 0.123",))]
+)
+def test_a_scene_that_moves_another_control_has_a_frame_of_its_own(label, also):
+    film, explorer = toy_film(), Played()
+    scene = film.scenes[label]
+    explorer.set(**Played.scenes[label])
+    assert np.array_equal(pixels(scene.frame.picture), pixels(explorer.png()))
+    assert (scene.frame.words, scene.also) == (explorer.words, also)
+    shown = {name: explorer.values[name] for name in Played.frames}
+    assert values_of(film, scene.at) == shown, "the sliders stand elsewhere than the picture"
+
+
+def test_a_text_that_a_scene_empties_is_said():
+    class Emptied(Played):
+        scenes = {"nameless": {"name": ""}}
+
+    assert export_frames(Emptied(name="x")).scenes["nameless"].also == ("name: empty",)
+
+
+def test_what_does_not_move_on_a_page_is_named():
+    assert toy_film().others == ("shift", "name")
 
 
 @pytest.mark.parametrize("most", [8, 30, 60])
@@ -168,6 +194,8 @@ def test_the_bytes_are_bounded():
 
 def test_equal_pictures_are_one_file(tmp_path):
     class Still(Played):
+        scenes = {}
+
         def compute(self, **values):
             return super().compute(**{**values, "slope": 3})
 
@@ -188,7 +216,17 @@ def test_what_a_page_is_told(tmp_path):
         {"label": "slope", "form": "slider", "texts": [str(i) for i in range(11)], "start": 3},
         {"label": "paper", "form": "list", "texts": ["plain", "lined"], "start": 0},
     ]
-    assert page["scenes"] == [["steep", [9, None]], ["lined", [5, 1]]]
+    assert page["scenes"] == [
+        {"label": "steep", "at": [9, None], "frame": None, "also": []},
+        {"label": "lined", "at": [5, 1], "frame": None, "also": []},
+        {"label": "shifted", "at": [1, 0], "frame": 22, "also": ["shift: 0.5"]},
+        {"label": "between two steps", "at": [3, 0], "frame": 23, "also": ["shift: 0.123"]},
+    ]
+    assert page["others"] == ["shift", "name"]
+    for scene in page["scenes"][2:]:
+        name, words = page["frames"][scene["frame"]]
+        frame = toy_film().scenes[scene["label"]].frame
+        assert ((tmp_path / name).read_bytes(), words) == (frame.picture, frame.words)
     name, words = page["frames"][5 * 2 + 1]  # slope 5, lined
     explorer = Played(slope=5, paper="lined")
     assert words == explorer.words

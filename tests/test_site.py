@@ -21,6 +21,7 @@ from PIL import Image
 from site_notebooks import Pictures, page_source, read_notebook
 from site_players import player_html
 
+from course_utils.viz.film import Film, Frame, Stops
 from course_utils.viz.png import encode_png
 
 PNG = encode_png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
@@ -36,9 +37,14 @@ PLAYER = {
             {"label": "text", "form": "list", "texts": ["a", "b", "c"], "start": 1},
         ],
         "frames": [[f"{i}.webp", f"</script> {i} & {WORDS}"] for i in range(6)],
-        "scenes": [["both", [0, None]]],
+        "scenes": [{"label": "both", "at": [0, None], "frame": None, "also": []}],
+        "others": ["width < 2", "base"],
     },
 }
+
+
+STOPS = Stops("rank", "rank r", "slider", (1, 2), 1)
+FILM = Film("Why?", (8, 4), (STOPS,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
 
 
 class Elements(HTMLParser):
@@ -172,6 +178,7 @@ def test_a_player_without_javascript_is_a_picture_with_its_words():
     image = read.one("img")
     assert image["src"] == "../frames/explore_rope/4.webp"
     assert image["alt"] == read.texts["figcaption"] == PLAYER["page"]["frames"][4][1]
+    assert read.texts["em"] == "width < 2base" and "In the notebook also: " in read.texts["p"]
     tags = {tag for tag, _ in read.elements}
     assert not tags & {"input", "select", "button"}, "a control that nothing moves"
 
@@ -223,6 +230,22 @@ def test_frames_are_made_anew_when_their_sources_change(tmp_path, monkeypatch):
     assert site_players._kept_player(tmp_path, "explore_rope") is None
 
 
+def test_frames_left_half_made_are_not_kept(tmp_path, monkeypatch):
+    """A build that ends while it writes frames must not leave the word that they are whole."""
+
+    def stopped(film, folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("course_utils.viz.frames.export_frames", lambda explorer: FILM)
+    site_players._make_player(tmp_path, "explore_random_cosines")
+    kept = site_players._kept_player(tmp_path, "explore_random_cosines")
+    assert kept is not None and "constraints.txt" in kept["sources"]
+    monkeypatch.setattr("course_utils.viz.film.write_frames", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        site_players._make_player(tmp_path, "explore_random_cosines")
+    assert site_players._kept_player(tmp_path, "explore_random_cosines") is None
+
+
 def test_every_public_module_has_its_place_in_the_reference(tmp_path):
     site_api.write_reference(tmp_path)
     pages = "".join(path.read_text() for path in tmp_path.glob("*.rst"))
@@ -230,6 +253,7 @@ def test_every_public_module_has_its_place_in_the_reference(tmp_path):
         parts = path.relative_to(site_api.ROOT).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         assert name == "course_utils" or f".. automodule:: {name}\n" in pages, name
+    assert "\n   masks <masks>\n" in (tmp_path / "index.rst").read_text()
 
 
 def test_a_module_that_cannot_be_imported_here_is_not_asked_for(monkeypatch):
@@ -247,7 +271,14 @@ def test_the_font_can_set_every_formula(tmp_path):
     font = TTFont(tmp_path / "fonts" / "formulas.woff")
     held = font.getBestCmap()
     assert {"√", "∑", "𝑑"} <= {chr(code) for code in held} and ord("∫") not in held
-    assert len(font["MATH"].table.MathVariants.VertGlyphConstruction) > 0, "roots cannot grow"
+    variants = font["MATH"].table.MathVariants
+    root = variants.VertGlyphCoverage.glyphs.index(held[ord("√")])
+    sizes = variants.VertGlyphConstruction[root]
+    grown = [each.VariantGlyph for each in sizes.MathGlyphVariantRecord]
+    assert len(grown) > 2, "roots cannot grow"
+    # A browser keeps room for the widest beside every root.
+    grown += [part.glyph for part in sizes.GlyphAssembly.PartRecords]
+    assert len({font["hmtx"][name][0] for name in grown}) == 1
     with pytest.raises(RuntimeError, match=r"^STIX Two Math has no 茶$"):
         site_font.write_font({"x", "茶"}, tmp_path / "none.woff")
 
@@ -257,3 +288,25 @@ def test_what_is_not_installed_is_named(monkeypatch, capsys, tmp_path):
     assert build_site.main(["--out", str(tmp_path)]) == 1
     assert "The site needs no_such_package: run `make site`" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_folder_of_other_things_is_not_built_in(capsys, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(build_site, "PACKAGES", ())
+    out = tmp_path / "docs"
+    kept = out / "source" / "thesis.md" if kind == "folder" else out
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("mine")
+    assert build_site.main(["--out", str(out)]) == 1
+    assert f"--out must be a new folder or that of an earlier build; got {out}" in (
+        capsys.readouterr().err
+    )
+    assert kept.read_text() == "mine"
+
+
+def test_a_new_an_empty_and_an_earlier_folder_are_built_in(tmp_path):
+    assert not build_site.holds_other_things(tmp_path / "new")
+    assert not build_site.holds_other_things(tmp_path)
+    (tmp_path / build_site.BUILT).mkdir()
+    (tmp_path / "html").mkdir()
+    assert not build_site.holds_other_things(tmp_path)

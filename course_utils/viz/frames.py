@@ -2,107 +2,27 @@
 
 A page has no kernel, so it cannot compute the picture of a slider's position; it can hold the
 pictures of some. `explorer.frames` names the controls, `export_frames` moves them over a grid of
-stops, and every frame is what the live explorer shows there: the same pixels, the same words.
+stops, and every frame is what the live explorer shows there: the same pixels, the same words. A
+scene that moves other controls as well has a frame of its own.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from course_utils.shapes import check_int
 from course_utils.viz.explorer import Explorer
+from course_utils.viz.film import Film, Frame, Scene, Stops, Values, total_bytes, value_text
 from course_utils.viz.inputs import Choice, Slider, Steps
 
 MOST_FRAMES = 72
 MOST_BYTES = 1_500_000
 FEWEST_STOPS = 5  # a slider with fewer jumps rather than moves
-
-Values = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Stops:
-    """One control of a page: where it can stand.
-
-    Attributes:
-        name: the control's name in the explorer.
-        label: its description in words.
-        form: "slider", or "list" for a drop-down list.
-        values: what it is set to at each stop, in the control's order.
-        start: which stop it begins at.
-    """
-
-    name: str
-    label: str
-    form: str
-    values: Values
-    start: int
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The values as a reader sees them."""
-        return tuple(value_text(value) for value in self.values)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A picture as lossless WebP, and its caption."""
-
-    picture: bytes
-    words: str
-
-
-@dataclass(frozen=True)
-class Film:
-    """All frames of an explorer.
-
-    Attributes:
-        title: the question that the explorer answers.
-        size: width and height in pixels.
-        stops: one or two controls.
-        frames: a frame for each combination of stops; the last control changes fastest.
-        scenes: button label → a stop for each control, None where the scene leaves it alone.
-    """
-
-    title: str
-    size: tuple[int, int]
-    stops: tuple[Stops, ...]
-    frames: tuple[Frame, ...]
-    scenes: Mapping[str, tuple[int | None, ...]]
-
-    @property
-    def start(self) -> Frame:
-        """The frame that is shown first."""
-        index = 0
-        for each in self.stops:
-            index = index * len(each.values) + each.start
-        return self.frames[index]
-
-    @property
-    def total_bytes(self) -> int:
-        """The bytes of all pictures, each counted once."""
-        return sum(map(len, {frame.picture for frame in self.frames}))
-
-
-def value_text(value: Any) -> str:
-    """A value of a control as text: no trailing zeros, thousands apart.
-
-    >>> value_text(0.30), value_text(131072), value_text("all")
-    ('0.3', '131,072', 'all')
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return str(value)
-    text = f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
-    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def check_frames(explorer: Explorer) -> tuple[str, ...]:
@@ -160,7 +80,7 @@ def export_frames(
     >>> film = export_frames(explore_random_cosines(), most_frames=6)
     >>> film.stops[0].label, film.stops[0].texts
     ('dimensions d', ('2', '3', '8', '64', '256', '1,024'))
-    >>> film.scenes["one head, d = 64"]
+    >>> film.scenes["one head, d = 64"].at
     (3,)
     """
     names = check_frames(explorer)
@@ -169,16 +89,15 @@ def export_frames(
     before = explorer.values
     taken: dict[Values, Frame] = {}
     try:
+        apart = _frames_apart(explorer, names, before)
         while True:
             grid = _grid(explorer, names, before, most)
             for values in itertools.product(*grid):
                 if values not in taken:
-                    explorer.set(**dict(zip(names, values, strict=True)))
-                    taken[values] = Frame(_as_webp(explorer.png()), explorer.words)
-            used = {taken[values].picture for values in itertools.product(*grid)}
-            total = sum(map(len, used))
+                    taken[values] = _take(explorer, before, dict(zip(names, values, strict=True)))
+            total = total_bytes([*(taken[at] for at in itertools.product(*grid)), *apart.values()])
             if total <= most_bytes:
-                return _film(explorer, names, before, grid, taken)
+                return _film(explorer, names, before, grid, taken, apart)
             count, most = _product(map(len, grid)), int(most * 0.95 * most_bytes / total)
             if _product(map(len, _grid(explorer, names, before, most))) == count:
                 raise ValueError(
@@ -187,39 +106,6 @@ def export_frames(
                 )
     finally:
         explorer.set(**before)
-
-
-def write_frames(film: Film, folder: Path) -> dict[str, Any]:
-    """Write the pictures of a film into a folder, and return what a page needs to play it.
-
-    A file is named by what is in it, so equal pictures are one file, and a changed one is never
-    mistaken for what a browser has kept.
-
-    Raises:
-        TypeError: when `film` is not a Film.
-
-    >>> import tempfile
-    >>> stops = Stops("rank", "rank r", "slider", (1, 2), 1)
-    >>> film = Film("Why?", (8, 4), (stops,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_frames(film, Path(folder))
-    ...     [len(list(Path(folder).iterdir())), page["frames"][0][1], page["controls"][0]["texts"]]
-    [2, '1.', ['1', '2']]
-    """
-    if not isinstance(film, Film):
-        raise TypeError(f"film must be a Film; got {type(film).__name__}")
-    folder.mkdir(parents=True, exist_ok=True)
-    frames = []
-    for frame in film.frames:
-        name = hashlib.sha256(frame.picture).hexdigest()[:16] + ".webp"
-        (folder / name).write_bytes(frame.picture)
-        frames.append([name, frame.words])
-    controls = [
-        {"label": each.label, "form": each.form, "texts": list(each.texts), "start": each.start}
-        for each in film.stops
-    ]
-    scenes = [[label, list(at)] for label, at in film.scenes.items()]
-    return {"controls": controls, "frames": frames, "scenes": scenes}
 
 
 def _as_webp(png: bytes) -> bytes:
@@ -231,12 +117,35 @@ def _as_webp(png: bytes) -> bytes:
     return encoded.getvalue()
 
 
+def _take(explorer: Explorer, before: Mapping[str, Any], moved: Mapping[str, Any]) -> Frame:
+    explorer.set(**{**before, **moved})
+    return Frame(_as_webp(explorer.png()), explorer.words)
+
+
+def _frames_apart(
+    explorer: Explorer, names: Sequence[str], before: Mapping[str, Any]
+) -> dict[str, Frame]:
+    """The frames of the scenes that move other controls than these, by label."""
+    return {
+        label: _take(explorer, before, scene)
+        for label, scene in explorer.scenes.items()
+        if _moved_too(scene, names, before)
+    }
+
+
+def _moved_too(
+    scene: Mapping[str, Any], names: Sequence[str], before: Mapping[str, Any]
+) -> list[str]:
+    return [name for name in scene if name not in names and scene[name] != before[name]]
+
+
 def _film(
     explorer: Explorer,
     names: Sequence[str],
     before: Mapping[str, Any],
     grid: Sequence[Values],
     taken: Mapping[Values, Frame],
+    apart: Mapping[str, Frame],
 ) -> Film:
     must = _wanted(explorer, names, before)
     lasting = [_without_repeats(grid, axis, must[name], taken) for axis, name in enumerate(names)]
@@ -257,12 +166,32 @@ def _film(
         stops,
         tuple(taken[values] for values in itertools.product(*lasting)),
         {
-            label: tuple(
-                each.values.index(scene[each.name]) if each.name in scene else None
-                for each in stops
-            )
-            for label, scene in _scenes(explorer, names, before).items()
+            label: _scene(explorer, scene, stops, before, apart.get(label))
+            for label, scene in explorer.scenes.items()
         },
+        tuple(each.description for name, each in explorer.inputs.items() if name not in names),
+    )
+
+
+def _scene(
+    explorer: Explorer,
+    scene: Mapping[str, Any],
+    stops: Sequence[Stops],
+    before: Mapping[str, Any],
+    frame: Frame | None,
+) -> Scene:
+    # A frame apart was taken with what the scene leaves alone as it stood.
+    values = scene if frame is None else {**before, **scene}
+    moved = _moved_too(scene, [each.name for each in stops], before)
+    return Scene(
+        tuple(
+            each.values.index(values[each.name]) if each.name in values else None for each in stops
+        ),
+        frame,
+        tuple(
+            f"{explorer.inputs[name].description}: {value_text(scene[name]) or 'empty'}"
+            for name in moved
+        ),
     )
 
 
@@ -283,17 +212,6 @@ def _without_repeats(
     )
 
 
-def _scenes(
-    explorer: Explorer, names: Sequence[str], before: Mapping[str, Any]
-) -> dict[str, Mapping[str, Any]]:
-    """The scenes that move no other control than these."""
-    return {
-        label: scene
-        for label, scene in explorer.scenes.items()
-        if all(value == before[name] for name, value in scene.items() if name not in names)
-    }
-
-
 def _control(explorer: Explorer, name: str) -> Slider | Steps:
     control = explorer.inputs[name]
     assert isinstance(control, Slider | Steps)  # check_frames lets no other pass
@@ -311,7 +229,7 @@ def _wanted(
     explorer: Explorer, names: Sequence[str], before: Mapping[str, Any]
 ) -> dict[str, set[Any]]:
     """The values that must stay, by control: the ends, where it stands, and the scenes'."""
-    scenes = _scenes(explorer, names, before).values()
+    scenes = explorer.scenes.values()
     found = {}
     for name in names:
         values = _all_values(_control(explorer, name))

@@ -26,9 +26,16 @@
       this.words.setAttribute("aria-live", "polite");
       const panel = document.createElement("div");
       panel.className = "player-panel";
+      const sliders = this.page.controls.filter((control) => control.form === "slider");
+      const widths = sliders.flatMap((control) => control.texts).map((text) => text.length);
+      panel.style.setProperty("--widest", `${Math.max(0, ...widths)}ch`);
       this.movers = this.page.controls.map((control, axis) => this.addControl(panel, control, axis));
       if (this.page.scenes.length) this.addScenes(panel);
       this.picture.before(panel);
+      this.note = document.createElement("p");
+      this.note.className = "player-note";
+      this.note.setAttribute("aria-live", "polite");
+      this.words.after(this.note);
       this.loadNeighboursOnceSeen(figure);
     }
 
@@ -70,9 +77,10 @@
       const row = add(panel, "div", { className: "player-scenes" });
       row.setAttribute("role", "group");
       row.setAttribute("aria-label", "scenes");
-      for (const [label, at] of this.page.scenes) {
-        const button = add(row, "button", { type: "button", textContent: label });
-        button.addEventListener("click", () => this.show(at.map((stop, i) => stop ?? this.at[i])));
+      for (const scene of this.page.scenes) {
+        const button = add(row, "button", { type: "button", textContent: scene.label });
+        const at = () => scene.at.map((stop, i) => stop ?? this.at[i]);
+        button.addEventListener("click", () => this.show(at(), scene));
       }
     }
 
@@ -80,11 +88,15 @@
       this.show(this.at.map((old, i) => (i === axis ? stop : old)));
     }
 
-    /** Show a frame once its picture is there; the latest that was asked for wins. */
-    show(at) {
+    /**
+     * Show a frame once its picture is there; the latest that was asked for wins. A scene that
+     * moves what no control here moves has a frame of its own, and says what it moves.
+     */
+    show(at, { frame = null, also = [] } = {}) {
       this.at = at;
       this.showControls();
-      const [name, words] = this.page.frames[this.index(at)];
+      this.note.textContent = also.length ? `In this scene alone, ${also.join("; ")}.` : "";
+      const [name, words] = this.page.frames[frame ?? this.index(at)];
       this.wanted = name;
       this.load(name).then(
         (address) => { if (this.wanted === name) this.put(address, words); },
@@ -140,11 +152,18 @@
 
   document.querySelectorAll("figure.course-player").forEach((figure) => new Player(figure));
 
-  // Folded answers are open on paper, where nobody can unfold them.
+  // On paper folded answers are open, for nobody can unfold them, and letters are dark.
+  const page = document.documentElement.dataset;
   let opened = [];
+  let theme = page.theme;
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];
     opened.forEach((details) => { details.open = true; });
+    theme = page.theme;
+    page.theme = "light";
   });
-  addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+  addEventListener("afterprint", () => {
+    opened.forEach((details) => { details.open = false; });
+    page.theme = theme;
+  });
 })();
