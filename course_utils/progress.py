@@ -160,4 +160,6 @@ def _in_full(found: Progress | str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    # A file or a pipe on Windows gets an encoding that has no √ and no −.
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     sys.exit(main(sys.argv[1:]))

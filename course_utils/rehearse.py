@@ -240,4 +240,6 @@ def _as_data(plan: Plan, scenes: Scenes, seconds: Mapping[str, float | None]) ->
 
 
 if __name__ == "__main__":
+    # A file or a pipe on Windows gets an encoding that has no √ and no −.
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     sys.exit(main(sys.argv[1:]))

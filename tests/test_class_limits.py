@@ -77,6 +77,20 @@ def test_version_2_moves_the_hub_out_of_the_way_before_it_divides_its_group(vers
         assert (folder / "cgroup.subtree_control").read_text() == "+memory +cpu +pids"
 
 
+def test_a_process_that_ends_meanwhile_stops_no_limit(version_2, monkeypatch):
+    described, service = version_2
+    write = Path.write_text
+
+    def write_unless_gone(file, content, *more, **named):
+        if (file.name, content) == ("cgroup.procs", "17"):
+            raise ProcessLookupError(3, "No such process")
+        return write(file, content, *more, **named)
+
+    monkeypatch.setattr(Path, "write_text", write_unless_gone)
+    find_trees(described).prepare()
+    assert (service / "hub" / "cgroup.procs").read_text() == "19"
+
+
 def test_version_1_has_a_folder_for_each_controller(version_1):
     described, place = version_1
     trees = find_trees(described)

@@ -5,7 +5,6 @@ Cells run in this process here; tests/test_progress_kernel.py has the kernel.
 
 import contextlib
 import copy
-import io
 import json
 import os
 import re
@@ -15,38 +14,19 @@ import nbformat
 import pytest
 from support_errors import raises_saying
 from support_exercises import solution_source
+from support_progress import InProcess
 from support_wrong_answers import WRONG_SCORE_VARIANCE
 from support_wrong_answers_03 import WRONG_SPLIT_HEADS
 
 from course_utils.progress import main
 from course_utils.teaching.notebook_file import NotebookFileError, find_lecture, known_lectures
 from course_utils.teaching.progress_copy import read_copy
-from course_utils.teaching.progress_judge import judge
 from course_utils.teaching.progress_lectures import ASKED
-from course_utils.teaching.progress_marks import Judged, progress_of
+from course_utils.teaching.progress_marks import progress_of
 from course_utils.teaching.quizzes_01 import QUIZ
 
 LECTURES = {n: nbformat.read(path, as_version=4) for n, path in known_lectures().items()}
 RIGHT_LETTERS = " ".join("abcd"[q.options.index(q.answer)] for q in QUIZ.questions)
-
-
-class InProcess:
-    """Runs cells here, without a kernel and without a limit."""
-
-    def __init__(self, **names):
-        self.names, self.ran = dict(names), []
-
-    def run(self, source):
-        self.ran.append(source)
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(source, self.names)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return ""
-
-    def judge(self, asked, name):
-        return Judged(**json.loads(judge(asked.module, asked.check, self.names, name)))
 
 
 @pytest.fixture(autouse=True)
@@ -241,6 +221,31 @@ class TestWhatStudentsDo:
         helper = nbformat.v4.new_code_cell("import math\nproduct = math.prod")
         one.cells.insert(one.cells.index(cell(one, "ex-1-stub")), helper)
         assert states(save(one))[0] == "passed"
+
+    def test_a_helper_that_stops_is_said(self, one, save):
+        cell(one, "ex-1-stub").source = "def score_variance(*x):\n    return product(x)"
+        helper = nbformat.v4.new_code_cell("import maths\nproduct = maths.prod")
+        expected = nbformat.v4.new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]})
+        place = one.cells.index(cell(one, "ex-1-stub"))
+        one.cells[place:place] = [helper, expected]
+        progress = progress_of(read_copy(save(one)), InProcess())
+        assert "name 'product' is not defined" in progress.exercises[0].message
+        assert progress.notes == (
+            f"Beside its answers, cell {place + 1} ('import maths') stops: "
+            "ModuleNotFoundError: No module named 'maths'",
+        )
+
+    def test_a_cell_moved_up_does_not_take_the_lecture_with_it(self, one, save):
+        solve(one, 1)
+        for name in ("ex-1-stub", "ex-1-check", "quiz"):
+            moved = cell(one, name)
+            one.cells.remove(moved)
+            one.cells.insert(2, moved)
+        cell(one, "quiz").source = f'QUIZ.with_answers("{RIGHT_LETTERS}")'
+        worker = InProcess()
+        progress = progress_of(read_copy(save(one)), worker)
+        assert progress.exercises[0].state == "passed" and progress.right == 5
+        assert len(worker.ran) == 5
 
     def test_saved_outputs_and_edited_checks_prove_nothing(self, one, save):
         passed = nbformat.v4.new_output("execute_result", {"text/plain": "Passed. Well done."})

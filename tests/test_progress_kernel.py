@@ -2,6 +2,9 @@
 
 import copy
 import json
+import os
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -92,6 +95,17 @@ def test_a_check_is_called_within_the_limit(kernel, monkeypatch, source, judged)
     # Whatever ends has the time it needs on a busy machine.
     monkeypatch.setattr(kernel, "limit", 1 if "1 s" in judged.message else 60)
     assert kernel.judge(ASKED, "it") == judged
+
+
+@pytest.mark.parametrize("command", ["progress", "rehearse"])
+def test_what_is_said_goes_into_a_file_whatever_the_systems_encoding(command):
+    said = subprocess.run(
+        [sys.executable, "-m", f"course_utils.{command}", "√.ipynb"],
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+        stdout=subprocess.PIPE,
+        cwd=progress_kernel.COURSE,
+    )
+    assert said.returncode == 2 and "√.ipynb" in said.stdout.decode("utf-8")
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])

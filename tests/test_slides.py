@@ -183,6 +183,25 @@ def test_a_file_that_is_no_notebook_is_refused_in_words(tmp_path, content, messa
         read_slides(path)
 
 
+def test_json_that_is_nested_without_end_is_refused(tmp_path):
+    path = tmp_path / "x.ipynb"
+    path.write_text("[" * 100_000, encoding="utf-8")
+    message = f"{path} must be JSON, as Jupyter writes it; it is nested too deeply to be read"
+    with raises_saying(NotebookFileError, message):
+        read_cells(path)
+
+
+@pytest.mark.parametrize(
+    "metadata", [["a"], {"slideshow": "slide"}, {"tags": 5}, {"tags": "exercise"}], ids=str
+)
+def test_metadata_of_another_form_says_nothing(tmp_path, metadata):
+    path = tmp_path / "x.ipynb"
+    cell = {"id": "a", "cell_type": "code", "source": "x", "metadata": metadata}
+    path.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
+    (read,) = read_cells(path)
+    assert (read.slide_type, read.tags) == ("-", ())
+
+
 def test_a_file_that_cannot_be_read_is_refused_in_words(tmp_path):
     path = tmp_path / "x.ipynb"
     with raises_saying(

@@ -86,6 +86,10 @@ def read_cells(path: str | Path, *, ids: bool = True) -> tuple[Cell, ...]:
         raise NotebookFileError(
             f"{path} must be JSON, as Jupyter writes it; it breaks at {where}: {error.msg}"
         ) from None
+    except RecursionError:
+        raise NotebookFileError(
+            f"{path} must be JSON, as Jupyter writes it; it is nested too deeply to be read"
+        ) from None
     cells = tuple(_cell(path, place, each) for place, each in enumerate(_raw_cells(path, content)))
     if ids:
         _check_ids(path, cells)
@@ -110,16 +114,22 @@ def _cell(path: Path, place: int, raw: Any) -> Cell:
         raise NotebookFileError(
             f"every cell must have a source; cell {place + 1} of {path} has none"
         )
-    metadata = raw.get("metadata") or {}
-    slideshow = metadata.get("slideshow") or {}
+    metadata = _as_dict(raw.get("metadata"))
+    slideshow = _as_dict(metadata.get("slideshow"))
+    tags = metadata.get("tags")
     return Cell(
         place=place,
         kind=str(raw.get("cell_type", "raw")),
         id=str(raw.get("id", "")),
         source=source,
         slide_type=str(slideshow.get("slide_type") or "-"),
-        tags=tuple(map(str, metadata.get("tags") or ())),
+        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
     )
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    """The value, or nothing where a program wrote something else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _check_ids(path: Path, cells: tuple[Cell, ...]) -> None:

@@ -42,7 +42,8 @@ class Copy:
         lecture: the number of the lecture, such as ``"04"``.
         setup: the code cells with the imports.
         lesson: the code cells before the exercises, the set-up among them.
-        work: the code cells from the exercises on, without those that only call a check or quiz.
+        work: the code cells from the exercises on, and stubs that were moved up, without those that
+            only call a check or quiz.
         answers: one for each exercise of the lecture.
         letters: the recorded answers to the quiz, empty where there are none.
     """
@@ -80,8 +81,8 @@ def read_copy(path: str | Path, *, lecture: str | None = None) -> Copy:
         raise NotebookFileError(f"the copy must be of lecture {lecture}; {path} is of {found}")
     start = _start_of_exercises(cells, ASKED[found])
     code = [cell for cell in cells if cell.kind == "code"]
-    lesson = tuple(cell for cell in code if cell.place < start)
-    later = [cell for cell in code if cell.place >= start]
+    later = [cell for cell in code if cell.place >= start or "exercise" in cell.tags]
+    lesson = tuple(cell for cell in code if cell not in later)
     # A check's import and call are left out: the check is called here, with a time limit.
     work = tuple(cell for cell in later if not _only_asks(cell.source))
     return Copy(
@@ -91,10 +92,9 @@ def read_copy(path: str | Path, *, lecture: str | None = None) -> Copy:
         lesson=lesson,
         work=work,
         answers=tuple(
-            _answer(asked, number, later, work)
-            for number, asked in enumerate(ASKED[found], start=1)
+            _answer(asked, number, code, work) for number, asked in enumerate(ASKED[found], start=1)
         ),
-        letters=_letters(later),
+        letters=_letters(code),
     )
 
 
@@ -113,21 +113,24 @@ def _lecture(path: Path, cells: tuple[Cell, ...]) -> str:
 
 
 def _start_of_exercises(cells: tuple[Cell, ...], asked: tuple[Asked, ...]) -> int:
-    """The place of the first cell that belongs to the exercises; the end where none does."""
+    """The place of the exercises' heading, or, where no check follows it, of their first cell.
+
+    A single cell that was moved up does not take the lecture with it. The end where there is none.
+    """
     checks = {each.check for each in asked}
-    for cell in cells:
-        if cell.kind == "markdown" and _EXERCISES.search(cell.source):
-            return cell.place
-        if "exercise" in cell.tags or any(name in checks for name, _ in calls(cell.source)):
-            return cell.place
-    return len(cells)
+    calling = [c.place for c in cells if any(name in checks for name, _ in calls(c.source))]
+    headings = [c.place for c in cells if c.kind == "markdown" and _EXERCISES.search(c.source)]
+    if headings and any(place > headings[0] for place in calling):
+        return headings[0]
+    tagged = [cell.place for cell in cells if "exercise" in cell.tags]
+    return min([*headings, *calling, *tagged], default=len(cells))
 
 
-def _answer(asked: Asked, number: int, later: list[Cell], work: tuple[Cell, ...]) -> Answer:
+def _answer(asked: Asked, number: int, code: list[Cell], work: tuple[Cell, ...]) -> Answer:
     """The cells that define the function that the check is called with, or is meant to be."""
     called = [
         call.args[0].id
-        for cell in later
+        for cell in code
         for name, call in calls(cell.source)
         if name == asked.check and call.args and isinstance(call.args[0], ast.Name)
     ]
@@ -164,10 +167,10 @@ def _is_check_or_quiz(node: ast.stmt) -> bool:
     return "QUIZ" in names or (of_check and isinstance(node.value, ast.Call))
 
 
-def _letters(later: list[Cell]) -> str:
+def _letters(code: list[Cell]) -> str:
     """What the last ``QUIZ.with_answers("…")`` records."""
     found = ""
-    for cell in later:
+    for cell in code:
         for name, call in calls(cell.source):
             if name == "with_answers" and call.args and isinstance(call.args[0], ast.Constant):
                 found = str(call.args[0].value)

@@ -162,9 +162,7 @@ class CourseKernel:
                 reply = self._client.get_shell_msg(timeout=0.2)
             except queue.Empty:
                 if not self._manager.is_alive():
-                    raise Stopped(
-                        "its kernel ended, as after `exit()` or for lack of memory."
-                    ) from None
+                    raise Stopped(ENDED) from None
                 continue
             if reply["parent_header"].get("msg_id") == request:
                 return reply["content"]

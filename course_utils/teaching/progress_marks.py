@@ -102,15 +102,17 @@ def progress_of(copy: Copy, worker: Worker, *, everything: bool = False) -> Prog
     >>> progress.passed, [mark.state for mark in progress.exercises]
     (0, ['not started', 'not started', 'not started'])
     """
-    notes = _without_ids(copy)
+    set_up = []
     for cell in copy.lesson if everything else copy.setup:
         problem = worker.run(cell.source)
         if problem and cell in copy.setup:
-            notes.append(f"Its set-up, {cell.name}, stops: {problem}")
-    judged = _judge_all(copy, worker)
+            set_up.append(f"Its set-up, {cell.name}, stops: {problem}")
+    judged, stopped = _judge_all(copy, worker)
     marks = tuple(_mark(answer, judged[answer.asked], everything) for answer in copy.answers)
     quiz, complaint = _quiz(copy)
-    return Progress(str(copy.path), copy.lecture, marks, quiz, (*notes, *complaint))
+    # Without its set-up hardly a cell runs: that one sentence is enough.
+    notes = (*_without_ids(copy), *(set_up or stopped), *complaint)
+    return Progress(str(copy.path), copy.lecture, marks, quiz, notes)
 
 
 def _without_ids(copy: Copy) -> list[str]:
@@ -119,14 +121,23 @@ def _without_ids(copy: Copy) -> list[str]:
     return ["Its cells have lost their ids; answers are found by the names of their functions."]
 
 
-def _judge_all(copy: Copy, worker: Worker) -> dict[Asked, list[tuple[Judged, str]]]:
-    """Judge each answer after each of its cells; beside it what stopped the cell, if anything."""
+def _judge_all(
+    copy: Copy, worker: Worker
+) -> tuple[dict[Asked, list[tuple[Judged, str]]], list[str]]:
+    """Judge each answer after each of its cells; beside it what stopped the cell, if anything.
+
+    Then what stopped the other cells: an answer may lack what one of them was to define.
+    """
     judged: dict[Asked, list[tuple[Judged, str]]] = {answer.asked: [] for answer in copy.answers}
+    stopped = []
     for cell in copy.work:
         problem = worker.run(cell.source)
-        for answer in _answers_in(cell, copy):
+        answers = _answers_in(cell, copy)
+        for answer in answers:
             judged[answer.asked].append((worker.judge(answer.asked, answer.name), problem))
-    return judged
+        if problem and not answers and "raises-exception" not in cell.tags:
+            stopped.append(f"Beside its answers, {cell.name} stops: {problem}")
+    return judged, stopped
 
 
 def _answers_in(cell: Cell, copy: Copy) -> list[Answer]:

@@ -113,7 +113,8 @@ class Trees:
         if own_processes and (ours / "cgroup.type").exists():  # the root of all may hold both
             (ours / "hub").mkdir(exist_ok=True)
             for process in own_processes:
-                (ours / "hub" / "cgroup.procs").write_text(process)
+                with contextlib.suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    (ours / "hub" / "cgroup.procs").write_text(process)
         _enable(ours)
 
 

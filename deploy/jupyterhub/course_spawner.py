@@ -6,19 +6,23 @@ import os
 import pwd
 import resource
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from cgroups import Limits, NoControlGroups, StudentGroup, Trees, find_trees
 from jupyterhub.spawner import LocalProcessSpawner
-from traitlets import Integer, Unicode
+from own_places import Place, move_apart, renounce_rights
+from traitlets import Integer, List, Unicode
 
 __all__ = ["CourseSpawner", "NoAccount"]
 
 FIRST_TO_GO = 500  # of 1000: when the machine runs out of memory, students' processes go first
 OPEN_FILES = 4096
 PROCESS_SHARE = 0.75  # of a student's memory: the server and a second kernel want some too
+FOLDER_SHARE = 0.25  # of a student's memory, for each folder that is in memory
+SOCKETS_SIZE = 2**24  # bytes for sockets and connection files
 
 
 class NoAccount(RuntimeError):
@@ -44,6 +48,12 @@ class CourseSpawner(LocalProcessSpawner):
         help="Where each student has a closed folder for sockets; their paths must be short.",
     ).tag(config=True)
 
+    own_folders = List(
+        Unicode(),
+        ["/tmp", "/dev/shm"],
+        help="Folders that each student has for themselves, in memory, while their server runs.",
+    ).tag(config=True)
+
     group: StudentGroup | None = None
 
     def limits(self) -> Limits:
@@ -64,10 +74,10 @@ class CourseSpawner(LocalProcessSpawner):
         """
         account = find_account(self.user.name)
         close_home(account)
-        fresh_folder(self.runtime_folder(account), account)
         self.group = self._find_group()
         if self.group:
             self.group.create(self.limits())
+        fresh_folder(self.runtime_folder(account), account)
         return await super().start()
 
     def runtime_folder(self, account: pwd.struct_passwd) -> Path:
@@ -75,9 +85,20 @@ class CourseSpawner(LocalProcessSpawner):
         return Path(self.runtime_root) / str(account.pw_uid)
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:
-        """Add what depends on the account to the server's environment."""
+        """Add what depends on the account to the server's environment.
+
+        An account that may not log in elsewhere has no shell of its own: terminals get bash.
+        """
         folder = self.runtime_folder(find_account(self.user.name))
-        return {**super().user_env(env), "JUPYTER_RUNTIME_DIR": str(folder)}
+        own = {"JUPYTER_RUNTIME_DIR": str(folder), "SHELL": "/bin/bash"}
+        return {**super().user_env(env), **own}
+
+    def places(self, account: pwd.struct_passwd) -> list[Place]:
+        """Return the folders that the student has for themselves."""
+        size = int(FOLDER_SHARE * self.limits().memory)
+        owner = (account.pw_uid, account.pw_gid)
+        sockets = Place(str(self.runtime_folder(account)), SOCKETS_SIZE, 0o700, owner)
+        return [sockets, *(Place(folder, size) for folder in self.own_folders)]
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Find the group of a server that still runs after the hub was restarted."""
@@ -86,14 +107,24 @@ class CourseSpawner(LocalProcessSpawner):
             self.group = self._find_group()
 
     def make_preexec_fn(self, name: str) -> Callable[[], None]:
-        """Return what the new process does before it runs: join, limit itself, change account."""
+        """Return what the new process does before it runs: join, limit itself, change account.
+
+        What it cannot have apart it shares, and its log says so.
+        """
         become_student = super().make_preexec_fn(name)
         group, limits = self.group, self.limits()
+        places = self.places(find_account(name))
 
         def prepare() -> None:
             for entry in group.entries if group else []:
                 entry.write_text("0")
             limit_each_process(limits)
+            try:
+                move_apart(places)
+            except OSError as error:
+                folders = ", ".join(self.own_folders)
+                print(f"{name} shares {folders} with others: {error}", file=sys.stderr)
+            renounce_rights()
             become_student()
 
         return prepare

@@ -22,8 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy" / "jupyterhub"
 CONFIGURATION = DEPLOY / "jupyterhub_config.py"
 PASSWORD = "a password for tests alone"
-MEMORY = "1G"
+MEMORY, MEMORY_BYTES = "1G", 2**30
 START_SECONDS = 90
+# As README makes accounts: nobody logs in past the hub, where no limit would hold them.
+NO_SHELL = "/usr/sbin/nologin"
 
 # Read after the shipped configuration, as a deployment's own settings are.
 OVERLAY = """\
@@ -35,6 +37,8 @@ c.SharedPasswordAuthenticator.user_password = "{password}"
 c.Authenticator.allowed_users = {students}
 c.CourseSpawner.mem_limit = "{memory}"
 c.CourseSpawner.runtime_root = "{folder}/run"
+# /tmp has the course, the homes and this file here.
+c.CourseSpawner.own_folders = ["/dev/shm", "{folder}/tmp"]
 """
 
 Found = TypeVar("Found")
@@ -101,7 +105,7 @@ def accounts(folder: Path, names: tuple[str, ...]) -> Iterator[None]:
         for name in names:
             home = str(homes / name)
             subprocess.run(
-                ["useradd", "-m", "-K", "HOME_MODE=0755", "-d", home, "-s", "/bin/bash", name],
+                ["useradd", "-m", "-K", "HOME_MODE=0755", "-d", home, "-s", NO_SHELL, name],
                 check=True,
             )
             made.append(name)
@@ -172,6 +176,7 @@ def running_hub(students: tuple[str, ...], **more: str) -> Iterator[Hub]:
         with accounts(folder, students):
             repository = course_repository(folder)
             ports = {name: free_port() for name in ("public", "hub", "api")}
+            (folder / "tmp").mkdir(mode=0o755)
             overlay = folder / "overlay.py"
             overlay.write_text(
                 OVERLAY.format(

@@ -5,13 +5,13 @@ import time
 
 import pytest
 from cgroups import find_trees
-from support_hub import MEMORY, wait_for
+from support_hub import MEMORY_BYTES, wait_for
 from support_student import NOTEBOOKS
 
 from benchmarks._kernel import KernelDied
 
 pytestmark = pytest.mark.hub
-LIMIT = int(MEMORY.removesuffix("G")) * 2**30
+LIMIT = MEMORY_BYTES
 EVENTS = 25
 # Two processors that two students share leave each one of them, and the machine may be busy too:
 # without limits eight loops leave a ninth of it, and memory that runs out stops everything.

@@ -1,11 +1,13 @@
 """What a student has, nobody else on the machine can read: by path, by address or by socket."""
 
 import json
+import re
+from pathlib import Path
 
 import httpx
 import pytest
 import websocket
-from support_hub import DEPLOY, ROOT, processes_of
+from support_hub import DEPLOY, MEMORY_BYTES, ROOT, processes_of
 from support_student import NOTEBOOKS
 
 pytestmark = pytest.mark.hub
@@ -44,6 +46,33 @@ def test_by_path(hub, ada, bens_kernel, diary):
     assert bens_kernel.run("import os; os.listdir('.')").error == "", "his own he reads"
 
 
+def test_in_memory(hub, ada, bens_kernel):
+    """What lies in shared memory and temporary folders is one's own, and of a fixed size."""
+    kernel = ada.start_kernel()
+    shared = "ctypes.CDLL(None).shmget({key}, 4096, {flag})"
+    folders = ("/dev/shm", str(hub.folder / "tmp"))
+    for folder in folders:
+        write = f"open({folder + '/ada.txt'!r}, 'w').write({SECRET!r})"
+        assert kernel.run(write).error == ""
+        assert bens_kernel.run(f"import os; print(os.listdir({folder!r}))").text.strip() == "[]"
+        assert not Path(folder, "ada.txt").exists(), "nor does it outlive her server"
+        fill = f"open({folder + '/more'!r}, 'wb').write(bytes({MEMORY_BYTES} * 3 // 8))"
+        assert "No space left on device" in kernel.run(fill).error
+    make = shared.format(key=7, flag="0o1666")
+    assert int(kernel.run(f"import ctypes; print({make})").text) >= 0
+    find = shared.format(key=7, flag="0o666")
+    assert int(bens_kernel.run(f"import ctypes; print({find})").text) == -1
+    kernel.stop()
+
+
+def test_by_another_program(hub, bens_kernel):
+    """No program starts anything outside the student's group, whatever rights it has."""
+    rights = "print([line for line in open('/proc/self/status') if line.startswith('NoNewPrivs')])"
+    assert "NoNewPrivs:\\t1" in bens_kernel.run(rights).text
+    terminal = "import os; print(os.environ['SHELL'])"
+    assert bens_kernel.run(terminal).text.strip() == "/bin/bash"
+
+
 def test_by_the_hubs_addresses(ada, ben, diary):
     for path in (f"contents/{NOTEBOOKS}/diary.txt", "contents", "kernels", "sessions", "terminals"):
         answer = ben.api("GET", path, owner=ada.name)
@@ -66,6 +95,16 @@ def test_by_the_kernels_socket(ada, ben):
     connection = kernel.run("from ipykernel.connect import get_connection_info as i; print(i())")
     assert json.loads(connection.text)["transport"] == "ipc", "no port that others can listen on"
     kernel.stop()
+
+
+def test_by_the_debuggers_port(ada):
+    """JupyterLab's debugger would open a port to a running kernel, for every account."""
+    page = ada.client.get(f"/user/{ada.name}/lab").text
+    found = re.search(
+        r'id="jupyter-config-data" type="application/json">\s*(.*?)</script>', page, re.S
+    )
+    disabled = json.loads(found[1])["disabledExtensions"]
+    assert "@jupyterlab/debugger-extension" in disabled
 
 
 def test_by_the_servers_own_port(hub, ada, bens_kernel):

@@ -141,6 +141,28 @@ def test_a_hub_without_control_groups_says_what_still_holds(monkeypatch, caplog)
     assert "ada is limited for each process only, not for all together: they cannot" in caplog.text
 
 
+def test_a_hub_that_may_not_mount_says_what_is_shared(monkeypatch, capsys):
+    def refused(places):
+        assert [place.folder for place in places[1:]] == ["/tmp", "/dev/shm"]
+        assert {place.size for place in places[1:]} == {2**28}
+        raise PermissionError(1, "Operation not permitted (unshare)")
+
+    nothing = lambda *_: None  # noqa: E731
+    account = SimpleNamespace(pw_uid=1003, pw_gid=1003)
+    for name, instead in {
+        "find_account": lambda name: account,
+        "limit_each_process": nothing,
+        "move_apart": refused,
+        "renounce_rights": nothing,
+    }.items():
+        monkeypatch.setattr(course_spawner, name, instead)
+    parent = course_spawner.LocalProcessSpawner
+    monkeypatch.setattr(parent, "make_preexec_fn", lambda self, name: nothing)
+    course_spawner.CourseSpawner(mem_limit="1G").make_preexec_fn("ada")()
+    said = "ada shares /tmp, /dev/shm with others: [Errno 1] Operation not permitted (unshare)\n"
+    assert capsys.readouterr().err == said
+
+
 def test_a_spawner_without_a_memory_limit_is_refused():
     with pytest.raises(ValueError, match="mem_limit must be set"):
         course_spawner.CourseSpawner().limits()
@@ -153,5 +175,5 @@ def test_what_the_readme_says_of_errors_is_what_is_said():
     files = [*DEPLOY.glob("*.py"), DEPLOY / "start-server"]
     said = " ".join(file.read_text(encoding="utf-8") for file in files)
     said += " configurable-http-proxy must be installed"  # PROXY, in the code
-    assert len(named) == 6
+    assert len(named) == 7
     assert [phrase for phrase in named if phrase not in said] == []

@@ -12,6 +12,17 @@ from support_student import NOTEBOOKS
 pytestmark = pytest.mark.hub
 
 
+# Whichever is ended, the others replace it.
+BOMB = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
 def environment_of(process):
     """Return the environment that a process was started with."""
     text = Path(f"/proc/{process}/environ").read_bytes().decode()
@@ -44,7 +55,10 @@ def test_idle_servers_are_stopped_with_all_that_they_ran(hub, ben):
     sleeper = "Popen(['sleep', '9999'], start_new_session=True)"
     stray = f"from subprocess import Popen; print({sleeper}.pid)"
     assert int(kernel.run(stray).text) in processes_of(uid)
+    bomb = f"Popen([sys.executable, '-c', {BOMB!r}], start_new_session=True)"
+    assert kernel.run(f"import sys; {bomb}; print('lit')").text.strip() == "lit"
     kernel.socket.close()
+    wait_for(lambda: len(processes_of(uid)) > 100, "the bomb's growth")
 
     culler = [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=1", "--cull-every=1"]
     running = subprocess.Popen(culler, env=shipped_culler(hub), stderr=subprocess.DEVNULL)

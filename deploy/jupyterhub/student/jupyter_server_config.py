@@ -3,7 +3,8 @@
 c = get_config()  # noqa: F821  # Jupyter reads this file with `get_config` defined
 
 # Sockets in a folder that only the student may enter: on a TCP port of a shared machine, anyone
-# logged in could listen to what a kernel prints.
+# logged in could listen to what a kernel prints. JupyterLab's debugger opens two such ports, and
+# lets whoever connects run code: labconfig/page_config.json beside this file leaves it out.
 c.ConnectionFileMixin.transport = "ipc"
 
 # A kernel holds its lecture's arrays for as long as it lives. One that has rested this long is
