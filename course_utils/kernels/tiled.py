@@ -6,6 +6,9 @@ The letters are those of the papers, here and in the Triton kernels:
     l      running sum of exp(score - m)
     acc    running sum of exp(score - m) * value: the output before it is divided by l
     alpha  exp(old m - new m): what a sum taken under the old m is worth under the new one
+
+Scores are computed times log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
+times as long as its exp2. m, and the log-sum-exp with it, is then in units of log(2).
 """
 
 from collections.abc import Callable
@@ -18,7 +21,7 @@ from torch import Tensor
 
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.once import differentiable_once
-from course_utils.kernels.tiled_math import TileMath, exp_
+from course_utils.kernels.tiled_math import LOG2_E, TileMath
 from course_utils.kernels.tiled_walk import Heads, Walk
 from course_utils.shapes import Float
 
@@ -68,7 +71,7 @@ def attend_tiled(
     >>> lse.exp().tolist()  # the first query reads one key, the second two
     [[[1.0, 2.0]]]
     """
-    return _TiledAttention.apply(q, k, v, causal, scale)  # pyright: ignore[reportReturnType]
+    return _TiledAttention.apply(q, k, v, causal, scale)[:2]  # pyright: ignore
 
 
 @torch.no_grad()
@@ -83,39 +86,39 @@ def forward_tiles(
     block_n: int | None = None,
     watch: Callable[[Tile], None] | None = None,
 ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T"]]:
-    """Return the output and the log-sum-exp of the scores: the forward pass alone.
+    """Return the output and the log-sum-exp of the scores over log(2): the forward pass alone.
 
     ``block_m`` queries meet ``block_n`` keys at a time. ``watch`` is called after every tile.
 
     >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
     >>> tiles = []
-    >>> out, lse = forward_tiles(
+    >>> out, lse_log2 = forward_tiles(
     ...     q, q, v, causal=True, scale=1.0, block_m=1, block_n=1, watch=tiles.append
     ... )
     >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
     [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     """
-    walk, math = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n), TileMath(q)
-    out, lse = _results(q, walk.first_row, math.wide)
+    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n)
+    math = TileMath(q, scale * LOG2_E)
+    out, lse_log2 = _results(q, walk.first_row, math.wide)
     for heads, rows in walk.blocks_of_queries():
-        q_tile = scale * math.load(heads.rows_of(q, rows))
+        q_tile = math.before * math.load(heads.rows_of(q, rows))
         m, l, acc = _nothing_read(q_tile, math.wide)
         for keys in walk.blocks_of_keys(rows):
-            k_tile = math.load(heads.keys_of(k, keys))
-            v_tile = math.load(heads.keys_of(v, keys))
-            scores = math.product(q_tile, k_tile.mT, "scores")
+            k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
+            scores = math.scores(q_tile, k_tile.mT)
             walk.hide_later(scores, rows, keys)
             m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-            alpha = exp_(m - m_new)
-            p = exp_(scores.sub_(m_new))
+            alpha = (m - m_new).exp2_()
+            p = scores.sub_(m_new).exp2_()
             l = l * alpha + p.sum(dim=-1, keepdim=True)
             acc = math.add_product(acc.mul_(alpha), math.load(p), v_tile)
             m = m_new
             if watch is not None:
                 watch(_tile(heads, rows, keys, m, l, acc, alpha))
         heads.write(out, rows, acc / l)
-        heads.write(lse, rows, m + l.log())
-    return out, lse.squeeze(-1)
+        heads.write(lse_log2, rows, m + l.log2())
+    return out, lse_log2.squeeze(-1)
 
 
 @torch.no_grad()
@@ -124,7 +127,7 @@ def backward_tiles(
     k: Float[Tensor, "B G S D"],
     v: Float[Tensor, "B G S D"],
     out: Float[Tensor, "B H T D"],
-    lse: Float[Tensor, "B H T"],
+    lse_log2: Float[Tensor, "B H T"],
     dout: Float[Tensor, "B H T D"],
     dlse: Float[Tensor, "B H T"],
     *,
@@ -135,7 +138,7 @@ def backward_tiles(
 ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B G S D"], Float[Tensor, "B G S D"]]:
     """Return the gradients by q, k and v, given those by the output and by the lse.
 
-    The weights of a tile are computed again, ``p = exp(scores - lse)``, and from them
+    The weights of a tile are computed again, ``p = 2 ** (scores - lse_log2)``, and from them
 
         dv = p.T @ dout,  dp = dout @ v.T,  ds = p * (dp - delta),  dq = scale * ds @ k,
         dk = scale * ds.T @ q,  where  delta = rowsum(dout * out) - dlse.
@@ -144,44 +147,47 @@ def backward_tiles(
     for dq then meets a transposed tile, which the processor multiplies more slowly.
 
     >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
-    >>> out, lse = forward_tiles(q, q, v, causal=True, scale=1.0)
-    >>> dq, dk, dv = backward_tiles(q, q, v, out, lse, v, 0 * lse, causal=True, scale=1.0)
+    >>> saved = q, q, v, *forward_tiles(q, q, v, causal=True, scale=1.0)
+    >>> dout, dlse = torch.ones(1, 1, 2, 4), torch.zeros(1, 1, 2)
+    >>> dq, dk, dv = backward_tiles(*saved, dout, dlse, causal=True, scale=1.0)
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
     walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, backward=True)
-    math = TileMath(q)
+    math = TileMath(q, scale * LOG2_E)
     dq, _ = _results(q, walk.first_row, math.wide)
     dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
-    lse, dlse = lse.unsqueeze(-1), dlse.unsqueeze(-1)
+    lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
     for heads, rows in walk.blocks_of_queries():
-        q_tile = scale * math.load(heads.rows_of(q, rows))
-        do_tile, lse_tile = math.load(heads.rows_of(dout, rows)), heads.rows_of(lse, rows)
+        q_tile = math.before * math.load(heads.rows_of(q, rows))
+        do_tile, lse_tile = math.load(heads.rows_of(dout, rows)), heads.rows_of(lse_log2, rows)
         delta = (do_tile.to(math.wide) * heads.rows_of(out, rows)).sum(dim=-1, keepdim=True)
         delta -= heads.rows_of(dlse, rows)
         dq_tile = torch.zeros_like(q_tile, dtype=math.wide)
         for keys in walk.blocks_of_keys(rows):
-            k_tile = math.load(heads.keys_of(k, keys))
-            v_tile = math.load(heads.keys_of(v, keys))
-            scores = math.product(k_tile, q_tile.mT, "scores")
+            k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
+            scores = math.scores(k_tile, q_tile.mT)
             walk.hide_later(scores, rows, keys, keys_first=True)
-            p = exp_(scores.sub_(lse_tile.mT))
+            # No weight exceeds 1. This product is the forward pass's the other way round, and may
+            # differ in its last bit: of scores of 1e18, more than exp2 can take.
+            p = scores.sub_(lse_tile.mT).clamp_(max=0).exp2_()
             math.add_product(heads.keys_of(dv, keys), math.load(p), do_tile)
             dp = math.product(v_tile, do_tile.mT, "dp")
             ds = math.load(dp.sub_(delta.mT).mul_(p))
             math.add_product(heads.keys_of(dk, keys), ds, q_tile)
             math.add_product(dq_tile, ds.mT, k_tile)
         heads.write(dq, rows, dq_tile.mul_(scale))
+    dk.mul_(math.after / LOG2_E)  # what makes scale * q of q_tile
     return dq, dk.to(k.dtype), dv.to(v.dtype)
 
 
 def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the lse (B, H, T, 1), filled for queries that read nothing."""
+    """Return room for output and lse_log2 (B, H, T, 1), filled for queries that read nothing."""
     out = torch.empty_like(q)
-    lse = q.new_empty((*q.shape[:3], 1), dtype=wide)
+    lse_log2 = q.new_empty((*q.shape[:3], 1), dtype=wide)
     out[:, :, :first_row] = 0
-    lse[:, :, :first_row] = -torch.inf
-    return out, lse
+    lse_log2[:, :, :first_row] = -torch.inf
+    return out, lse_log2
 
 
 def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
@@ -199,22 +205,25 @@ def _tile(heads: Heads, rows: range, keys: range, *running: Tensor) -> Tile:
     """Copy the running numbers: the next tile writes into the same memory."""
     shape = (len(heads.batch), len(heads.query), len(rows))
     m, l, acc, alpha = (x.reshape(*shape, -1).clone() for x in running)
-    numbers = (m.squeeze(-1), l.squeeze(-1), acc, alpha.squeeze(-1))
+    numbers = (m.squeeze(-1) / LOG2_E, l.squeeze(-1), acc, alpha.squeeze(-1))
     return Tile(heads.batch, heads.query, rows, keys, *numbers)
 
 
 class _TiledAttention(torch.autograd.Function):
     @staticmethod
     def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Any:
-        return forward_tiles(q, k, v, causal=causal, scale=scale)
+        out, lse_log2 = forward_tiles(q, k, v, causal=causal, scale=scale)
+        return out, lse_log2 / LOG2_E, lse_log2
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
         q, k, v, ctx.causal, ctx.scale = inputs
-        ctx.save_for_backward(q, k, v, *output)
+        out, _, lse_log2 = output
+        ctx.mark_non_differentiable(lse_log2)
+        ctx.save_for_backward(q, k, v, out, lse_log2)
 
     @staticmethod
-    def backward(ctx: Any, dout: Tensor, dlse: Tensor) -> tuple:
+    def backward(ctx: Any, dout: Tensor, dlse: Tensor, _: Tensor) -> tuple:
         q, k, *others = ctx.saved_tensors
         gradients = partial(backward_tiles, causal=ctx.causal, scale=ctx.scale)
         with out_of_memory_explained(q, k):

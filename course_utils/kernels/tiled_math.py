@@ -5,18 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["TileMath", "exp_", "multiplies_bfloat16"]
+__all__ = ["LOG2_E", "TileMath", "multiplies_bfloat16"]
 
-_LOG2_E = math.log2(math.e)
-
-
-def exp_(x: Tensor) -> Tensor:
-    """Turn x into ``exp(x) = 2 ** (x log2(e))`` in place: a quarter of the time of torch's exp.
-
-    >>> exp_(torch.tensor([0.0, -1.0]))
-    tensor([1.0000, 0.3679])
-    """
-    return x.mul_(_LOG2_E).exp2_()
+LOG2_E = math.log2(math.e)
 
 
 class TileMath:
@@ -26,11 +17,16 @@ class TileMath:
     ``narrow``: the same, except bfloat16 for bfloat16 inputs on a device that multiplies it
     faster. Their results then come in bfloat16, as in the formula computed by torch, and are
     added up in float32.
+
+    Every score is to be multiplied by ``factor``. Queries are much fewer than scores, so it is
+    done to them, ``before`` the product; but bfloat16 queries would be rounded a second time, so
+    there it is done to the wide scores, ``after`` it. The other of the two numbers is 1.
     """
 
-    def __init__(self, like: Tensor) -> None:
+    def __init__(self, like: Tensor, factor: float) -> None:
         self.wide = torch.float64 if like.dtype == torch.float64 else torch.float32
         self.narrow = like.dtype if multiplies_bfloat16(like) else self.wide
+        self.before, self.after = (factor, 1.0) if self.narrow == self.wide else (1.0, factor)
         self._like = like
         self._rooms: dict[str, Tensor] = {}
 
@@ -45,6 +41,11 @@ class TileMath:
         if self.narrow == self.wide:
             return torch.bmm(a, b, out=result)
         return result.copy_(torch.bmm(a, b, out=self._room("narrow", shape, self.narrow)))
+
+    def scores(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the scores ``a @ b``, of which one holds queries times ``before``."""
+        scores = self.product(a, b, "scores")
+        return scores if self.after == 1 else scores.mul_(self.after)
 
     def add_product(self, total: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Add ``a @ b`` to a wide total, in place."""

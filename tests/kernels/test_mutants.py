@@ -106,8 +106,8 @@ MUTANTS = [
         (
             Edit(
                 TILED,
-                r"heads\.keys_of\(k, keys\)",
-                "heads.keys_of(k.as_strided(k.shape, q.stride()), keys)",
+                r"for x in \(k, v\)",
+                "for x in (k.as_strided(k.shape, q.stride()), v)",
                 within="forward_tiles",
             ),
         ),
@@ -122,7 +122,7 @@ MUTANTS = [
     Mutant(
         "tiled",
         "the scale is multiplied in twice",
-        (Edit(TILED, r"q_tile = scale \*", "q_tile = scale * scale *", within="forward_tiles"),),
+        (Edit(TILED, r"math\.before \*", "scale * math.before *", within="forward_tiles"),),
         error_test("tiled", scale=0.7),
     ),
     Mutant(

@@ -4,6 +4,7 @@ Its memory and its precision are in test_tiled_math.py, what every backend must 
 """
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -81,11 +82,11 @@ def test_the_gradient_through_lse_is_needed(causal):
     inputs = qkv(grad=True)
     out, lse = attend_tiled(*inputs, causal=causal, scale=0.3)
     right = torch.autograd.grad(lse.sum(), inputs)
-    saved = [x.detach() for x in (*inputs, out, lse)]
+    saved = [x.detach() for x in (*inputs, out, lse / math.log(2))]
     zero, one = torch.zeros_like(out), torch.ones_like(lse)
     same = backward_tiles(*saved, zero, one, causal=causal, scale=0.3)
     wrong = backward_tiles(*saved, zero, 0 * one, causal=causal, scale=0.3)
-    assert all(torch.equal(a, b) for a, b in zip(right, same, strict=True))
+    assert all(torch.allclose(a, b, **CLOSE) for a, b in zip(right, same, strict=True))
     assert not torch.allclose(wrong[0], right[0], atol=1e-2)
 
 
@@ -101,8 +102,10 @@ def test_only_q_k_v_out_and_lse_are_kept_for_the_backward_pass():
     inputs, kept = qkv(grad=True), []
     with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
         results = attend_tiled(*inputs, causal=True, scale=0.3)
-    pointers = [x.untyped_storage().data_ptr() for x in (*inputs, *results)]
-    assert [x.untyped_storage().data_ptr() for x in kept] == pointers
+    pointers = [x.untyped_storage().data_ptr() for x in (*inputs, results[0])]
+    *same, lse_log2 = kept
+    assert [x.untyped_storage().data_ptr() for x in same] == pointers
+    assert torch.allclose(lse_log2 * math.log(2), results[1], **CLOSE)
 
 
 # Tiles
@@ -143,7 +146,7 @@ def test_only_tiles_on_the_diagonal_are_masked(T, S):
 @pytest.mark.parametrize(("T", "S"), [(5, 7), (7, 5)])
 def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
     q, k, v = qkv(T, S)
-    tiles, (out, lse) = tiles_of(q, k, v, causal=causal, scale=-0.7)
+    tiles, (out, lse_log2) = tiles_of(q, k, v, causal=causal, scale=-0.7)
     k, v = (x.repeat_interleave(3, dim=1) for x in (k, v))
     scores = -0.7 * q @ k.mT
     for t in range(T if causal else 0):
@@ -164,7 +167,8 @@ def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
         last[block] = tile.m
         if tile.keys.stop == (tile.rows.stop + S - T if causal else S):
             assert torch.equal(out[(*part, rows)], tile.acc / tile.l[..., None])
-            assert torch.equal(lse[(*part, rows)], tile.m + tile.l.log())
+            lse = math.log(2) * lse_log2[(*part, rows)]
+            assert torch.allclose(lse, tile.m + tile.l.log(), **CLOSE)
 
 
 @pytest.mark.parametrize("numbers", [1, 18, 40, 90, 10**6])
@@ -237,6 +241,18 @@ def test_a_tile_of_nothing_but_minus_infinity_counts_for_nothing():
     out, lse = forward_tiles(q, k[:, :, :4], v[:, :, :4], causal=False, scale=1.0, block_n=2)
     assert out.isnan().all()
     assert (lse == -torch.inf).all()
+
+
+def test_scores_that_were_rounded_otherwise_give_no_infinite_weight():
+    """As where the processor's products depend on which operand comes first."""
+    q, k, v = (1e9 * x.float() for x in qkv())
+    options = {"causal": True, "scale": 1.0}
+    out, lse_log2 = forward_tiles(q, k, v, **options)
+    rounded_down = torch.nextafter(lse_log2, torch.full_like(lse_log2, -torch.inf))
+    assert (lse_log2 - rounded_down).max() > 2**16
+    given = torch.ones_like(out), torch.zeros_like(lse_log2)
+    for gradient in backward_tiles(q, k, v, out, rounded_down, *given, **options):
+        assert gradient.isfinite().all()
 
 
 @causal_or_not

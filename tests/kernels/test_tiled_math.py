@@ -1,6 +1,5 @@
 """How the tiled backend computes: in whose memory, in which precision, with whose settings."""
 
-import math
 import subprocess
 import sys
 
@@ -128,7 +127,7 @@ def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fas
     """Both ways, whatever this processor has: within twice the error of the formula in torch."""
     monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
     inputs = qkv(97, 601, D=24, dtype=torch.bfloat16)
-    assert (tiled_math.TileMath(inputs[0]).narrow == torch.bfloat16) == fast
+    assert (tiled_math.TileMath(inputs[0], 1.0).narrow == torch.bfloat16) == fast
     found = run(inputs)
     exact = run([x.double() for x in inputs])
     leaves = [x.detach().requires_grad_() for x in inputs]
@@ -147,7 +146,7 @@ def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
         (torch.float32, torch.float32),
         (torch.float64, torch.float64),
     ):
-        math_ = tiled_math.TileMath(torch.zeros(1, dtype=dtype))
+        math_ = tiled_math.TileMath(torch.zeros(1, dtype=dtype), 1.0)
         assert (math_.narrow, math_.wide) == (wide, wide)
 
 
@@ -171,12 +170,18 @@ def test_onednn_switched_off_by_the_user_stays_off(monkeypatch):
         assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
 
 
-def test_the_exponential_is_exact_at_zero_and_close_elsewhere():
-    x = torch.linspace(-80, 0, 1001)
-    # The product with log2(e) is rounded: half a unit of 115, the largest of them.
-    assert torch.allclose(tiled_math.exp_(x.clone()), x.double().exp().float(), rtol=5e-6)
-    assert tiled_math.exp_(torch.zeros(1)).item() == 1
-    assert tiled_math.exp_(torch.tensor([-math.inf])).item() == 0
+@pytest.mark.parametrize("fast", [False, True])
+def test_the_factor_is_in_the_scores_once(monkeypatch, fast):
+    """In bfloat16 with the scores still wide: a query times 0.3 would be rounded again."""
+    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    q, k, _ = (x[0] for x in qkv(7, 11, H=2, G=2, D=8, dtype=torch.bfloat16))
+    math_ = tiled_math.TileMath(q, 0.3)
+    q_tile = math_.before * math_.load(q)
+    assert torch.equal(q_tile, q) == fast
+    found = math_.scores(q_tile, math_.load(k).mT)
+    assert found.dtype == torch.float32
+    product = q @ k.mT if fast else q.float() @ k.float().mT
+    assert torch.allclose(found, 0.3 * product.float(), rtol=1e-5)
 
 
 def test_a_query_that_reads_one_key_has_weight_one_without_rounding():
