@@ -36,6 +36,13 @@ def test_an_unknown_lecture_lists_the_known(place, wanted):
         lab.find_lecture(wanted, place)
 
 
+def test_threads_that_wait_sleep_unless_the_reader_has_decided(place, monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert lab.variables_for(place)["OMP_WAIT_POLICY"] == "PASSIVE"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert lab.variables_for(place)["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
 @pytest.mark.parametrize(
     ("system", "variables", "possible"),
     [
