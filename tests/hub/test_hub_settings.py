@@ -6,6 +6,7 @@ import os
 import pwd
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -109,7 +110,10 @@ def test_a_missing_proxy_is_named_with_what_installs_it(tmp_path, monkeypatch):
     beside = tmp_path / "node_modules" / ".bin" / "configurable-http-proxy"
     beside.parent.mkdir(parents=True)
     beside.touch()
-    assert hub_files.proxy_command(tmp_path) == [str(beside)]
+    *node, script = hub_files.proxy_command(tmp_path)
+    assert script == str(beside)
+    # The program itself: a script in its place would leave it behind when the hub ends.
+    assert [Path(part).read_bytes()[:4] for part in node] == [b"\x7fELF"]
 
 
 def test_only_a_students_account_is_started():
