@@ -98,8 +98,8 @@ def forward_tiles(
     >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
     [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     """
-    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n)
     math = TileMath(q, scale * LOG2_E)
+    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=math.one_head)
     out, lse_log2 = _results(q, walk.first_row, math.wide)
     for heads, rows in walk.blocks_of_queries():
         q_tile = math.before * math.load(heads.rows_of(q, rows))
@@ -116,6 +116,7 @@ def forward_tiles(
             m = m_new
             if watch is not None:
                 watch(_tile(heads, rows, keys, m, l, acc, alpha))
+            del scores, p  # the next tile takes their memory
         heads.write(out, rows, acc / l)
         heads.write(lse_log2, rows, m + l.log2())
     return out, lse_log2.squeeze(-1)
@@ -153,29 +154,30 @@ def backward_tiles(
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
-    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, backward=True)
     math = TileMath(q, scale * LOG2_E)
+    blocks = {"block_m": block_m, "block_n": block_n, "one_head": math.one_head}
+    walk = Walk(q, k, causal=causal, **blocks, backward=True)
     dq, _ = _results(q, walk.first_row, math.wide)
     dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
     for heads, rows in walk.blocks_of_queries():
         q_tile = math.before * math.load(heads.rows_of(q, rows))
-        do_tile, lse_tile = math.load(heads.rows_of(dout, rows)), heads.rows_of(lse_log2, rows)
+        do_tile, minus_lse = math.load(heads.rows_of(dout, rows)), -heads.rows_of(lse_log2, rows).mT
         delta = (do_tile.to(math.wide) * heads.rows_of(out, rows)).sum(dim=-1, keepdim=True)
-        delta -= heads.rows_of(dlse, rows)
+        minus_delta = (heads.rows_of(dlse, rows) - delta).mT
         dq_tile = torch.zeros_like(q_tile, dtype=math.wide)
         for keys in walk.blocks_of_keys(rows):
             k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
-            scores = math.scores(k_tile, q_tile.mT)
+            scores = math.scores(k_tile, q_tile.mT, minus_lse)
             walk.hide_later(scores, rows, keys, keys_first=True)
             # No weight exceeds 1. This product is the forward pass's the other way round, and may
             # differ in its last bit: of scores of 1e18, more than exp2 can take.
-            p = scores.sub_(lse_tile.mT).clamp_(max=0).exp2_()
+            p = scores.clamp_(max=0).exp2_()
             math.add_product(heads.keys_of(dv, keys), math.load(p), do_tile)
-            dp = math.product(v_tile, do_tile.mT, "dp")
-            ds = math.load(dp.sub_(delta.mT).mul_(p))
+            ds = math.load(math.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p))
             math.add_product(heads.keys_of(dk, keys), ds, q_tile)
             math.add_product(dq_tile, ds.mT, k_tile)
+            del scores, p, ds  # the next tile takes their memory
         heads.write(dq, rows, dq_tile.mul_(scale))
     dk.mul_(math.after / LOG2_E)  # what makes scale * q of q_tile
     return dq, dk.to(k.dtype), dv.to(v.dtype)

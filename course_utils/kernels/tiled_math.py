@@ -5,9 +5,12 @@ import math
 import torch
 from torch import Tensor
 
+from course_utils.kernels.onednn import Product, faster_product
+
 __all__ = ["LOG2_E", "TileMath", "multiplies_bfloat16"]
 
 LOG2_E = math.log2(math.e)
+_FEWEST = 2**21  # multiply-adds in a product that is worth oneDNN's ten microseconds to start
 
 
 class TileMath:
@@ -16,7 +19,8 @@ class TileMath:
     Sums and exponentials are ``wide``: float32, or float64 for float64 inputs. Products are
     ``narrow``: the same, except bfloat16 for bfloat16 inputs on a device that multiplies it
     faster. Their results then come in bfloat16, as in the formula computed by torch, and are
-    added up in float32.
+    added up in float32. On some processors float32 is multiplied faster head by head: there
+    ``one_head`` is true.
 
     Every score is to be multiplied by ``factor``. Queries are much fewer than scores, so it is
     done to them, ``before`` the product; but bfloat16 queries would be rounded a second time, so
@@ -27,6 +31,7 @@ class TileMath:
         self.wide = torch.float64 if like.dtype == torch.float64 else torch.float32
         self.narrow = like.dtype if multiplies_bfloat16(like) else self.wide
         self.before, self.after = (factor, 1.0) if self.narrow == self.wide else (1.0, factor)
+        self._one_head = faster_product(like.device, self.narrow)
         self._like = like
         self._rooms: dict[str, Tensor] = {}
 
@@ -34,25 +39,46 @@ class TileMath:
         """Return a tile in the dtype of products."""
         return tile if tile.dtype == self.narrow else tile.to(self.narrow)
 
-    def product(self, a: Tensor, b: Tensor, room: str) -> Tensor:
-        """Return ``a @ b``, wide, in the memory of that name, which the next such call reuses."""
+    def product(self, a: Tensor, b: Tensor, room: str, plus: Tensor | None = None) -> Tensor:
+        """Return ``a @ b + plus``, wide. The next product in the same room may overwrite it.
+
+        ``plus`` (heads, 1, columns) is wide, one number for each column.
+        """
+        if (one_head := self._for_one_head(a, b)) is not None:
+            return one_head(a[0], b[0], None if plus is None else plus.flatten())[None]
         shape = (*a.shape[:2], b.shape[2])
         result = self._room(room, shape, self.wide)
         if self.narrow == self.wide:
-            return torch.bmm(a, b, out=result)
-        return result.copy_(torch.bmm(a, b, out=self._room("narrow", shape, self.narrow)))
+            torch.bmm(a, b, out=result)
+        else:
+            result.copy_(torch.bmm(a, b, out=self._room("narrow", shape, self.narrow)))
+        return result if plus is None else result.add_(plus)
 
-    def scores(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the scores ``a @ b``, of which one holds queries times ``before``."""
-        scores = self.product(a, b, "scores")
-        return scores if self.after == 1 else scores.mul_(self.after)
+    def scores(self, a: Tensor, b: Tensor, plus: Tensor | None = None) -> Tensor:
+        """Return ``plus`` and the scores ``a @ b``, where a or b is queries times ``before``."""
+        if self.after == 1:
+            return self.product(a, b, "scores", plus)
+        scores = self.product(a, b, "scores").mul_(self.after)
+        return scores if plus is None else scores.add_(plus)
 
     def add_product(self, total: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Add ``a @ b`` to a wide total, in place."""
+        if (one_head := self._for_one_head(a, b)) is not None:
+            return total.add_(one_head(a[0], b[0], None))
         if self.narrow == self.wide and total.is_contiguous():
             return total.baddbmm_(a, b)
         # Into a slice torch would multiply head by head, which is slower.
         return total.add_(torch.bmm(a, b, out=self._room("sum", total.shape, self.narrow)))
+
+    @property
+    def one_head(self) -> bool:
+        """Whether large tiles of one head are multiplied faster than tiles of several."""
+        return self._one_head is not None
+
+    def _for_one_head(self, a: Tensor, b: Tensor) -> Product | None:
+        """Return the product that is faster for matrices of one head, if these are large enough."""
+        large = a.shape[0] == 1 and a.numel() * b.shape[2] >= _FEWEST
+        return self._one_head if large else None
 
     def _room(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         """Return memory for a tile: fresh memory would cost a page fault for each of its pages."""

@@ -14,6 +14,8 @@ __all__ = ["Heads", "Walk"]
 # time on starting operations; larger ones fall out of the cache, and on the diagonal are wasted.
 _FORWARD, _BACKWARD = (256, 512), (256, 256)
 _TILE = 2**20  # numbers in a tile, its heads together: 4 MiB in float32
+# Where tiles of one head are multiplied faster, and the fewest scores in a tile that are worth it.
+_ONE_HEAD, _FEWEST_SCORES = (512, 1024), 2**18
 # What a large group of query heads leaves of the queries, and few queries make of the keys.
 _FEWEST_ROWS, _MOST_KEYS = 16, 4096
 
@@ -58,6 +60,8 @@ class Walk:
         causal: whether a query is kept from later keys.
         block_m: queries in a tile; if None, as suits the sizes.
         block_n: keys in a tile; if None, as suits the sizes.
+        one_head: whether large tiles of one head are multiplied faster than tiles of several; it
+            means nothing where a block size is given.
         backward: whether for the backward pass, which holds two tiles.
 
     Raises:
@@ -72,12 +76,17 @@ class Walk:
         causal: bool,
         block_m: int | None = None,
         block_n: int | None = None,
+        one_head: bool = False,
         backward: bool = False,
     ) -> None:
         H, self.T, D = q.shape[1:]
         self.B, self.G, self.S = k.shape[:3]
         self.causal, self.group = causal, H // self.G
+        self._masks: dict[tuple, Tensor] = {}
         rows, keys = _BACKWARD if backward else _FORWARD
+        alone = one_head and block_m is None and block_n is None and self._worth_one_head()
+        if alone:
+            rows, keys = _ONE_HEAD
         if block_m is None:
             block_m = min(rows, max(_FEWEST_ROWS, _TILE // (keys * self.group)), self.T) or 1
         self.block_m = check_int("block_m", block_m)
@@ -85,7 +94,7 @@ class Walk:
         if block_n is None:
             block_n = min(max(keys, rows * keys // tall), _MOST_KEYS, self.S) or 1
         self.block_n = check_int("block_n", block_n)
-        self.heads_at_once = max(1, _TILE // (max(tall, D) * self.block_n))
+        self.heads_at_once = 1 if alone else max(1, _TILE // (max(tall, D) * self.block_n))
 
     @property
     def first_row(self) -> int:
@@ -110,7 +119,8 @@ class Walk:
         """Set to -inf the scores of keys that are later than the query.
 
         Only tiles on the diagonal have any. Their scores are zeroed, since NaN plus -inf is NaN,
-        and -inf is added: a fifth of the time of ``masked_fill_``.
+        and -inf is added: a fifth of the time of ``masked_fill_``. Of a single matrix only the
+        keys are touched that some query may not read; of several, torch would copy such a part.
 
         Args:
             scores: a tile, (heads, group * rows, keys).
@@ -121,13 +131,29 @@ class Walk:
         last = rows.start + self.S - self.T - keys.start  # what the first query may read, as column
         if not self.causal or last >= len(keys) - 1:
             return
-        group, M, N = self.group, len(rows), len(keys)
+        tile = scores.unflatten(2 if keys_first else 1, (self.group, len(rows)))
+        tile = tile.transpose(1, 2) if keys_first else tile
+        if tile.shape[:2] == (1, 1):
+            first = max(0, last + 1)
+            tile, last = tile[0, 0], last - first
+            tile = tile[first:] if keys_first else tile[:, first:]
         if keys_first:
-            later = scores.new_full((N, M), -torch.inf).tril_(-last - 1)
-            scores.unflatten(2, (group, M)).transpose(1, 2).triu_(-last).add_(later)
+            tile.triu_(-last)
         else:
-            later = scores.new_full((M, N), -torch.inf).triu_(last + 1)
-            scores.unflatten(1, (group, M)).tril_(last).add_(later)
+            tile.tril_(last)
+        tile.add_(self._later(tile, last, keys_first))
+
+    def _later(self, tile: Tensor, last: int, keys_first: bool) -> Tensor:
+        """Return a matrix with -inf for keys after the query, else 0. Many tiles share it."""
+        name = (*tile.shape[-2:], last, keys_first)
+        if name not in self._masks:
+            matrix = tile.new_full(tile.shape[-2:], -torch.inf)
+            self._masks[name] = matrix.tril_(-last - 1) if keys_first else matrix.triu_(last + 1)
+        return self._masks[name]
+
+    def _worth_one_head(self) -> bool:
+        rows, keys = _ONE_HEAD
+        return self.group * min(self.T, rows) * min(self.S, keys) >= _FEWEST_SCORES
 
     def _heads(self) -> Iterator[Heads]:
         """Yield all heads, as many at a time as fill a tile."""

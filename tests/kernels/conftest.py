@@ -100,10 +100,20 @@ def language_patched_once():
         yield
 
 
-@pytest.fixture(params=[pytest.param("triton", marks=needs_triton), "tiled", "reference"])
-def backend(request) -> str:
-    """Each backend of `flash_attend` that can compute here."""
-    return request.param
+ONEDNN = "tiled with oneDNN"
+
+
+@pytest.fixture(params=[pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, "reference"])
+def backend(request, monkeypatch) -> str:
+    """Each backend of `flash_attend` that can compute here, one of them in two ways."""
+    if request.param != ONEDNN:
+        return request.param
+    if HAS_GPU:
+        pytest.skip("oneDNN multiplies on the CPU, and these tests run on the GPU")
+    from support_onednn import multiply_by_onednn
+
+    multiply_by_onednn(monkeypatch)
+    return "tiled"
 
 
 @pytest.fixture

@@ -219,6 +219,30 @@ def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
         assert at_once * max(rows, q.shape[-1]) * walk.block_n <= tiled_walk._TILE
 
 
+@pytest.mark.parametrize(
+    ("sizes", "rows", "keys"),
+    [
+        ({"T": 4099, "S": 4099, "H": 8, "G": 8}, 512, 1024),
+        ({"T": 509, "S": 521, "H": 8, "G": 8}, 509, 521),
+        ({"T": 256, "S": 8191, "H": 12, "G": 3}, 1024, 1024),  # four query heads one below another
+        ({"T": 251, "S": 1021, "H": 8, "G": 8}, None, None),  # 251 × 1021 scores are too few
+        ({"T": 1, "S": 8191, "H": 32, "G": 8}, None, None),
+    ],
+)
+def test_heads_are_alone_in_a_tile_where_that_is_faster_and_they_fill_it(sizes, rows, keys):
+    q, k, _ = qkv(**sizes, B=3, D=64, dtype=torch.float32)
+    alone, together = Walk(q, k, causal=True, one_head=True), Walk(q, k, causal=True)
+    if rows is None:
+        assert vars(alone) == vars(together)
+        assert together.heads_at_once > 1
+    else:
+        assert (alone.group * alone.block_m, alone.block_n) == (rows, keys)
+        assert alone.heads_at_once == 1
+        assert rows * keys <= tiled_walk._TILE
+    blocks = {"causal": True, "block_m": 512, "block_n": 1024}
+    assert vars(Walk(q, k, one_head=True, **blocks)) == vars(Walk(q, k, **blocks))
+
+
 @pytest.mark.parametrize("name", ["block_m", "block_n"])
 @pytest.mark.parametrize(("wrong", "error"), [(0, ValueError), (-3, ValueError), (2.0, TypeError)])
 def test_a_block_size_that_is_no_positive_integer_is_refused(name, wrong, error):

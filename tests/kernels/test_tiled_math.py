@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from support_onednn import multiply_by_onednn
 from support_tiled import qkv, run
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -87,13 +88,16 @@ from pathlib import Path
 import torch
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
+from course_utils.kernels import onednn, tiled_math
 
 def status(field):
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith(field + ":")).split()[1])
 
 torch.set_num_threads(2)
-attend = {"tiled": attend_tiled, "reference": attend_reference}[sys.argv[1]]
+product = onednn._tried_product() if sys.argv[1] == "tiled with oneDNN" else None
+tiled_math.faster_product = lambda device, dtype: product
+attend = attend_reference if sys.argv[1] == "reference" else attend_tiled
 inputs = [torch.randn(1, 8, int(sys.argv[2]), 64) for _ in range(3)]
 attend(*(x[:, :, :64] for x in inputs), causal=True, scale=0.125)
 ballast = b"\\1" * max(0, status("VmHWM") - status("VmRSS"))
@@ -111,9 +115,10 @@ def peak_beyond_the_output(backend, N):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_the_peak_at_8192_is_the_output_and_less_than_16_mb():
+@pytest.mark.parametrize("backend", ["tiled", "tiled with oneDNN"])
+def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend):
     shadow = torch.ones(2**28, dtype=torch.uint8)  # a large parent must hide nothing
-    assert peak_beyond_the_output("tiled", 8192) <= 16e6
+    assert peak_beyond_the_output(backend, 8192) <= 16e6
     matrix = 8 * 2048**2 * 4
     assert peak_beyond_the_output("reference", 2048) > matrix > 16e6
     assert shadow.nbytes > matrix
@@ -195,8 +200,9 @@ def test_a_query_that_reads_one_key_has_weight_one_without_rounding():
     assert lse.abs().max() > 1e3
 
 
+@pytest.mark.usefixtures("products")
 def test_memory_that_is_not_filled_first_does_not_show():
-    inputs = qkv(7, 11)
+    inputs = qkv(7, 11, dtype=torch.float32)
     plain = run(inputs)
     torch.use_deterministic_algorithms(True)  # fills memory with NaN where it is made
     try:
@@ -224,6 +230,16 @@ def settings():
     )
 
 
+@pytest.fixture(params=["torch's products", "oneDNN's products"])
+def products(request, monkeypatch):
+    """Either product for float32, whatever this processor has."""
+    if request.param == "oneDNN's products":
+        multiply_by_onednn(monkeypatch)
+    else:
+        monkeypatch.setattr(tiled_math, "faster_product", lambda device, dtype: None)
+
+
+@pytest.mark.usefixtures("products")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_settings_are_left_alone_and_results_repeat(dtype):
     inputs = qkv(83, 131, dtype=dtype)
@@ -233,6 +249,7 @@ def test_settings_are_left_alone_and_results_repeat(dtype):
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
+@pytest.mark.usefixtures("products")
 def test_autocast_changes_nothing():
     inputs = qkv(83, 131, dtype=torch.float32)
     plain = run(inputs)

@@ -1,0 +1,71 @@
+"""float32 products by oneDNN, where torch's own use half of the processor.
+
+torch multiplies float32 matrices with MKL, which uses half the width of AMD's processors with
+AVX-512. oneDNN, which torch has as well, uses all of it. torch calls it for float32 only from code
+that its compiler wrote, through an operator that is not public: so that operator is tried once, and
+done without where it is missing or does something else.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from torch import Tensor
+
+__all__ = ["Product", "faster_product"]
+
+# a (M, K), b (K, N), plus (N,) or None: a @ b + plus (M, N), in new memory.
+Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+def faster_product(device: torch.device, dtype: torch.dtype) -> Product | None:
+    """Return oneDNN's product if it is faster than torch's there, for matrices of that dtype.
+
+    >>> faster_product(torch.device("cpu"), torch.float64) is None
+    True
+    """
+    if device.type != "cpu" or dtype != torch.float32 or not torch.backends.mkldnn.enabled:
+        return None
+    return _tried_product() if _mkl_uses_half_of_the_processor() else None
+
+
+def _mkl_uses_half_of_the_processor() -> bool:
+    can = getattr(torch.cpu, "get_capabilities", dict)()  # absent in older torch
+    amd = str(can.get("cpu_name", "")).startswith("AMD")
+    return amd and bool(can.get("avx512_f")) and torch.backends.mkl.is_available()
+
+
+@cache
+def _tried_product() -> Product | None:
+    """Return oneDNN's product, if this torch has it and it multiplies."""
+    a, b, plus = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4), torch.arange(4.0)
+    try:
+        found = _product(a, b, plus)
+    except (AttributeError, RuntimeError, TypeError):
+        return None
+    if not torch.equal(found, a @ b + plus):
+        return None
+    _keep_freed_memory()
+    return _product
+
+
+def _product(a: Tensor, b: Tensor, plus: Tensor | None) -> Tensor:
+    if a.stride(1) != 1 and plus is None:
+        # It would copy a transposed tile; as the second operand it reads it as it lies.
+        return _linear(b.mT, a, None).mT
+    return _linear(a, b.mT, plus)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+
+
+def _keep_freed_memory() -> None:
+    """Let the next product have the memory of the last, without page faults.
+
+    The products come in new memory. C's library on Linux gives freed memory back to the system from
+    a size that follows the largest block freed so far, up to 32 MiB. With small blocks before it,
+    every tile would fault on each of its pages anew: up to a third of the time. This block is
+    freed untouched, so it costs nothing itself.
+    """
+    torch.empty(2**25 - 2**16, dtype=torch.uint8)
