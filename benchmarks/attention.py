@@ -1,12 +1,14 @@
 """How fast attention is here and what memory it takes: ours, the naive form, torch's own.
 
     python -m benchmarks.attention                     on the CPU, two threads
+    python -m benchmarks.attention --torch-products    the same as other processors compute it
     python -m benchmarks.attention --device cuda       on a GPU
 
-Writes attention-cpu (or attention-gpu) .json, .md and, where matplotlib is installed, .png into
-benchmarks/results. Everything that is compared runs side by side, round after round; a rival whose
-result is wrong gets no figure. Exit status 1 says that ours was wrong or could not run. A goal that
-is missed is reported and is no error: the goals were set for one machine each.
+Writes attention-cpu, attention-cpu-torch-products or attention-gpu into benchmarks/results, each as
+.json, .md and, where matplotlib is installed, .png. Everything that is compared runs side by side,
+round after round; a rival whose result is wrong gets no figure. Exit status 1 says that ours was
+wrong or could not run. A goal that is missed is reported and is no error: the goals were set for
+one machine each.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from benchmarks._plot import save_plot
 from benchmarks._report import report
 from benchmarks._rivals import CannotRun, passes, too_large
 from benchmarks._timing import Clock, CudaClock, WallClock
+from course_utils.kernels.onednn import faster_product
 
 RESULTS = Path(__file__).resolve().parent / "results"
 NAMES = {"cpu": "attention-cpu", "cuda": "attention-gpu"}
@@ -48,6 +51,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--device", choices=NAMES, default="cpu")
     parser.add_argument("--threads", type=int, default=2, help="on the CPU (2)")
     parser.add_argument("--budget", type=float, default=450, help="seconds in all (450)")
+    parser.add_argument(
+        "--torch-products",
+        action="store_true",
+        help="on the CPU: without oneDNN, as where torch's own products are the faster; only times",
+    )
     parser.add_argument("--quick", action="store_true", help="a few tiny shapes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder to write into")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
@@ -56,6 +64,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         parser.error(f"--threads must be at least 1, got {options.threads}")
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda needs a CUDA device, and torch finds none here")
+    if options.device == "cuda" and options.torch_products:
+        parser.error("--torch-products is for the CPU; a GPU has no oneDNN")
     return options
 
 
@@ -67,6 +77,7 @@ def conditions(arguments: list[str], options: argparse.Namespace) -> dict[str, s
         "device": device_name(options.device),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "threads": str(options.threads),
+        **({"our float32 products": float32_products()} if options.device == "cpu" else {}),
         "python": platform.python_version(),
         **{name: version_of(name) for name in ("torch", "triton", "numpy")},
         **({"cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version())}
@@ -83,6 +94,24 @@ def device_name(device: str) -> str:
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     name = next(filter(None, [*models, platform.processor()]), "CPU")
     return f"{name} ({torch.backends.cpu.get_cpu_capability()})"
+
+
+def float32_products() -> str:
+    """Say who multiplies our tiles of float32."""
+    return "torch's own" if faster_product(torch.device("cpu"), torch.float32) is None else "oneDNN"
+
+
+@contextmanager
+def onednn_left_out(left_out: bool) -> Iterator[None]:
+    """Let torch do without oneDNN for a while, if asked to."""
+    if not left_out:
+        yield
+        return
+    before, torch.backends.mkldnn.enabled = torch.backends.mkldnn.enabled, False
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before
 
 
 def version_of(package: str) -> str:
@@ -187,6 +216,9 @@ def measure_peak(case: Case, rival: str, what: str, options: argparse.Namespace)
 def measured(result: dict, cases: list[Case], options: argparse.Namespace, budget: Budget):
     """Measure everything, and yield after each part, what has a goal first."""
     times = measure_times(result, cases, options, budget)
+    if options.torch_products:
+        yield from times
+        return
     memory = measure_memory(result, options, budget)
     # On a GPU memory has no goal, and is measured with the tiles that the times have chosen.
     yield from chain(memory, times) if options.device == "cpu" else chain(times, memory)
@@ -212,10 +244,16 @@ def save(result: dict, options: argparse.Namespace) -> list[Goal]:
     if options.device == "cuda":
         result["configurations"] = configurations()
     result["goals"] = [asdict(goal) for goal in judged]
-    path = options.out / f"{NAMES[options.device]}.json"
+    path = results(options, ".json")
     replace_text(path, json.dumps(result, indent=1))
     replace_text(path.with_suffix(".md"), report(result, judged))
     return judged
+
+
+def results(options: argparse.Namespace, suffix: str) -> Path:
+    """Return the file that the results of such a run go into."""
+    part = "-torch-products" if options.torch_products else ""
+    return options.out / f"{NAMES[options.device]}{part}{suffix}"
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -228,20 +266,27 @@ def replace_text(path: Path, text: str) -> None:
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    budget, threads = Budget(options.budget), torch.get_num_threads()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(options.threads)
+    try:
+        with onednn_left_out(options.torch_products):
+            return run(arguments, options)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def run(arguments: list[str], options: argparse.Namespace) -> int:
+    """Measure, write and print; return the exit status."""
+    budget = Budget(options.budget)
     result = {"conditions": conditions(arguments, options), "goals": [], "configurations": [],
               "left_out": [], "memory": [], "cases": []}  # fmt: skip
     full = cpu_cases() if options.device == "cpu" else gpu_cases()
     cases = quick_cases(options.device) if options.quick else full
-    torch.set_num_threads(options.threads)
-    try:
-        for _ in measured(result, cases, options, budget):
-            save(result, options)
-    finally:
-        torch.set_num_threads(threads)
+    for _ in measured(result, cases, options, budget):
+        save(result, options)
     goals = save(result, options)
     if result["cases"]:
-        save_plot(result, options.out / f"{NAMES[options.device]}.png")
+        save_plot(result, results(options, ".png"))
     print(json.dumps(result) if options.json else report(result, goals))
     ours_failed = any("ours" in case["left_out"] for case in result["cases"])
     return 1 if ours_failed or not result["cases"] else 0

@@ -275,6 +275,22 @@ def three_threads():
     torch.set_num_threads(before)
 
 
+def test_torch_s_own_products_are_measured_on_demand(tmp_path, capsys):
+    options = ["--torch-products", "--quick", "--threads", "1", "--out", str(tmp_path)]
+    assert attention.main(options) == 0
+    assert torch.backends.mkldnn.enabled
+    read = json.loads((tmp_path / "attention-cpu-torch-products.json").read_text(encoding="utf-8"))
+    assert read["conditions"]["our float32 products"] == "torch's own"
+    assert len(read["cases"]) == len(quick_cases("cpu")) and not read["memory"]
+    assert "--torch-products" in capsys.readouterr().out
+
+
+def test_who_multiplies_is_said(monkeypatch):
+    for product, said in ((None, "torch's own"), (torch.mm, "oneDNN")):
+        monkeypatch.setattr(attention, "faster_product", lambda device, dtype, it=product: it)
+        assert attention.float32_products() == said
+
+
 def test_without_time_everything_is_said_to_be_left_out(tmp_path, capsys, three_threads):
     assert attention.main(["--quick", "--budget", "0", "--out", str(tmp_path)]) == 1
     assert torch.get_num_threads() == 3
@@ -289,10 +305,11 @@ def test_without_time_everything_is_said_to_be_left_out(tmp_path, capsys, three_
     [
         (["--threads", "0"], "--threads must be at least 1, got 0"),
         (["--device", "cuda"], "needs a CUDA device, and torch finds none here"),
+        (["--device", "cuda", "--torch-products"], "--torch-products is for the CPU"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_words(arguments, said, capsys, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: "--torch-products" in arguments)
     with pytest.raises(SystemExit):
         attention.main(arguments)
     assert said in capsys.readouterr().err
