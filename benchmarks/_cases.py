@@ -20,7 +20,10 @@ NAIVE_COPIES = {"forward": 2, "both": 4}
 
 @dataclass(frozen=True)
 class Case:
-    """One shape, and who computes it; the first of `rivals` is ours, whom the rest are held to."""
+    """One shape, and who computes it; the first of `rivals` is ours, whom the rest are held to.
+
+    `split` says that heads lie side by side in memory, (B, N, H, D), as a layer hands them over.
+    """
 
     N: int
     D: int
@@ -30,13 +33,15 @@ class Case:
     H: int
     G: int
     rivals: tuple[str, ...]
+    split: bool = False
 
     @property
     def name(self) -> str:
         """The shape in a line."""
         heads = f"H {self.H}" if self.G == self.H else f"H {self.H} G {self.G}"
         mask = "causal" if self.causal else "full"
-        return f"B {self.B} {heads} N {self.N} D {self.D} {mask} {self.dtype}"
+        layout = " split" if self.split else ""
+        return f"B {self.B} {heads} N {self.N} D {self.D} {mask} {self.dtype}{layout}"
 
     def operations(self, what: str) -> float:
         """Floating-point operations of one call; half of them where a mask hides half."""
@@ -59,7 +64,9 @@ class Case:
 
         def draw(heads: int) -> Tensor:
             x = torch.randn(self.B, heads, self.N, self.D, generator=generator, device=device)
-            return x.to(getattr(torch, self.dtype)).requires_grad_(gradients)
+            x = x.to(getattr(torch, self.dtype))
+            x = x.transpose(1, 2).contiguous().transpose(1, 2) if self.split else x
+            return x.requires_grad_(gradients)
 
         return draw(self.H), draw(self.G), draw(self.G)
 
@@ -70,6 +77,7 @@ def cpu_cases() -> list[Case]:
     pairs = list(product((1024, 2048, 4096, 8192), (False, True)))
     cases = [Case(N, 64, causal, **usual) for N, causal in pairs]
     two = {**usual, "rivals": ("ours", "sdpa")}
+    cases += [Case(1024, 64, causal, **two, split=True) for causal in (False, True)]
     cases += [Case(1024, 128, causal, **usual) for causal in (False, True)]
     cases += [Case(2048, 128, causal, **two) for causal in (False, True)]
     grouped = {**usual, "G": 2, "rivals": ("ours", "ours_mha", "sdpa")}

@@ -51,7 +51,8 @@ def speeds(cases: Rows, rival: str, what: str, fits: Callable[[dict], bool]) -> 
 
 def place(case: dict) -> str:
     """Return what tells the cases of one goal apart."""
-    return f"N {case['N']} {'causal' if case['causal'] else 'full'} {case['dtype']}"
+    layout = " split" if case.get("split") else ""
+    return f"N {case['N']} {'causal' if case['causal'] else 'full'} {case['dtype']}{layout}"
 
 
 def cpu_goals(cases: Rows, memory: Rows) -> list[Goal]:

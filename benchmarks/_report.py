@@ -57,7 +57,8 @@ def time_section(cases: list[dict]) -> list[str]:
         "",
         "Medians over rounds in which each ran once. TFLOP/s counts 4·N²·D operations a head "
         "forward, 2.5 times that backward, half of it where causal. 'Ours takes': our time over "
-        "theirs in the same round, so below 1 we are faster.",
+        "theirs in the same round, so below 1 we are faster. Split: heads side by side in memory, "
+        "as a layer hands them over.",
         "",
         *table(head, rows),
     ]

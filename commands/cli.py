@@ -45,7 +45,7 @@ def chosen_lecture(arguments: list[str]) -> str:
 EXAMPLE = "py course.py present 01" if WINDOWS else "make present LECTURE=01"
 COMMANDS = {
     "lab": Command("lab", "open the course in JupyterLab", start),
-    "test": Command("test", "run every test that needs no browser and no GPU", tasks.test),
+    "test": Command("test", "run every test that needs no browser, no hub and no GPU", tasks.test),
     "present": Command("lab", f"show a lecture as live slides ({EXAMPLE})", start_presenting),
     "setup": Command("lab", "make the environment, and nothing else", nothing_more),
     "doctor": Command("", "say what works here and what mends the rest", tasks.doctor),

@@ -20,7 +20,8 @@ PULSE = 1.0
 # Ordered: pip ends a failed download with "No matching distribution" too, so the cause comes first.
 CAUSES = (
     (r"No space left on device|Errno 28|not enough space on the disk",
-     "The disk is full: the course needs about 4 GB. Free some, then run `{again}` again."),
+     "The disk is full: the course needs about 4 GB, and several more where torch comes with "
+     "CUDA. Free some, then run `{again}` again."),
     (r"CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError",
      "The download's certificate was refused, as happens behind a company's proxy: "
      "point PIP_CERT at its certificate file, then run `{again}` again."),
@@ -33,7 +34,8 @@ CAUSES = (
      "A file is in use or may not be written: close JupyterLab, then run `{again}` again."),
     (r"No matching distribution found for (?P<what>\S+)",
      "There is no {what} for this Python ({python}) and system: use Python 3.11, 3.12 or 3.13 "
-     "(64 bit), run `{clean}`, then `{again}` again."),
+     "(64 bit), run `{clean}`, then `{again}` again. For Intel Macs and Windows on ARM there is no "
+     "torch."),
     (r"ResolutionImpossible|conflicting dependencies",
      "The pinned versions contradict each other: run `{clean}`, then `{again}` again; "
      "should it stay, report it with {log}."),

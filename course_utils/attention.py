@@ -123,9 +123,9 @@ def cosine_attend(
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """Attention on cosines: ``weights = softmax(scale * cos(q, k))``.
 
-    Queries and keys are brought to length 1 first, so the scores lie within ±scale whatever
-    their size. There is no default scale: 1 / sqrt(D) is meant for dot products, and would
-    leave the weights close to uniform here. nGPT multiplies by sqrt(D).
+    Queries and keys are brought to length 1 first (``unit_vectors`` has the range), so the scores
+    lie within ±scale whatever their length. There is no default scale: 1 / sqrt(D) is meant for dot
+    products, and would leave the weights close to uniform here. nGPT multiplies by sqrt(D).
 
     Args:
         q: queries.
@@ -154,6 +154,9 @@ def cosine_attend(
 
 def unit_vectors(x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
     """Divide each vector on the last axis by its Euclidean length. A zero vector stays zero.
+
+    Lengths from 1e-12 to 1e19 become 1 (in float16 from 6e-5 to 65504). A shorter vector stays
+    shorter than that, and a longer one becomes 0: its length is infinite to the dtype.
 
     Raises:
         TypeError: if x is not a floating-point tensor.

@@ -80,14 +80,14 @@ class Lecture:
     without: dict[str, str]
 
 
-_CONSTRUCTED = "uses constructed weights"
+_RANDOM = "uses random weights"
 LECTURES = (
-    Lecture("00", "Start here", {"MiniLM": _CONSTRUCTED}),
-    Lecture("01", "Scaling", {"MiniLM": _CONSTRUCTED}),
-    Lecture("02", "Softmax", {"MiniLM": _CONSTRUCTED}),
-    Lecture("03", "Heads", {"MiniLM": _CONSTRUCTED}),
-    Lecture("04", "Positions", {"MiniLM": _CONSTRUCTED}),
-    Lecture("05", "The causal mask", {"MiniLM": _CONSTRUCTED}),
+    Lecture("00", "Start here", {"MiniLM": _RANDOM}),
+    Lecture("01", "Scaling", {"MiniLM": _RANDOM}),
+    Lecture("02", "Softmax", {"MiniLM": _RANDOM}),
+    Lecture("03", "Heads", {"MiniLM": _RANDOM}),
+    Lecture("04", "Positions", {"MiniLM": _RANDOM}),
+    Lecture("05", "The causal mask", {"MiniLM": _RANDOM}),
     Lecture("06", "A GPT-2 block", {}),
     Lecture("07", "Dynamic pruning", {}),
     Lecture("08", "FlashAttention", {"Triton": "shows its kernels unrun", "GPU": "times the CPU"}),
@@ -254,7 +254,7 @@ def _package(name: str) -> Finding:
         detail = _DETAILS[name]() if name in _DETAILS else ""
     except Exception as error:  # a damaged package may raise anything at all
         found = f"{version}, damaged ({type(error).__name__}: {error})"
-        anew = f"{_command('clean')} && {_command('setup')}"
+        anew = f"{_command('clean')}, then {_command('setup')}"
         return Finding(name, False, found, required=True, mend=anew)
     return Finding(name, True, version + detail, required=True)
 
@@ -301,9 +301,10 @@ def _chromium() -> Finding:
     path = next(filter(None, map(shutil.which, [named] if named else CHROMIUM)), None)
     if path:
         return Finding("Chromium", True, f"{Path(path).name}, for the browser tests")
-    mend = (
-        "sudo apt-get install chromium" if shutil.which("apt-get") else "set CHROMIUM to its path"
-    )
+    # Ubuntu's package of that name only points to another way of installing.
+    mend = "install Chromium or Google Chrome, or set CHROMIUM to a browser's path"
+    if Path("/etc/debian_version").exists() and not shutil.which("snap"):
+        mend = "sudo apt-get install chromium"
     return Finding("Chromium", False, "not found; only the browser tests need it", mend=mend)
 
 

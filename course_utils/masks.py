@@ -67,7 +67,7 @@ def _check_device(device: torch.device | str | None) -> None:
     if not isinstance(device, torch.device | str | None):
         raise TypeError(f"{rule}, got {device!r} ({type(device).__name__})")
     try:
-        torch.device(device or "cpu")
+        torch.device("cpu" if device is None else device)
     except RuntimeError:
         raise ValueError(f"{rule}, got {device!r}") from None
 

@@ -34,6 +34,8 @@ HEAVY_DEGREES = 5
 LARGEST_MOMENT = 1e12
 WIDEST = 10**6
 
+# One normal number for all coordinates of q, another for those of k: not independent.
+ALL_EQUAL = "normal, all equal"
 # name → fourth moment E[a^4] of the standardised coordinate (None: it has no variance).
 DISTRIBUTIONS: dict[str, float | None] = {
     "normal": 3.0,
@@ -41,6 +43,7 @@ DISTRIBUTIONS: dict[str, float | None] = {
     "uniform": 9 / 5,
     "heavy-tailed (Student t, 5)": 3 + 6 / (HEAVY_DEGREES - 4),
     "Cauchy (no variance)": None,
+    ALL_EQUAL: 3.0,
 }
 
 
@@ -86,7 +89,9 @@ class ScoreLaw:
 def draw_coordinates(
     distribution: str, shape: tuple[int, ...], generator: torch.Generator
 ) -> Tensor:
-    """Independent coordinates of mean 0 and variance 1 (the Cauchy ones have neither).
+    """Coordinates of mean 0 and variance 1 (the Cauchy ones have neither), along the last axis.
+
+    They are independent, but for ALL_EQUAL, where they are one and the same number.
 
     Raises:
         TypeError: when `shape` is not a sequence of integers, or `generator` no torch.Generator.
@@ -102,6 +107,8 @@ def draw_coordinates(
         for axis, size in enumerate(check_sequence("shape", shape))
     )
     check_generator("generator", generator)
+    if distribution == ALL_EQUAL:
+        return torch.randn((*shape[:-1], 1), generator=generator).expand(shape)
     normal = torch.randn(shape, generator=generator)
     if distribution == "normal":
         return normal
@@ -143,6 +150,8 @@ def _running_sums(distribution: str, seed: int) -> dict[int, Tensor]:
     total = torch.zeros(4, SAMPLES)
     sums, done = {}, 0
     for width in WIDTHS:
+        if distribution == ALL_EQUAL:
+            generator.manual_seed(seed)  # the same numbers for the further coordinates
         a, c = (
             draw_coordinates(distribution, (SAMPLES, width - done), generator) for _ in range(2)
         )
@@ -195,6 +204,7 @@ def score_law(
         mean = d (m^2 + r s^2)
         variance = d (2 m^2 s^2 (1 + r) + s^4 (1 + r^2 (E[a^4] - 2)))
 
+    Coordinates that are all equal add up instead of averaging out: d^2 in the place of d there.
     With r = 0, m = 0, s = 1 this is the lecture's: mean 0, variance d.
 
     Raises:
@@ -211,7 +221,8 @@ def score_law(
         return ScoreLaw(None, None)
     shifted = 2 * mean**2 * variance * (1 + correlation)
     product = variance**2 * (1 + correlation**2 * (fourth - 2))
-    return ScoreLaw(width * (mean**2 + correlation * variance), width * (shifted + product))
+    terms = width**2 if distribution == ALL_EQUAL else width
+    return ScoreLaw(width * (mean**2 + correlation * variance), terms * (shifted + product))
 
 
 def _check_law(

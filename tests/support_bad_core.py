@@ -207,7 +207,7 @@ CHECKS = [
     ),
 ]
 
-DEVICE = Bad((3, ["cpu"]), ("nonsense",))
+DEVICE = Bad((3, ["cpu"]), ("nonsense", Said("", "''")))
 MASKS = [
     Case("masks.causal_mask", masks.causal_mask, {"T": 3, "S": 5}, {
         "T": COUNT, "S": Bad(COUNT.types[1:], COUNT.values), "device": DEVICE,

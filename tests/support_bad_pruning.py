@@ -32,7 +32,7 @@ DEPTHS = [
     }),
     Case("layers.mod.MixtureOfDepths.forward", LAYER, {"x": X}, {
         "x": BAD_X, "routing": choice(),
-        "weights": Bad((3, "x", X[..., 0].double()), (X[0, :, 0], X[:, :3, 0])),
+        "weights": Bad((3, "x", X[..., 0].double()), (X[0, :, 0], X[:, :3, 0], X[..., 0] * NAN)),
     }),
     Case("layers.mod.check_capacity", mod.check_capacity, {"capacity": 0.5}, {
         "capacity": CAPACITY,

@@ -275,6 +275,15 @@ def three_threads():
     torch.set_num_threads(before)
 
 
+def test_split_heads_lie_side_by_side_and_hold_the_same_numbers():
+    plain, split = SMALL.inputs("cpu"), replace(SMALL, split=True).inputs("cpu", gradients=True)
+    for a, b in zip(plain, split, strict=True):
+        assert torch.equal(a, b) and b.is_leaf and b.requires_grad
+        assert a.is_contiguous() and b.transpose(1, 2).is_contiguous()
+    assert replace(SMALL, split=True).name == f"{SMALL.name} split"
+    assert sum(case.split for case in cpu_cases()) == 2
+
+
 def test_torch_s_own_products_are_measured_on_demand(tmp_path, capsys):
     options = ["--torch-products", "--quick", "--threads", "1", "--out", str(tmp_path)]
     assert attention.main(options) == 0

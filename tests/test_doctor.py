@@ -104,7 +104,7 @@ def test_without_minilm_lectures_run_on_constructed_weights(monkeypatch, error, 
     assert found in finding.found
     assert mend in finding.mend
     text = doctor.report([finding])
-    assert "runs; without MiniLM it uses constructed weights" in text or "not part" in text
+    assert "runs; without MiniLM it uses random weights" in text or "not part" in text
     assert "cannot run" not in text
 
 

@@ -10,6 +10,7 @@ from support_errors import raises_saying
 
 from course_utils import score_samples
 from course_utils.score_samples import (
+    ALL_EQUAL,
     COSINE_SAMPLES,
     COSINE_WIDTHS,
     DISTRIBUTIONS,
@@ -68,7 +69,7 @@ def test_fourth_moments_are_scipys(name):
 
 
 @pytest.mark.parametrize("width", [1, 8, 64])
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize("name", [name for name in DISTRIBUTIONS if name != ALL_EQUAL])
 def test_scores_are_dot_products_of_the_drawn_vectors(name, width):
     generator, parts = torch.Generator().manual_seed(0), []
     for before, now in zip((0, *WIDTHS), WIDTHS, strict=False):
@@ -85,6 +86,18 @@ def test_scores_are_dot_products_of_the_drawn_vectors(name, width):
     assert torch.all((scores - (q * k).sum(1)).abs() <= 1e-5 * (1 + scale))
     wrong = sample_scores(name, width, correlation=correlation, variance=2.0, mean=mean)
     assert not torch.all((wrong - (q * k).sum(1)).abs() <= 1e-5 * (1 + scale))
+
+
+def test_coordinates_that_are_all_equal_are_one_number():
+    a = coordinates(ALL_EQUAL, (3, 5))
+    assert torch.equal(a, a[:, :1].expand(3, 5)) and len(set(a[:, 0].tolist())) == 3
+    shape = {"correlation": 0.3, "variance": 2.25, "mean": 0.4}
+    one = sample_scores(ALL_EQUAL, 1, **shape)
+    assert scipy.stats.kstest(one, sample_scores("normal", 1, **shape)).pvalue > DOUBT
+    for width in (8, 512):
+        close = {"rtol": 1e-4, "atol": 1e-4 * width}  # float32 sums of so many numbers
+        assert torch.allclose(sample_scores(ALL_EQUAL, width, **shape), width * one, **close)
+        assert not torch.allclose(sample_scores("normal", width, **shape), width * one, **close)
 
 
 def nodes_and_weights(name):
@@ -125,7 +138,8 @@ def test_samples_have_the_mean_and_variance_of_the_law(name, width, shape):
     assert abs(float(scores.mean()) - law.mean) < error
     # A standard deviation of 4000 near-normal values is good to 4 / sqrt(8000) = 4.5 %; one
     # heavy-tailed coordinate in 16 makes the tails of a product longer, and the error larger.
-    heavy = name.startswith("heavy")
+    # Products of equal coordinates keep the tails of one product at every width.
+    heavy = name.startswith("heavy") or name == ALL_EQUAL
     assert float(scores.std()) == pytest.approx(spread, rel=0.25 if heavy else 0.06, abs=1e-4)
 
 
@@ -143,6 +157,7 @@ def test_where_the_lecture_must_warn():
     assert score_law("normal", 64, correlation=0.3).divided_by(root).mean == pytest.approx(2.4)
     assert score_law("normal", 64, mean=0.5).divided_by(root).variance == pytest.approx(1.5)
     assert score_law("Cauchy (no variance)", 64) == ScoreLaw(None, None)
+    assert score_law(ALL_EQUAL, 64).divided_by(root).variance == pytest.approx(64)
     assert ScoreLaw(None, None).divided_by(8) == ScoreLaw(None, None)
     assert ScoreLaw(32.0, None).divided_by(8) == ScoreLaw(4.0, None)
     assert score_law("±1 (coin flips)", 64, correlation=-1.0) == ScoreLaw(-64.0, 0.0)

@@ -109,6 +109,13 @@ def test_norms_show_where_each_cloud_lies():
     assert "x: of many lengths, in every direction" in words
     assert "LayerNorm(x): all of length 1.73, in the plane" in words
     assert "x / |x|: all of length 1.00, in every direction" in words
+    # LayerNorm's ε, 1e-5, shortens a vector whose coordinates are nearly equal.
+    near = np.array([[0.03, 0.06, 0.1], [3.0, -1.0, 2.0]])
+    centred = near - near.mean(axis=1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    assert np.ptp(np.linalg.norm(normed, axis=1)) > 0.005
+    words = figures_01.describe_norms({"LayerNorm(x)": normed, "x": near, "y": near})
+    assert "LayerNorm(x): all of length 1.7" in words and "x: of many lengths" in words
 
 
 def test_lengths_are_relative_to_their_mean():

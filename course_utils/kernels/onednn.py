@@ -38,22 +38,33 @@ def _mkl_uses_half_of_the_processor() -> bool:
 @cache
 def _tried_product() -> Product | None:
     """Return oneDNN's product, if this torch has it and it multiplies."""
-    a, b, plus = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4), torch.arange(4.0)
+    here = {"dtype": torch.float32, "device": "cpu"}  # whatever the caller's defaults are
+    a, b = torch.arange(6.0, **here).view(2, 3), torch.arange(12.0, **here).view(3, 4)
+    plus = torch.arange(4.0, **here)
     try:
-        found = _product(a, b, plus)
+        if not torch.equal(_product(a, b, plus), a @ b + plus):
+            return None
     except (AttributeError, RuntimeError, TypeError):
-        return None
-    if not torch.equal(found, a @ b + plus):
         return None
     _keep_freed_memory()
     return _product
 
 
 def _product(a: Tensor, b: Tensor, plus: Tensor | None) -> Tensor:
+    a, b = _without_gaps(a), _without_gaps(b)
     if a.stride(1) != 1 and plus is None:
         # It would copy a transposed tile; as the second operand it reads it as it lies.
         return _linear(b.mT, a, None).mT
     return _linear(a, b.mT, plus)
+
+
+def _without_gaps(x: Tensor) -> Tensor:
+    """Return x, or a copy of it whose rows follow one another.
+
+    For an operand with gaps, such as one head of (B, T, H, D), oneDNN takes a thousand times as
+    long, and one whose rows overlap it refuses.
+    """
+    return x if x.is_contiguous() or x.mT.is_contiguous() else x.contiguous()
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -68,4 +79,4 @@ def _keep_freed_memory() -> None:
     every tile would fault on each of its pages anew: up to a third of the time. This block is
     freed untouched, so it costs nothing itself.
     """
-    torch.empty(2**25 - 2**16, dtype=torch.uint8)
+    torch.empty(2**25 - 2**16, dtype=torch.uint8, device="cpu")

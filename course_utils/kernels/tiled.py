@@ -22,7 +22,7 @@ from torch import Tensor
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.once import differentiable_once
 from course_utils.kernels.tiled_math import LOG2_E, TileMath
-from course_utils.kernels.tiled_walk import Heads, Walk
+from course_utils.kernels.tiled_walk import HeadBlock, Walk
 from course_utils.shapes import Float
 
 __all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
@@ -195,15 +195,15 @@ def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tens
 def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc before the first tile.
 
-    m is below every score, but finite: where all scores of the first tile are -inf, their
-    difference to m must not be NaN.
+    m is the least finite number: where all scores of the first tile are -inf, their difference to
+    m must not be NaN.
     """
     acc = torch.zeros_like(q_tile, dtype=wide)
     l = torch.zeros_like(acc[..., :1])
-    return torch.full_like(l, torch.finfo(wide).min / 2), l, acc
+    return torch.full_like(l, torch.finfo(wide).min), l, acc
 
 
-def _tile(heads: Heads, rows: range, keys: range, *running: Tensor) -> Tile:
+def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:
     """Copy the running numbers: the next tile writes into the same memory."""
     shape = (len(heads.batch), len(heads.query), len(rows))
     m, l, acc, alpha = (x.reshape(*shape, -1).clone() for x in running)

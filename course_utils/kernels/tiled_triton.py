@@ -24,8 +24,8 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 MINUS_INFINITY = tl.constexpr(float("-inf"))
-# Below every score, but finite: where the scores of the first tiles are all -inf, their difference
-# to m must not be NaN. Half of the least float32.
+# Below every score above -2^127, but finite: where the scores of the first tiles are all -inf,
+# their difference to m must not be NaN. Half of the least float32.
 NOTHING_READ = tl.constexpr(-(2.0**127))
 # A product and a sum are rounded one after the other, not as one: the largest of huge scores must
 # minus itself be 0, and m and the lse were rounded before they were subtracted. Products of

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_utils.shapes import check_int
 
-__all__ = ["Heads", "Walk"]
+__all__ = ["HeadBlock", "Walk"]
 
 # Queries and keys in a tile, by measurement at H 8, D 64 on two threads. Smaller tiles spend their
 # time on starting operations; larger ones fall out of the cache, and on the diagonal are wasted.
@@ -21,7 +21,7 @@ _FEWEST_ROWS, _MOST_KEYS = 16, 4096
 
 
 @dataclass(frozen=True)
-class Heads:
+class HeadBlock:
     """Some key/value heads, and the query heads that read them: the heads of one tile.
 
     The query heads of a group lie below one another in a tile, for they read the same keys: no
@@ -36,7 +36,7 @@ class Heads:
     def rows_of(self, x: Tensor, rows: range) -> Tensor:
         """Return the rows of x (B, H, T, n) as a tile (heads, group * rows, n)."""
         x = x[_cut(self.batch), _cut(self.query), _cut(rows)]
-        return x.reshape(len(self.batch) * len(self.kv), -1, x.shape[-1])
+        return x.reshape(len(self.batch) * len(self.kv), -1, x.shape[-1]).contiguous()
 
     def keys_of(self, x: Tensor, keys: range) -> Tensor:
         """Return the keys of x (B, G, S, n) as a tile (heads, keys, n): a view, if x allows it."""
@@ -103,7 +103,7 @@ class Walk:
             return self.T
         return max(0, self.T - self.S) if self.causal else 0
 
-    def blocks_of_queries(self) -> Iterator[tuple[Heads, range]]:
+    def blocks_of_queries(self) -> Iterator[tuple[HeadBlock, range]]:
         """Yield heads and rows: all queries that read something, block by block."""
         for heads in self._heads():
             for rows in _blocks(self.first_row, self.T, self.block_m):
@@ -155,12 +155,12 @@ class Walk:
         rows, keys = _ONE_HEAD
         return self.group * min(self.T, rows) * min(self.S, keys) >= _FEWEST_SCORES
 
-    def _heads(self) -> Iterator[Heads]:
+    def _heads(self) -> Iterator[HeadBlock]:
         """Yield all heads, as many at a time as fill a tile."""
         batches, heads = max(1, self.heads_at_once // self.G), min(self.heads_at_once, self.G)
         for batch in _blocks(0, self.B, batches):
             for kv in _blocks(0, self.G, heads):
-                yield Heads(batch, range(kv.start * self.group, kv.stop * self.group), kv)
+                yield HeadBlock(batch, range(kv.start * self.group, kv.stop * self.group), kv)
 
 
 def _blocks(start: int, stop: int, step: int) -> Iterator[range]:

@@ -182,6 +182,7 @@ class MixtureOfDepths(nn.Module):
         if weights is not None:
             check_rank("weights", weights, "B T")
             check_like("weights", weights, "x", x)
+            check_all_finite("weights", weights)
             if weights.shape != x.shape[:2]:
                 raise ValueError(
                     f"weights must be one for each token of x {tuple(x.shape[:2])}, "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from course_utils.shapes import check_finite
 
 __all__ = ["as_array", "check_close"]
 
@@ -26,7 +27,7 @@ def check_close(actual: Any, expected: Any, *, atol: float = 1e-5, name: str = "
 
     Raises:
         AssertionError: when the shapes or the values differ.
-        TypeError: when one of the two is not numeric.
+        TypeError: when one of the two is not numeric, or ``atol`` no number.
         ValueError: when ``atol`` is negative or not finite.
 
     >>> check_close([1.0, 2.0], [1.0, 2.000001], name="weights")
@@ -36,7 +37,7 @@ def check_close(actual: Any, expected: Any, *, atol: float = 1e-5, name: str = "
         ...
     AssertionError: result differs: 3.0, expected 4.0 (difference 1, allowed 1e-05)
     """
-    if not (math.isfinite(atol) and atol >= 0):
+    if check_finite("atol", atol) < 0:
         raise ValueError(f"atol must be finite and at least 0, got {atol}")
     got, want = as_array(actual, "actual"), as_array(expected, "expected")
     if got.shape != want.shape:

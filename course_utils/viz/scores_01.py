@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_utils.score_samples import (
+    ALL_EQUAL,
     DISTRIBUTIONS,
     WIDTHS,
     ScoreLaw,
@@ -147,6 +148,7 @@ class ScoreVariance(Explorer):
         "mean not 0": {**AS_TAUGHT, "mean": 0.5},
         "no variance at all": {**AS_TAUGHT, "distribution": "Cauchy (no variance)"},
         "d_k = 512": {**AS_TAUGHT, "width": 512},
+        "coordinates all equal": {**AS_TAUGHT, "distribution": ALL_EQUAL},
     }
     size = (8.0, 3.5)
     frames = ("width", "correlation")

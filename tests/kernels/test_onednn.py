@@ -7,6 +7,7 @@ from support_tiled import qkv, run
 
 from course_utils.kernels import onednn, tiled_math
 from course_utils.kernels.reference import attend_reference
+from course_utils.kernels.tiled import attend_tiled
 from course_utils.kernels.tiled_walk import Walk
 
 CPU = torch.device("cpu")
@@ -174,6 +175,26 @@ def expected(inputs):
     return exact.float()
 
 
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        pytest.param(lambda: torch.device("meta"), id="another device"),
+        pytest.param(lambda: torch.device("cpu"), id="a device"),
+    ],
+)
+def test_it_is_tried_on_this_processor_whatever_the_default_device(amd, product, defaults):
+    with defaults():
+        assert onednn.faster_product(CPU, torch.float32) is onednn._product
+
+
+def test_it_is_tried_in_float32_whatever_the_default_dtype(amd, product):
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert onednn.faster_product(CPU, torch.float32) is onednn._product
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 # In the tiles
 
 
@@ -201,6 +222,42 @@ def test_every_product_of_both_passes_goes_through_it(counted):
     tiles = sum(1 for _, rows in walk.blocks_of_queries() for _ in walk.blocks_of_keys(rows))
     assert walk.heads_at_once == 1
     assert len(counted) == 7 * tiles > 7 * 2 * 2
+
+
+# As layers hand them over: heads side by side in memory, one tensor for q, k and v, ...
+LAYOUTS = {
+    "heads side by side": lambda B, H, T, D: torch.randn(B, T, H, D).transpose(1, 2),
+    "q, k and v in one": lambda B, H, T, D: torch.randn(B, T, 3, H, D)[:, :, 1].transpose(1, 2),
+    "columns first": lambda B, H, T, D: torch.randn(B, H, D, T).mT,
+    "every second row": lambda B, H, T, D: torch.randn(B, H, 2 * T, D)[:, :, ::2],
+    "one head for all": lambda B, H, T, D: torch.randn(B, 1, T, D).expand(B, H, T, D),
+    "rows that overlap": lambda B, H, T, D: torch.randn(B, H, T + D).unfold(-1, D, 1)[:, :, :T],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("H", [2, 4])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_operands_have_no_gaps_however_the_inputs_lie(monkeypatch, layout, H):
+    """oneDNN takes a thousand times as long for gaps, and refuses rows that overlap."""
+    multiply_by_onednn(monkeypatch)
+    multiply, gaps = onednn._linear, []
+
+    def looking(x, weight, bias):
+        # The second operand is the large one: its rows or its columns follow one another.
+        gaps.append(not (weight.is_contiguous() or weight.mT.is_contiguous()))
+        gaps.append(not (x.is_contiguous() or x.mT.is_contiguous()))
+        return multiply(x, weight, bias)
+
+    monkeypatch.setattr(onednn, "_linear", looking)
+    q, k, v = (LAYOUTS[layout](2, heads, T, 16) for heads, T in ((H, 211), (2, 307), (2, 307)))
+    leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+    out, _ = attend_tiled(*leaves, causal=True, scale=0.2)
+    expanded = torch.ones(()).expand_as(out)
+    side_by_side = torch.ones(2, 211, H, 16).transpose(1, 2)
+    for given in (expanded, side_by_side):
+        torch.autograd.grad(out, leaves, given, retain_graph=True)
+    assert gaps and not any(gaps)
+    assert torch.allclose(out, expected((q, k, v)), atol=1e-5)
 
 
 def test_small_products_stay_with_torch(counted, monkeypatch):
