@@ -112,8 +112,7 @@ def forward_tiles(
             alpha = (m - m_new).exp2_()
             p = scores.sub_(m_new).exp2_()
             l = l * alpha + p.sum(dim=-1, keepdim=True)
-            acc = math.add_product(acc.mul_(alpha), math.load(p), v_tile)
-            m = m_new
+            acc, m = math.add_product(acc.mul_(alpha), math.load(p), v_tile), m_new
             if watch is not None:
                 watch(_tile(heads, rows, keys, m, l, acc, alpha))
             del scores, p  # the next tile takes their memory
