@@ -59,12 +59,14 @@ def _product(a: Tensor, b: Tensor, plus: Tensor | None) -> Tensor:
 
 
 def _without_gaps(x: Tensor) -> Tensor:
-    """Return x, or a copy of it whose rows follow one another.
+    """Return x, or a copy of it in the order of its memory, without gaps.
 
     For an operand with gaps, such as one head of (B, T, H, D), oneDNN takes a thousand times as
-    long, and one whose rows overlap it refuses.
+    long, and one whose rows overlap it refuses. A copy in another order would jump at each number.
     """
-    return x if x.is_contiguous() or x.mT.is_contiguous() else x.contiguous()
+    if x.is_contiguous() or x.mT.is_contiguous():
+        return x
+    return x.contiguous() if x.stride(1) == 1 else x.mT.contiguous().mT
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
