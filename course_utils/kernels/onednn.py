@@ -77,8 +77,8 @@ def _keep_freed_memory() -> None:
     """Let the next product have the memory of the last, without page faults.
 
     The products come in new memory. C's library on Linux gives freed memory back to the system from
-    a size that follows the largest block freed so far, up to 32 MiB. With small blocks before it,
-    every tile would fault on each of its pages anew: up to a third of the time. This block is
-    freed untouched, so it costs nothing itself.
+    a size that follows the largest block freed so far. With small blocks before it, every tile
+    would fault on each of its pages anew: up to a third of the time. This block is larger than what
+    a product takes, and freed untouched, so it costs nothing itself.
     """
-    torch.empty(2**25 - 2**16, dtype=torch.uint8, device="cpu")
+    torch.empty(2**23, dtype=torch.uint8, device="cpu")

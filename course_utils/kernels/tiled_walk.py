@@ -82,7 +82,7 @@ class Walk:
         H, self.T, D = q.shape[1:]
         self.B, self.G, self.S = k.shape[:3]
         self.causal, self.group = causal, H // self.G
-        self._masks: dict[tuple, Tensor] = {}
+        self._mask: tuple[tuple, Tensor | None] = ((), None)
         rows, keys = _BACKWARD if backward else _FORWARD
         alone = one_head and block_m is None and block_n is None and self._worth_one_head()
         if alone:
@@ -144,12 +144,17 @@ class Walk:
         tile.add_(self._later(tile, last, keys_first))
 
     def _later(self, tile: Tensor, last: int, keys_first: bool) -> Tensor:
-        """Return a matrix with -inf for keys after the query, else 0. Many tiles share it."""
-        name = (*tile.shape[-2:], last, keys_first)
-        if name not in self._masks:
+        """Return a matrix with -inf for keys after the query, else 0.
+
+        It is kept for the next tile on the diagonal, where blocks that divide one another want
+        the same. Only one is: others could be as many as there are blocks of queries.
+        """
+        name, (kept, matrix) = (*tile.shape[-2:], last, keys_first), self._mask
+        if matrix is None or kept != name:
             matrix = tile.new_full(tile.shape[-2:], -torch.inf)
-            self._masks[name] = matrix.tril_(-last - 1) if keys_first else matrix.triu_(last + 1)
-        return self._masks[name]
+            matrix = matrix.tril_(-last - 1) if keys_first else matrix.triu_(last + 1)
+            self._mask = name, matrix
+        return matrix
 
     def _worth_one_head(self) -> bool:
         rows, keys = _ONE_HEAD

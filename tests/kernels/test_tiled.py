@@ -243,6 +243,19 @@ def test_heads_are_alone_in_a_tile_where_that_is_faster_and_they_fill_it(sizes, 
     assert vars(Walk(q, k, one_head=True, **blocks)) == vars(Walk(q, k, **blocks))
 
 
+def test_one_mask_is_kept_however_many_tiles_lie_on_the_diagonal():
+    """Blocks of 7 and 64 meet the diagonal in a new way each time."""
+    q, k, _ = qkv(211, 223, B=1, H=2, G=1)
+    walk, masks = Walk(q, k, causal=True, block_m=7, block_n=64), set()
+    for heads, rows in walk.blocks_of_queries():
+        for keys in walk.blocks_of_keys(rows):
+            walk.hide_later(heads.rows_of(q, rows) @ heads.keys_of(k, keys).mT, rows, keys)
+            masks.add(walk._mask[0])
+    assert len(masks) > 20
+    held = [x for x in vars(walk).values() if isinstance(x, tuple | dict | list)]
+    assert len(held) == 1 and len(walk._mask) == 2
+
+
 @pytest.mark.parametrize("name", ["block_m", "block_n"])
 @pytest.mark.parametrize(("wrong", "error"), [(0, ValueError), (-3, ValueError), (2.0, TypeError)])
 def test_a_block_size_that_is_no_positive_integer_is_refused(name, wrong, error):
