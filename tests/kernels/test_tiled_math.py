@@ -115,11 +115,12 @@ def peak_beyond_the_output(backend, N):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-@pytest.mark.parametrize("backend", ["tiled", "tiled with oneDNN"])
-def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend):
+# oneDNN's results are new memory each time. Where freed pieces of it lie in the heap is chance, and
+# can only add: there the least of three processes counts.
+@pytest.mark.parametrize(("backend", "processes"), [("tiled", 1), ("tiled with oneDNN", 3)])
+def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend, processes):
     shadow = torch.ones(2**28, dtype=torch.uint8)  # a large parent must hide nothing
-    # Where freed pieces lie in the heap is chance, and can only add: one process of three may do.
-    peaks = (peak_beyond_the_output(backend, 8192) for _ in range(3))
+    peaks = (peak_beyond_the_output(backend, 8192) for _ in range(processes))
     assert any(peak <= 16e6 for peak in peaks)
     matrix = 8 * 2048**2 * 4
     assert peak_beyond_the_output("reference", 2048) > matrix > 16e6
