@@ -1,7 +1,7 @@
 """Which tiles each Triton kernel uses: fixed ones, or the fastest of a few, measured once.
 
-Measuring compiles every candidate, a second or more each, so it is left to work that lasts:
-shorter work, the interpreter and compilation ahead of time use the fixed ones.
+Measuring compiles every candidate, a second or more each, so only long work is measured: short
+work, the interpreter and compilation ahead of time use the fixed ones.
 """
 
 import math

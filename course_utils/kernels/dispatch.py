@@ -52,7 +52,7 @@ def flash_attend(
     torch's counter of operations (``FlopCounterMode``) does not see all of its products;
     ``attention_traffic.tiled_forward`` counts them.
     On a GPU, the first long call of a kind in 16 bits measures which tiles are fastest, forward
-    and backward: seconds to tens of seconds, after which those tiles stay for the process.
+    and backward. That takes seconds to tens of seconds; the process then keeps those tiles.
 
     Args:
         q: queries.
@@ -73,8 +73,8 @@ def flash_attend(
 
     Raises:
         TypeError: for a wrong type or dtype.
-        ValueError: for a wrong rank, axis, device or scale, a backend that does not exist, is not
-            there, or cannot take this input.
+        ValueError: for a wrong rank, axis, device or scale, or a backend that is unknown, not
+            available here, or cannot take this input.
         torch.OutOfMemoryError: if the device's memory does not suffice; says for which sizes.
 
     Source: Dao et al., "FlashAttention", 2022, algorithm 1; Dao, "FlashAttention-2", 2023.

@@ -1,7 +1,7 @@
 """Compile the Triton kernels for GPUs that are not here, and say what came out.
 
 ``python -m course_utils.kernels.inspect --target sm_90`` prints a line for each kernel with the
-tiles used there: registers of a thread, bytes of it spilled to memory, shared memory against what
+tiles used there: registers of a thread, bytes it spills to memory, shared memory against what
 the GPU has, tensor-core instructions in the code. Needs Triton, but no GPU.
 """
 

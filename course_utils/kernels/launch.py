@@ -147,7 +147,7 @@ def _gradients(
     dout: Tensor,
     dlse: Tensor,
 ) -> tuple[Tensor, ...]:
-    """Return the gradients by q, k and v."""
+    """Return the gradients with respect to q, k and v."""
     new = torch.empty_like if q.numel() and k.numel() else torch.zeros_like
     dq, dk, dv = (new(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     if q.numel() and k.numel():
@@ -219,7 +219,7 @@ def _instruction(q: Tensor) -> str:
 
 @contextlib.contextmanager
 def _ready(q: Tensor) -> Iterator[None]:
-    """Make the device of q the current one; the interpreter's NaN are no news either."""
+    """Make the device of q the current one; hide the interpreter's warnings about NaN."""
     if INTERPRETED:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)

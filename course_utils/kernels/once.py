@@ -12,11 +12,11 @@ __all__ = ["differentiable_once"]
 def differentiable_once(
     gradients: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
 ) -> tuple[Tensor, ...]:
-    """Return ``gradients(*inputs)``; to differentiate these raises an error.
+    """Return ``gradients(*inputs)``; differentiating these raises an error.
 
     For the backward pass of an autograd function. PyTorch's ``once_differentiable`` cuts the
-    graph instead: where a second derivative has other paths as well, this one is left out of the
-    sum without a word.
+    graph instead: where a second derivative has other paths as well, the sum then silently lacks
+    this one.
 
     Raises:
         RuntimeError: when the result is differentiated.

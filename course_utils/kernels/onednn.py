@@ -1,9 +1,9 @@
-"""float32 products by oneDNN, where torch's own use half of the processor.
+"""float32 products by oneDNN, where torch's own use half the vector width.
 
-torch multiplies float32 matrices with MKL, which uses half the width of AMD's processors with
-AVX-512. oneDNN, which torch has as well, uses all of it. torch calls it for float32 only from code
-that its compiler wrote, through an operator that is not public: so that operator is tried once, and
-done without where it is missing or does something else.
+torch multiplies float32 matrices with MKL, which uses half the vector width of AMD's processors
+with AVX-512. oneDNN, which torch has as well, uses all of it. torch calls it for float32 only from
+code that its compiler wrote, through an operator that is not public: so that operator is tried
+once, and not used where it is missing or does something else.
 """
 
 from collections.abc import Callable
@@ -61,8 +61,8 @@ def _product(a: Tensor, b: Tensor, plus: Tensor | None) -> Tensor:
 def _without_gaps(x: Tensor) -> Tensor:
     """Return x, or a copy of it in the order of its memory, without gaps.
 
-    For an operand with gaps, such as one head of (B, T, H, D), oneDNN takes a thousand times as
-    long, and one whose rows overlap it refuses. A copy in another order would jump at each number.
+    With an operand with gaps, such as one head of (B, T, H, D), oneDNN takes a thousand times as
+    long; it refuses one whose rows overlap. A copy in another order would jump at each number.
     """
     if x.is_contiguous() or x.mT.is_contiguous():
         return x
@@ -76,7 +76,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def _keep_freed_memory() -> None:
     """Let the next product have the memory of the last, without page faults.
 
-    The products come in new memory. C's library on Linux gives freed memory back to the system from
+    The products come in new memory. On Linux the C library returns freed blocks to the system above
     a size that follows the largest block freed so far. With small blocks before it, every tile
     would fault on each of its pages anew: up to a third of the time. This block is larger than what
     a product takes, and freed untouched, so it costs nothing itself.

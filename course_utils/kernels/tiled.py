@@ -7,7 +7,7 @@ The letters are those of the papers, here and in the Triton kernels:
     acc    running sum of exp(score - m) * value: the output before it is divided by l
     alpha  exp(old m - new m): what a sum taken under the old m is worth under the new one
 
-Scores are computed times log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
+Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
 times as long as its exp2. m, and the log-sum-exp with it, is then in units of log(2).
 """
 
@@ -30,7 +30,7 @@ __all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
 
 @dataclass(frozen=True)
 class Tile:
-    """The running numbers of a block of queries after one tile, copied for who watches.
+    """The running numbers of a block of queries after one tile, copied for the watcher.
 
     ``batch`` and ``heads`` say which batch entries and query heads (b and h of them) were computed
     together, ``rows`` which queries, ``keys`` which keys were read last. m, l and acc are as
@@ -57,7 +57,7 @@ def attend_tiled(
 ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T"]]:
     """Return the output and the log-sum-exp of the scores, both differentiable once.
 
-    For the gradients q, k, v, the output and the lse are kept, no weights. Memory beyond those
+    It keeps q, k, v, the output and the lse for the gradients, and no weights. Memory beyond those
     and the gradients is that of a few tiles, whatever T and S.
 
     Raises:
@@ -136,7 +136,7 @@ def backward_tiles(
     block_m: int | None = None,
     block_n: int | None = None,
 ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B G S D"], Float[Tensor, "B G S D"]]:
-    """Return the gradients by q, k and v, given those by the output and by the lse.
+    """Return the gradients with respect to q, k and v, given those for the output and the lse.
 
     The weights of a tile are computed again, ``p = 2 ** (scores - lse_log2)``, and from them
 

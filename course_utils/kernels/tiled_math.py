@@ -22,9 +22,9 @@ class TileMath:
     added up in float32. On some processors float32 is multiplied faster head by head: there
     ``one_head`` is true.
 
-    Every score is to be multiplied by ``factor``. Queries are much fewer than scores, so it is
-    done to them, ``before`` the product; but bfloat16 queries would be rounded a second time, so
-    there it is done to the wide scores, ``after`` it. The other of the two numbers is 1.
+    Every score is to be multiplied by ``factor``. Queries are far fewer than scores, so they are
+    multiplied, ``before`` the product; but bfloat16 queries would be rounded a second time, so
+    then the wide scores are multiplied, ``after`` it. The other of the two numbers is 1.
     """
 
     def __init__(self, like: Tensor, factor: float) -> None:

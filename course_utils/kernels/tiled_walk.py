@@ -60,8 +60,8 @@ class Walk:
         causal: whether a query is kept from later keys.
         block_m: queries in a tile; if None, as suits the sizes.
         block_n: keys in a tile; if None, as suits the sizes.
-        one_head: whether large tiles of one head are multiplied faster than tiles of several; it
-            means nothing where a block size is given.
+        one_head: whether large tiles of one head are multiplied faster than tiles of several;
+            ignored where a block size is given.
         backward: whether for the backward pass, which holds two tiles.
 
     Raises:
@@ -119,8 +119,8 @@ class Walk:
         """Set to -inf the scores of keys that are later than the query.
 
         Only tiles on the diagonal have any. Their scores are zeroed, since NaN plus -inf is NaN,
-        and -inf is added: a fifth of the time of ``masked_fill_``. Of a single matrix only the
-        keys are touched that some query may not read; of several, torch would copy such a part.
+        and -inf is added: a fifth of the time of ``masked_fill_``. In a single matrix only those
+        keys are touched that some query may not read; in several, torch would copy that part.
 
         Args:
             scores: a tile, (heads, group * rows, keys).
@@ -146,8 +146,8 @@ class Walk:
     def _later(self, tile: Tensor, last: int, keys_first: bool) -> Tensor:
         """Return a matrix with -inf for keys after the query, else 0.
 
-        It is kept for the next tile on the diagonal, where blocks that divide one another want
-        the same. Only one is: others could be as many as there are blocks of queries.
+        It is kept for the next tile on the diagonal, which wants the same one where block sizes
+        divide one another. Only one is kept: there could be one for each block of queries.
         """
         name, (kept, matrix) = (*tile.shape[-2:], last, keys_first), self._mask
         if matrix is None or kept != name:

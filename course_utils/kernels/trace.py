@@ -107,7 +107,7 @@ def trace_tiles(
 
 
 def _frames(tiles: list[Tile], q: Tensor, k: Tensor, block_n: int) -> Iterator[Frame]:
-    """Put what each tile handed out beside what the queries before it ended with."""
+    """Join what each tile handed out with the final numbers of the queries before it."""
     T, D = q.shape
     first = tiles[0]
     m, l = first.m.new_full((T,), -torch.inf), first.l.new_zeros(T)

@@ -110,7 +110,7 @@ LEAK = Exercise(
     parts=("name", "offset"),
     facts=_facts,
     tolerance=Tolerance(relative=0, absolute=0.1),
-    praise="A gradient of exactly 0 for every s > t is the proof; anything else is a leak, faint "
+    praise="A gradient of exactly 0 for every s > t is expected; anything else is a leak, faint "
     "or late as it may be. Four kinds of leak, found by measuring.",
     mistakes=(
         Mistake(

@@ -23,7 +23,7 @@ QUIZ = Quiz(
                 Option(
                     "0 for every key, without a NaN to warn of it",
                     "Each exponential is 8.2e36, and 64 of them are more than 3.4e38, the largest "
-                    "float32: the sum is ∞, and a finite number by ∞ is 0.",
+                    "float32: the sum is ∞, and a finite number over ∞ is 0.",
                     correct=True,
                 ),
                 Option(
@@ -45,8 +45,8 @@ QUIZ = Quiz(
                 ),
                 Option(
                     "No weight can be exactly 0",
-                    "Of a finite score it cannot, but for rounding. exp(−∞) is 0, and that is how "
-                    "a hidden key gets no weight.",
+                    "For a finite score none can, except by rounding. exp(−∞) is 0, and that is "
+                    "how a hidden key gets no weight.",
                 ),
                 Option(
                     "With a −∞ in it, all weights are NaN",
@@ -77,7 +77,7 @@ QUIZ = Quiz(
                 ),
                 Option(
                     "One weight of 0.99: the others depend on it alone",
-                    "Its norm is 0.01 to 0.02, one to two times what is missing to 1. That is "
+                    "Its norm is 0.01 to 0.02, one to two times what it lacks to reach 1. That is "
                     "saturation: the scores move and the weights do not.",
                 ),
                 Option(

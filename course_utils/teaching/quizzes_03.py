@@ -61,8 +61,8 @@ QUIZ = Quiz(
             ),
         ),
         Question(
-            "A head of width 4 reads 101 random tokens. Its scores have rank 4. Which rank have "
-            "its weights, computed in float64?",
+            "A head of width 4 reads 101 random tokens. Its scores have rank 4. What rank do "
+            "its weights have, computed in float64?",
             (
                 Option(
                     "101: the softmax lifts the bound",

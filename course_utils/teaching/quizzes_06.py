@@ -91,7 +91,7 @@ QUIZ = Quiz(
         ),
         Question(
             "Kaplan et al. (2020) fitted L ∝ N^(−0.076), N the parameters without embeddings. With "
-            "data enough, what do ten times as many bring?",
+            "enough data, what do ten times as many bring?",
             (
                 Option(
                     "A loss lower by 7.6 %",
@@ -117,8 +117,8 @@ QUIZ = Quiz(
             ),
         ),
         Question(
-            "GPT-2 and BERT are stacks of the same two sublayers. Which of these have they in "
-            "common?",
+            "GPT-2 and BERT are stacks of the same two sublayers. Which of these do they have "
+            "in common?",
             (
                 Option(
                     "The places of the norms",

@@ -9,7 +9,7 @@ QUIZ = Quiz(
     (
         Question(
             "A feed-forward layer is replaced by 8 experts, each of its size, and each token takes "
-            "2. What does a token cost in this layer, beside before?",
+            "2. What does a token cost in this layer, compared with before?",
             (
                 Option(
                     "A quarter",
@@ -83,7 +83,7 @@ QUIZ = Quiz(
                 Option(
                     "The cache, which writing reads at each step",
                     "It holds 2·L·G·D numbers for each token, and G is a quarter. In writing, "
-                    "reading the cache is much of the time, which is why it was done.",
+                    "reading the cache takes much of the time; hence the sharing.",
                     correct=True,
                 ),
             ),
@@ -99,8 +99,8 @@ QUIZ = Quiz(
                 ),
                 Option(
                     "Only A would be learned, since B stays zero",
-                    "A's gradient is a product with B, so with B = 0 it is zero. It is the usual "
-                    "start where B moves first, and A after it.",
+                    "A's gradient is a product with B, so with B = 0 it is zero. In the usual "
+                    "start B moves first, and A after it.",
                 ),
                 Option(
                     "It would learn as usual, one step later",

@@ -145,7 +145,8 @@ def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
         # LayerNorm's ε shortens a vector of nearly equal coordinates by a few thousandths.
         one = np.ptp(length) < 0.01 * length.mean()
         lengths = f"all of length {np.median(length):.2f}" if one else "of many lengths"
-        flat = "in the plane across (1, 1, 1)" if along.max() < 0.005 else "in every direction"
+        normal = "in the plane perpendicular to (1, 1, 1)"
+        flat = normal if along.max() < 0.005 else "in every direction"
         parts.append(f"{name}: {lengths}, {flat}")
     return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
 

@@ -255,4 +255,4 @@ def _proof(state: MaskState) -> str:
     zeros = int((state.felt == 0).sum())
     if not zeros:
         return "No gradient is 0."
-    return f"Of {state.felt.size} gradients {zeros} are exactly 0 (white): nothing leaks."
+    return f"Of {state.felt.size} gradients {zeros} are exactly 0 (white): no leak shows."

@@ -103,8 +103,8 @@ class GradientReach(Explorer):
         named = ", ".join(f"{NAMES[kind]} {_rounded(value)}" for kind, value in at.items())
         return (
             f"{state.distance} steps back, width {state.width}, fresh layers: {named}. "
-            "A share is the size of the gradient with respect to one input over the sum of all "
-            f"{LENGTH} sizes, the median of five layers; an even spread would be {1 / LENGTH:.3f}."
+            "A share is the size of the gradient with respect to one input, divided by the sum of "
+            f"all {LENGTH} sizes (median of five layers); an even spread would be {1 / LENGTH:.3f}."
         )
 
 
