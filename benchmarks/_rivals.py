@@ -78,6 +78,7 @@ def compiled_flex(case: Case, device: str) -> Attend:
     if case.causal:
         size = (None, None, case.N, case.N)
         mask = create_block_mask(lambda b, h, row, key: row >= key, *size, device=device)
+    torch.compiler.reset()  # past eight compilations of one function torch stops, without a word
     compiled = torch.compile(flex_attention, dynamic=False)
     return partial(compiled, block_mask=mask, enable_gqa=case.G < case.H)
 

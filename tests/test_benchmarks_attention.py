@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -282,6 +283,28 @@ def test_split_heads_lie_side_by_side_and_hold_the_same_numbers():
         assert a.is_contiguous() and b.transpose(1, 2).is_contiguous()
     assert replace(SMALL, split=True).name == f"{SMALL.name} split"
     assert sum(case.split for case in cpu_cases()) == 2
+
+
+@pytest.mark.parametrize(
+    ("device", "order"),
+    [("cpu", ["memory", "times", "flex"]), ("cuda", ["times", "memory", "flex"])],
+)
+def test_what_must_be_compiled_comes_last(device, order, monkeypatch):
+    def times(result, cases, *, options, budget):
+        for case in cases:
+            result.append("flex" if "flex" in case.rivals else "times")
+            yield
+
+    def memory(result, options, budget):
+        yield result.append("memory")
+
+    monkeypatch.setattr(attention, "measure_times", times)
+    monkeypatch.setattr(attention, "measure_memory", memory)
+    cases, done = cpu_cases() if device == "cpu" else gpu_cases(), []
+    options = SimpleNamespace(device=device, torch_products=False)
+    for _ in attention.measured(done, cases, options, None):
+        pass
+    assert [name for name, _ in groupby(done)] == order and len(done) == len(cases) + 1
 
 
 def test_torch_s_own_products_are_measured_on_demand(tmp_path, capsys):

@@ -11,7 +11,14 @@ import torch
 from torch import Tensor
 
 from course_utils.kernels import tiled_triton
-from course_utils.kernels.configurations import LONG, Configuration, Problem, choose, constants_of
+from course_utils.kernels.configurations import (
+    LONG,
+    WORTH_MEASURING,
+    Configuration,
+    Problem,
+    choose,
+    constants_of,
+)
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.once import differentiable_once
 from course_utils.shapes import Float
@@ -119,12 +126,14 @@ class _TritonAttention(torch.autograd.Function):
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, tiles: Any
     ) -> tuple[Tensor, Tensor]:
         q, k, v = map(_addressable, (q, k, v))
-        new = torch.empty_like if q.numel() and k.numel() else torch.zeros_like
-        out = new(q, memory_format=torch.contiguous_format)
-        lse_log2 = q.new_full(q.shape[:3], -torch.inf, dtype=torch.float32)
         how = _How(causal, scale, tiles)
+        lse_log2 = q.new_empty(q.shape[:3], dtype=torch.float32)
         if q.numel() and k.numel():
+            out = torch.empty_like(q, memory_format=torch.contiguous_format)
             _start("forward", (q, k, v, out, lse_log2), how)
+        else:
+            out = torch.zeros_like(q, memory_format=torch.contiguous_format)
+            lse_log2.fill_(-torch.inf)
         ctx.save_for_backward(q, k, v, out, lse_log2)
         ctx.how = how
         return out, lse_log2 * math.log(2)
@@ -201,6 +210,8 @@ def _start(name: str, tensors: tuple[Tensor, ...], how: _How) -> None:
             bits = 8 * q.element_size()
             problem = Problem(name, _instruction(q), bits, block_d, how.causal, S >= LONG)
             work = B * H * T * S * D * (0.5 if how.causal else 1.0)
+            if work >= WORTH_MEASURING and torch.cuda.is_current_stream_capturing():
+                work = 0.0  # a CUDA graph that is recorded cannot wait for a measurement
             run(choose(problem, work, lambda chosen: _seconds(run, chosen)))
 
 
@@ -230,10 +241,14 @@ def _ready(q: Tensor) -> Iterator[None]:
 
 
 def _seconds(run: Callable[[Configuration], None], tiles: Configuration) -> float:
-    """Return how long a kernel takes with these tiles, ``inf`` if they do not fit the device."""
+    """Return how long a kernel takes with these tiles, ``inf`` if the device cannot run them.
+
+    Triton's compiler says ``RuntimeError`` where it fails. What is wrong for another reason, the
+    tiles that are run in the end say again.
+    """
     try:
         run(tiles)
-    except tiled_triton.DOES_NOT_FIT:
+    except (*tiled_triton.DOES_NOT_FIT, RuntimeError):
         return math.inf
     times = []
     for _ in range(5):

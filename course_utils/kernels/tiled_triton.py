@@ -257,18 +257,18 @@ def read_queries(
     """
     for first_row in range(first, stop, BLOCK_M):
         q = load_tile(q_ptr, q_stride, first_row, T, BLOCK_M, D, BLOCK_D, BOUNDED)
+        dout = load_tile(dout_ptr, dout_stride, first_row, T, BLOCK_M, D, BLOCK_D, BOUNDED)
         rows = first_row + tl.arange(0, BLOCK_M)
         lse_log2 = load_numbers(lse_log2_ptr, rows, T, BOUNDED)
         s = tl.dot(k, q.T, input_precision="ieee")
+        dp = tl.dot(v, dout.T, input_precision="ieee")  # here: it can run beside exp2
         p = tl.exp2(s * scale_log2 - lse_log2[None, :])
         if MASKED:
             p = tl.where(keys[:, None] <= (rows + shift)[None, :], p, 0.0)
         if BOUNDED:
             p = tl.where((rows < T)[None, :], p, 0.0)
-        dout = load_tile(dout_ptr, dout_stride, first_row, T, BLOCK_M, D, BLOCK_D, BOUNDED)
         dv = tl.dot(p.to(dout.dtype), dout, dv, input_precision="ieee")
         delta = load_numbers(delta_ptr, rows, T, BOUNDED)
-        dp = tl.dot(v, dout.T, input_precision="ieee")
         ds = p * (dp - delta[None, :])
         dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
     return dk, dv

@@ -353,6 +353,7 @@ def test_the_interpreter_is_asked_for_before_python_starts(fresh):
 
 
 @needs_triton
+@old_interpreter
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_the_interpreter_refuses_what_is_on_a_gpu(fresh):
     said = fresh(f"{SET}\n{ASK.replace('assert', 'q = q.cuda()  #')}")

@@ -3,6 +3,9 @@
 `test_suite_*.py` holds them, like every backend, against the oracles.
 """
 
+from collections import defaultdict
+from contextlib import nullcontext
+
 import pytest
 import torch
 from support_error import check_error
@@ -241,6 +244,25 @@ def test_tiles_that_do_not_fit_are_never_chosen():
 def test_where_no_tiles_fit_the_fixed_ones_say_so_themselves():
     chosen = configurations.choose(work(), 1e15, lambda tiles: float("inf"))
     assert chosen == configurations.fixed(work())
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_cuda_graph_that_is_recorded_waits_for_no_measurement(recorded, monkeypatch):
+    asked = []
+
+    def choose(problem, work, seconds):
+        asked.append(work)
+        return configurations.fixed(problem)
+
+    monkeypatch.setattr(launch, "INTERPRETED", False)
+    monkeypatch.setattr(launch, "_ready", lambda q: nullcontext())
+    monkeypatch.setattr(launch, "_instruction", lambda q: "wgmma")
+    monkeypatch.setattr(launch, "choose", choose)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recorded)
+    monkeypatch.setitem(tiled_triton.KERNELS, "forward", defaultdict(lambda: lambda *_, **__: None))
+    q = torch.zeros(1, 1, 1, 1).expand(1, 32, 4096, 64)
+    launch._start("forward", (q, q, q, q, q[..., 0]), launch._How(False, 0.125, None))
+    assert asked == [0.0 if recorded else configurations.WORTH_MEASURING]
 
 
 def test_hopper_measures_only_tiles_that_its_tensor_cores_take():
