@@ -246,6 +246,18 @@ def test_where_no_tiles_fit_the_fixed_ones_say_so_themselves():
     assert chosen == configurations.fixed(work())
 
 
+def test_tiles_that_do_not_compile_take_for_ever_and_a_mistake_is_said():
+    def fails(error):
+        def run(tiles):
+            raise error
+
+        return launch._seconds(run, Configuration(64, 64, 4, 2))
+
+    assert fails(RuntimeError("PassManager::run failed")) == float("inf")
+    with pytest.raises(TypeError):
+        fails(TypeError("a mistake"))
+
+
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_cuda_graph_that_is_recorded_waits_for_no_measurement(recorded, monkeypatch):
     asked = []
