@@ -6,13 +6,21 @@ import re
 import shutil
 import signal
 import sys
+import time
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from commands import bench_gpu, cli
-from commands.bench_gpu import compile_command, count_tests, failures, not_run, suite_command
+from commands.bench_gpu import (
+    compile_command,
+    count_tests,
+    failures,
+    not_run,
+    start_shard,
+    suite_command,
+)
 from commands.place import ROOT, CommandError, Place
 from commands.steps import GRACE, Outcome, Runner, finish, stop
 
@@ -123,7 +131,15 @@ def test_kernels_are_compiled_beside_the_suite(pretend, out):
 
 
 def test_a_suite_that_hangs_leaves_time_for_the_benchmark(pretend, out, capsys, monkeypatch):
+    def start_and_hear(runner, index, count, log):
+        process = start_shard(runner, index, count, log)
+        while b"PASSED" not in log.read_bytes():  # however long Python takes to start
+            assert process.poll() is None
+            time.sleep(0.02)
+        return process
+
     monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 1.0)
+    monkeypatch.setattr(bench_gpu, "start_shard", start_and_hear)
     suite = (
         "print('collected 9 items\\na.py::x PASSED [ 50%]', flush=True); "
         "import time; time.sleep(600)"
