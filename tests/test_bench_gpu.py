@@ -4,13 +4,11 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
-import time
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
+from support_steps import hear
 
 from commands import bench_gpu, cli
 from commands.bench_gpu import (
@@ -22,7 +20,7 @@ from commands.bench_gpu import (
     suite_command,
 )
 from commands.place import ROOT, CommandError, Place
-from commands.steps import GRACE, Outcome, Runner, finish, stop
+from commands.steps import GRACE, Runner
 
 FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0"}
 RESULT = {
@@ -132,11 +130,7 @@ def test_kernels_are_compiled_beside_the_suite(pretend, out):
 
 def test_a_suite_that_hangs_leaves_time_for_the_benchmark(pretend, out, capsys, monkeypatch):
     def start_and_hear(runner, index, count, log):
-        process = start_shard(runner, index, count, log)
-        while b"PASSED" not in log.read_bytes():  # however long Python takes to start
-            assert process.poll() is None
-            time.sleep(0.02)
-        return process
+        return hear(start_shard(runner, index, count, log), log, "PASSED")
 
     monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 1.0)
     monkeypatch.setattr(bench_gpu, "start_shard", start_and_hear)
@@ -317,80 +311,6 @@ def test_verdicts_are_counted_once():
 def test_many_failures_are_named_up_to_a_dozen():
     log = "\n".join(f"a.py::test_{i} FAILED [ {i}%]" for i in range(20))
     assert len(failures(log)) == 13 and failures(log)[-1] == "and 8 more"
-
-
-STUBBORN = """
-import fcntl, signal, subprocess, sys, time
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-if len(sys.argv) > 1:
-    subprocess.Popen([sys.executable, __file__])
-    print("started", flush=True)
-else:
-    held = open("lock", "w")
-    fcntl.flock(held, fcntl.LOCK_EX)
-    print("child started", flush=True)
-time.sleep(120)
-open("survived", "w")
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups to kill")
-def test_a_step_over_its_limit_is_killed_with_all_it_has_started(tmp_path, monkeypatch):
-    import fcntl
-
-    monkeypatch.setattr("commands.steps.GRACE", 0.1)
-    (tmp_path / "stubborn.py").write_text(STUBBORN)
-    command = [sys.executable, str(tmp_path / "stubborn.py"), "parent"]
-    log = tmp_path / "log"
-    outcome = Runner(tmp_path, dict(os.environ)).run(command, log, 3)
-    assert outcome.timed_out and not outcome.worked and outcome.status == -9
-    assert sorted(log.read_text().splitlines()) == ["child started", "started"]
-    with (tmp_path / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # given up by the child only when it ends
-    assert not (tmp_path / "survived").exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="on Windows a step is ended without being asked")
-@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
-def test_a_step_over_its_limit_may_write_down_how_far_it_came(tmp_path, request, handler):
-    """Also where a shell runs all of it in the background, for which Ctrl-C is ignored."""
-    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
-    signal.signal(signal.SIGINT, handler)
-    code = (
-        "import time\ntry:\n    print('begun', flush=True); time.sleep(120)\n"
-        "except KeyboardInterrupt:\n    print('half done')\n"
-    )
-    outcome = Runner(tmp_path, dict(os.environ)).run(
-        [sys.executable, "-c", code], tmp_path / "log", 3
-    )
-    assert outcome.timed_out and (tmp_path / "log").read_text() == "begun\nhalf done\n"
-
-
-def test_a_step_that_is_interrupted_is_ended_as_well(monkeypatch):
-    ended = []
-    process = SimpleNamespace(returncode=None, wait=lambda timeout: 1 / 0)
-    monkeypatch.setattr("commands.steps.stop", lambda some, grace: ended.extend(some))
-    with pytest.raises(ZeroDivisionError):
-        finish([process], 1)
-    assert ended == [process]
-
-
-def test_steps_over_their_limit_are_all_asked_before_any_is_waited_for(monkeypatch):
-    """So that they share one time of grace."""
-    done = []
-    monkeypatch.setattr("commands.steps.send", lambda process, what: done.append((what, process)))
-    monkeypatch.setattr("commands.steps.ended", lambda process, end: done.append(("wait", process)))
-    step = partial(SimpleNamespace, poll=lambda: None, wait=lambda: 0)
-    first, second = step(name="first"), step(name="second")
-    stop([first, second], 1.0)
-    asked, waited = (signal.SIGINT, "wait")
-    assert done[:4] == [(asked, first), (asked, second), (waited, first), (waited, second)]
-    assert [process for _, process in done[4:]] == [first, second]
-
-
-def test_only_a_step_that_ends_well_has_worked():
-    assert Outcome(0, False, 1.0).worked
-    assert not Outcome(1, False, 1.0).worked and not Outcome(0, True, 1.0).worked
 
 
 def test_what_make_says_names_the_folder(capsys):

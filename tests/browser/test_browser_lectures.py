@@ -250,12 +250,12 @@ def stubs(path):
 def test_every_exercise_can_be_solved(lecture):
     solved = 0
     for place, solution in stubs(lecture.path):
-        lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=8000)
+        lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=30_000)
         lecture.type_into(place, solution)
         assert lecture.cells()[place]["source"] == solution
         lecture.run_selected()
         lecture.run_selected()
-        lecture.cell(place + 1).get_by_text("Passed").first.wait_for(timeout=8000)
+        lecture.cell(place + 1).get_by_text("Passed").first.wait_for(timeout=30_000)
         solved += 1
     assert solved >= 1
 

@@ -250,7 +250,7 @@ def wait_until_shown(tab, player, at, *, frame=None):
                 && figure.querySelector('figcaption').innerText.trim() === page.frames[index][1];
         }""",
         arg=[player.element_handle(), at, frame],
-        timeout=10_000,
+        timeout=30_000,
     )
 
 
@@ -275,7 +275,7 @@ def test_a_picture_that_is_gone_is_said(tab, site):
     player.locator("input").focus()
     tab.keyboard.press("Home")
     said = player.get_by_text("This picture did not load.")
-    said.wait_for(timeout=10_000)
+    said.wait_for(timeout=30_000)
     assert said.is_visible()
 
 
@@ -319,7 +319,7 @@ def test_notes_are_not_for_readers(folder):
 def test_search_finds_a_lecture(tab, site):
     open_page(tab, f"{site}search.html?q=logit")
     found = tab.locator("#search-results a", has_text="06 ·").first
-    found.wait_for(timeout=20_000)
+    found.wait_for(timeout=30_000)
     assert "06_gpt2_block" in found.get_attribute("href")
 
 
