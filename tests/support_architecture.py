@@ -7,9 +7,11 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 Sources = dict[str, str]
+parse = cache(ast.parse)  # a planted violation changes one file of hundreds
 
 PACKAGE = "course_utils"
 # An import may go to the same level or to a lower one. A folder counts as a whole.
@@ -162,7 +164,7 @@ def imports(path: str, source: str, *, lazy: bool = True) -> Iterator[str]:
 
     Imports inside functions count when `lazy`; those for type checkers alone never do.
     """
-    tree = ast.parse(source)
+    tree = parse(source)
     package = module_name(path).split(".")
     if not path.endswith("/__init__.py"):
         package = package[:-1]
@@ -293,7 +295,7 @@ def unpickling(sources: Sources) -> list[str]:
     return [
         f"{path} line {node.lineno} calls {ast.unparse(node.func)}"
         for path, source in sources.items()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in UNPICKLING_CALLS
     ]
 
@@ -321,7 +323,7 @@ def leftovers(sources: Sources) -> list[str]:
 
 def _public_functions(source: str) -> Iterator[ast.FunctionDef]:
     """Yield what Python can call; a Triton kernel is compiled, and takes pointers and tiles."""
-    for node in ast.parse(source).body:
+    for node in parse(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
             if not any(decorator.startswith("triton.jit") for decorator in decorators):
@@ -333,7 +335,7 @@ def without_docstring(sources: Sources) -> list[str]:
     return [
         f"{path}: {node.name}"
         for path, source in sources.items()
-        for node in ast.parse(source).body
+        for node in parse(source).body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")
         if not ast.get_docstring(node)
     ]

@@ -9,6 +9,9 @@ The letters are those of the papers, here and in the Triton kernels:
 
 Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
 times as long as its exp2. m, and the log-sum-exp with it, is then in units of log(2).
+
+m is there against overflow alone. Where a bound on the weights rules that out, it stays 0, and
+nothing is compared, subtracted or rescaled.
 """
 
 from collections.abc import Callable
@@ -100,25 +103,56 @@ def forward_tiles(
     """
     math = TileMath(q, scale * LOG2_E)
     walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=math.one_head)
+    bounded = watch is None and math.weights_are_bounded(q, k, v)
     out, lse_log2 = _results(q, walk.first_row, math.wide)
     for heads, rows in walk.blocks_of_queries():
         q_tile = math.before * math.load(heads.rows_of(q, rows))
-        m, l, acc = _nothing_read(q_tile, math.wide)
-        for keys in walk.blocks_of_keys(rows):
-            k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
-            scores = math.scores(q_tile, k_tile.mT)
-            walk.hide_later(scores, rows, keys)
-            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-            alpha = (m - m_new).exp2_()
-            p = scores.sub_(m_new).exp2_()
-            l = l * alpha + p.sum(dim=-1, keepdim=True)
-            acc, m = math.add_product(acc.mul_(alpha), math.load(p), v_tile), m_new
-            if watch is not None:
-                watch(_tile(heads, rows, keys, m, l, acc, alpha))
-            del scores, p  # the next tile takes their memory
+        m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, bounded, watch)
         heads.write(out, rows, acc / l)
         heads.write(lse_log2, rows, m + l.log2())
     return out, lse_log2.squeeze(-1)
+
+
+def read_keys(
+    q_tile: Float[Tensor, "heads queries D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    walk: Walk,
+    math: TileMath,
+    heads: HeadBlock,
+    rows: range,
+    bounded: bool,
+    watch: Callable[[Tile], None] | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return m, l and acc of a block of queries, after all keys that any of them may read.
+
+    q_tile is multiplied by scale and log2(e). Where the weights are ``bounded`` they are taken as
+    they are: m stays 0, and nothing is rescaled.
+
+    >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
+    >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
+    >>> for heads, rows in walk.blocks_of_queries():
+    ...     m, l, acc = read_keys(q, k, k + 5, walk, math, heads, rows, True, None)
+    >>> l.flatten().tolist(), acc[0, :, 0].tolist()  # the last two of three queries: 2 keys, 3 keys
+    ([2.0, 3.0], [10.0, 15.0])
+    """
+    m, l, acc = _nothing_read(q_tile, math.wide, bounded)
+    for keys in walk.blocks_of_keys(rows):
+        k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
+        scores = math.scores(q_tile, k_tile.mT)
+        walk.hide_later(scores, rows, keys)
+        if not bounded:
+            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+            alpha = (m - m_new).exp2_()
+            l, acc, m = l * alpha, acc.mul_(alpha), m_new
+            scores.sub_(m)
+        p = scores.exp2_()
+        l = l + p.sum(dim=-1, keepdim=True)
+        acc = math.add_product(acc, math.load(p), v_tile)
+        if watch is not None:
+            watch(_tile(heads, rows, keys, m, l, acc, alpha))
+        del scores, p  # the next tile takes their memory
+    return m, l, acc
 
 
 @torch.no_grad()
@@ -191,15 +225,17 @@ def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tens
     return out, lse_log2
 
 
-def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def _nothing_read(
+    q_tile: Tensor, wide: torch.dtype, bounded: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc before the first tile.
 
     m is the least finite number: where all scores of the first tile are -inf, their difference to
-    m must not be NaN.
+    m must not be NaN. It is 0, and stays it, where the weights are bounded.
     """
     acc = torch.zeros_like(q_tile, dtype=wide)
     l = torch.zeros_like(acc[..., :1])
-    return torch.full_like(l, torch.finfo(wide).min), l, acc
+    return torch.full_like(l, 0 if bounded else torch.finfo(wide).min), l, acc
 
 
 def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:

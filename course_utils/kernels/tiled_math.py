@@ -10,6 +10,9 @@ from course_utils.kernels.onednn import Product, faster_product
 __all__ = ["LOG2_E", "TileMath", "multiplies_bfloat16"]
 
 LOG2_E = math.log2(math.e)
+# Weights within 2 ** ±40 and values up to 2 ** 60: no sum of 2 ** 24 of their products overflows
+# float32, and no product is lost that a float32 output could show beside the others.
+_LARGEST_SCORE, _LARGEST_VALUE = 40.0, 2.0**60
 _FEWEST = 2**21  # multiply-adds in a product that is worth oneDNN's ten microseconds to start
 
 
@@ -69,6 +72,21 @@ class TileMath:
             return total.baddbmm_(a, b)
         # Into a slice torch would multiply head by head, which is slower.
         return total.add_(torch.bmm(a, b, out=self._room("sum", total.shape, self.narrow)))
+
+    def weights_are_bounded(self, q: Tensor, k: Tensor, v: Tensor) -> bool:
+        """Say whether ``2 ** score`` is a number to compute with, so that no maximum is wanted.
+
+        No score exceeds ``factor * norm(query) * norm(key)`` (Cauchy-Schwarz). With NaN or
+        infinity in an input the answer is no. To find out takes time as well: where each key meets
+        few queries, or on a device that would have to be waited for, the answer is no at once.
+        """
+        few = q.shape[1] * q.shape[2] < k.shape[1] * k.shape[3]
+        if few or q.device.type != "cpu" or 0 in (q.numel(), k.numel()):
+            return False
+        norms = (torch.linalg.vector_norm(x, dim=-1, dtype=self.wide).amax() for x in (q, k, v))
+        query, key, value = map(float, norms)
+        score = abs(self.before * self.after) * query * key
+        return score <= _LARGEST_SCORE and value <= _LARGEST_VALUE
 
     @property
     def one_head(self) -> bool:

@@ -13,8 +13,6 @@ pytestmark = pytest.mark.browser
 # JupyterLab's text is 14 px high: at this zoom 16 px of a projector's 720 lines, about the least
 # that reads from the back of a room.
 SMALLEST_ZOOM = 1.15
-# 36 lines of one function: at 16 px they would be higher than the projector.
-SMALLER = {"torch-form": 1.05}
 # The 43 rows of lecture 06's symbol table have a box of their own to scroll in.
 SCROLLING_TABLES = {"table"}
 
@@ -59,9 +57,8 @@ def test_every_slide_fits_the_projector(presented, keep_picture):
             assert measured["cells"] == len(slide["ids"]), where
             if measured["scrolls"] or measured["beyond"]:
                 faults.append(f"{where}: beyond the slide: {measured['beyond'][:3]}")
-            least = min(SMALLER.get(each, SMALLEST_ZOOM) for each in slide["ids"])
-            if measured["zoom"] < least:
-                faults.append(f"{where}: zoom {measured['zoom']} is below {least}")
+            if measured["zoom"] < SMALLEST_ZOOM:
+                faults.append(f"{where}: zoom {measured['zoom']} is below {SMALLEST_ZOOM}")
             if measured["tableScrolls"] != bool(SCROLLING_TABLES & set(slide["ids"])):
                 faults.append(f"{where}: a table scrolls: {measured['tableScrolls']}")
         keep_picture(presented.page, f"{presented.path.stem}-slide-{place + 1:02d}")

@@ -100,19 +100,21 @@ def language_patched_once():
         yield
 
 
-ONEDNN = "tiled with oneDNN"
+ONEDNN, CARRIED = "tiled with oneDNN", "tiled with a maximum"
+BACKENDS = [pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, CARRIED, "reference"]
 
 
-@pytest.fixture(params=[pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, "reference"])
+@pytest.fixture(params=BACKENDS)
 def backend(request, monkeypatch) -> str:
-    """Each backend of `flash_attend` that can compute here, one of them in two ways."""
-    if request.param != ONEDNN:
+    """Each backend of `flash_attend` that can compute here, one of them in three ways."""
+    if request.param not in (ONEDNN, CARRIED):
         return request.param
     if HAS_GPU:
-        pytest.skip("oneDNN multiplies on the CPU, and these tests run on the GPU")
-    from support_onednn import multiply_by_onednn
+        pytest.skip("only the CPU has other ways, and these tests run on the GPU")
+    # Not before the interpreter was asked for.
+    from support_ways import carry_the_maximum, multiply_by_onednn
 
-    multiply_by_onednn(monkeypatch)
+    {ONEDNN: multiply_by_onednn, CARRIED: carry_the_maximum}[request.param](monkeypatch)
     return "tiled"
 
 

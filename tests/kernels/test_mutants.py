@@ -107,8 +107,8 @@ MUTANTS = [
             Edit(
                 TILED,
                 r"for x in \(k, v\)",
-                "for x in (k.as_strided(k.shape, q.stride()), v)",
-                within="forward_tiles",
+                "for x in (k.as_strided(k.shape, q_tile.unsqueeze(0).stride()), v)",
+                within="read_keys",
             ),
         ),
         error_test("tiled", heads=(1, 2, 2), layout="mixed"),

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from support_onednn import multiply_by_onednn
 from support_tiled import qkv, run
+from support_ways import multiply_by_onednn
 
 from course_utils.kernels import onednn, tiled_math
 from course_utils.kernels.reference import attend_reference

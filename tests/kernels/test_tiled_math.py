@@ -5,8 +5,8 @@ import sys
 
 import pytest
 import torch
-from support_onednn import multiply_by_onednn
 from support_tiled import qkv, run
+from support_ways import multiply_by_onednn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.kernels import tiled_math, tiled_walk

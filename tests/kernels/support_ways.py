@@ -1,4 +1,4 @@
-"""oneDNN's products on any processor, and for matrices of any size."""
+"""Ways in which the tiled backend computes, whatever the processor and the inputs."""
 
 import pytest
 import torch
@@ -18,3 +18,8 @@ def multiply_by_onednn(monkeypatch) -> None:
     monkeypatch.setattr(tiled_math, "faster_product", product)
     monkeypatch.setattr(tiled_math, "_FEWEST", 1)
     monkeypatch.setattr(tiled_walk, "_FEWEST_SCORES", 1)
+
+
+def carry_the_maximum(monkeypatch):
+    """Let the tiled backend carry the maximum of the scores where it could do without."""
+    monkeypatch.setattr(tiled_math.TileMath, "weights_are_bounded", lambda *inputs: False)

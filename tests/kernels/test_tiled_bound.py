@@ -1,0 +1,165 @@
+"""Where no maximum is carried: when that is safe, and that the results are the same."""
+
+import math
+
+import pytest
+import torch
+from support_tiled import qkv, run
+from support_ways import carry_the_maximum
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_utils.kernels import tiled_math
+from course_utils.kernels.reference import attend_reference
+from course_utils.kernels.tiled import forward_tiles
+
+LIMIT = tiled_math._LARGEST_SCORE
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def bounded(q, k, v, scale):
+    return tiled_math.TileMath(q, scale * tiled_math.LOG2_E).weights_are_bounded(q, k, v)
+
+
+def parallel(score, dtype=torch.float32, T=101, S=1009, D=5):
+    """Inputs whose scores, in units of log 2, are `score` and `-score`: the bound is reached."""
+    along = torch.nn.functional.normalize(torch.randn(D, dtype=torch.float64), dim=0)
+    sign = lambda n: torch.randint(2, (1, 1, n, 1)) * 2.0 - 1  # noqa: E731
+    size = math.sqrt(score * math.log(2))
+    q, k = (size * sign(n) * along for n in (T, S))
+    return q.to(dtype), k.to(dtype), torch.randn(1, 1, S, D).to(dtype)
+
+
+class Calls(TorchDispatchMode):
+    """Counts how often an operation runs."""
+
+    def __init__(self, *operations):
+        super().__init__()
+        self.operations, self.times = operations, 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.times += function.overloadpacket in self.operations
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("scale", [1.0, -1.0])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_limit_is_on_the_largest_score(dtype, scale):
+    assert bounded(*parallel(0.99 * LIMIT, dtype), scale)
+    assert not bounded(*parallel(1.01 * LIMIT, dtype), scale)
+
+
+@pytest.mark.parametrize("size", [0.5, 1, 2, 4])
+def test_one_score_above_the_limit_is_enough(size):
+    q, k, v = qkv(67, 103, D=16, dtype=torch.float32)
+    for x in (q, k):
+        x.mul_(size)
+    largest = (q @ k.repeat_interleave(3, dim=1).mT).abs().amax() * tiled_math.LOG2_E
+    scale = float(1.001 * LIMIT / largest)  # one score is just above the limit
+    assert not bounded(q, k, v, scale)
+    assert bounded(q, k, v, scale / 8)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_not_finite_has_no_bound(which, number):
+    inputs = qkv(11, 13, dtype=torch.float32)
+    assert bounded(*inputs, 0.2)
+    inputs[which][1, -1, -1, -1] = number
+    assert not bounded(*inputs, 0.2)
+
+
+@pytest.mark.parametrize("far", [(0, 3e38), (1, 3e38), (2, 2.0**61), (2, -(2.0**61))])
+def test_numbers_too_large_for_a_sum_have_no_bound(far):
+    inputs = qkv(11, 13, dtype=torch.float32)
+    inputs[far[0]][0, 0, 0, 0] = far[1]
+    assert not bounded(*inputs, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "worth"),
+    [
+        ({"T": 1, "S": 997, "H": 2, "D": 3}, False),
+        ({"T": 3, "S": 997, "H": 2, "D": 3}, True),
+        ({"T": 1, "S": 997, "H": 6, "D": 3}, True),
+        ({"T": 0, "S": 5}, False),
+        ({"T": 5, "S": 0}, False),
+        ({"T": 5, "S": 5, "B": 0}, False),
+    ],
+)
+def test_it_is_not_asked_where_asking_costs_more_than_it_saves(sizes, worth):
+    q, k, v = qkv(**{"G": 2, "dtype": torch.float32, **sizes})
+    with Calls(torch.ops.aten.linalg_vector_norm) as norms:
+        assert bounded(q, k, v, 0.2) == worth
+    assert norms.times == (3 if worth else 0)
+
+
+def test_no_device_is_waited_for():
+    q, k, v = (x.to("meta") for x in qkv(11, 13, dtype=torch.float32))
+    assert not bounded(q, k, v, 0.2)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_no_maximum_is_computed_where_none_is_wanted(causal, monkeypatch):
+    def count():
+        with Calls(torch.ops.aten.maximum, torch.ops.aten.sub_) as calls:
+            found = forward_tiles(*qkv(97, 203, dtype=torch.float32), causal=causal, scale=0.2)
+        assert found[0].isfinite().all()
+        return calls.times
+
+    assert count() == 0
+    carry_the_maximum(monkeypatch)
+    assert count() > 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:3])  # of float64 the truth would want more digits
+def test_at_the_limit_the_error_is_that_of_plain_torch(dtype):
+    """Weights of 2 ** 40 alone in one half of the rows, of 2 ** -40 in the other."""
+    q, k, v = parallel(0.99 * LIMIT, dtype)
+    k[:, :, :500] = k[:, :, :1].clone()
+    v *= 2.0**13 if dtype == torch.float16 else 2.0**57
+    inputs = q, k[:, :, :500], v[:, :, :500]
+    assert bounded(*inputs, 1.0)
+    truth = attend_reference(*(x.double() for x in inputs), causal=False, scale=1.0)
+    plain = attend_reference(*inputs, causal=False, scale=1.0)
+    found = forward_tiles(*inputs, causal=False, scale=1.0)
+    found = found[0], found[1] / tiled_math.LOG2_E
+    for ours, theirs, exact in zip(found, plain, truth, strict=True):
+        floor = 4 * torch.finfo(dtype).eps * exact.abs().max()  # plain torch may be exact by luck
+        error, allowed = (ours.double() - exact).abs().max(), (theirs.double() - exact).abs().max()
+        assert error <= 2 * allowed + floor
+
+
+def test_beyond_the_limit_sums_would_overflow(monkeypatch):
+    """So the limit does something, and what lies beyond it is computed with a maximum."""
+    q, k, v = parallel(130.0)
+    right = forward_tiles(q, k, v, causal=False, scale=1.0)
+    assert all(x.isfinite().all() for x in right)
+    monkeypatch.setattr(tiled_math, "_LARGEST_SCORE", 1000.0)
+    assert bounded(q, k, v, 1.0)
+    wrong = forward_tiles(q, k, v, causal=False, scale=1.0)
+    assert not all(x.isfinite().all() for x in wrong)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_with_and_without_a_maximum_the_gradients_are_the_same(causal, monkeypatch):
+    inputs = qkv(97, 203, dtype=torch.float64)
+    assert bounded(*inputs, 0.2)
+    without = run(inputs, causal=causal)
+    carry_the_maximum(monkeypatch)
+    carried = run(inputs, causal=causal)
+    assert not torch.equal(without[0], carried[0])  # two ways indeed
+    for a, b in zip(without, carried, strict=True):
+        assert torch.allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_who_watches_sees_the_running_maximum():
+    q, k, v = qkv(11, 13, dtype=torch.float64)
+    assert bounded(q, k, v, 0.2)
+    tiles = []
+    blocks = {"block_m": 11, "block_n": 5}
+    out, _ = forward_tiles(q, k, v, causal=False, scale=0.2, **blocks, watch=tiles.append)
+    assert torch.allclose(out, forward_tiles(q, k, v, causal=False, scale=0.2)[0], rtol=1e-12)
+    scores = 0.2 * q @ k.repeat_interleave(3, dim=1).mT
+    for tile in tiles:
+        seen = scores[..., : tile.keys.stop].amax(dim=-1)
+        assert torch.allclose(tile.m, seen, rtol=1e-12)
