@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.kernels.onednn import Product, faster_product
+from course_utils.kernels.onednn import Product, amd_with, faster_product
 
 __all__ = ["LOG2_E", "TileMath", "multiplies_bfloat16"]
 
@@ -119,7 +119,11 @@ def multiplies_bfloat16(like: Tensor) -> bool:
 
 
 def _cpu_multiplies_bfloat16() -> bool:
-    """Say whether the processor has instructions for it: without them it is emulated, slowly."""
+    """Say whether the processor multiplies it faster than float32; that it can is not enough.
+
+    With AMX it does, and with AVX-512 by AMD. With AVX-512 by Intel it takes twice as long, and
+    without instructions of its own it is emulated.
+    """
     can = getattr(torch.cpu, "get_capabilities", dict)()  # absent in older torch
-    known = can.get("avx512_bf16", False) or can.get("amx_bf16", False)
-    return bool(known and torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)
+    fast = bool(can.get("amx_bf16", False)) or amd_with("avx512_bf16")
+    return fast and torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled

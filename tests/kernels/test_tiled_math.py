@@ -158,10 +158,20 @@ def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
         assert (math_.narrow, math_.wide) == (wide, wide)
 
 
-@pytest.mark.parametrize("known", [{}, {"avx512_bf16": False}, {"architecture": "arm64"}])
-def test_a_processor_without_instructions_for_bfloat16_multiplies_in_float32(monkeypatch, known):
+@pytest.mark.parametrize(
+    ("known", "fast"),
+    [
+        ({}, False),
+        ({"architecture": "arm64"}, False),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": False}, False),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": True}, True),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True}, False),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
+    ],
+)
+def test_bfloat16_is_multiplied_where_that_is_faster_than_float32(monkeypatch, known, fast):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
-    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+    assert tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16)) == fast
 
 
 def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypatch):
