@@ -125,5 +125,5 @@ def _cpu_multiplies_bfloat16() -> bool:
     without instructions of its own it is emulated.
     """
     can = getattr(torch.cpu, "get_capabilities", dict)()  # absent in older torch
-    fast = bool(can.get("amx_bf16", False)) or amd_with("avx512_bf16")
-    return fast and torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled
+    fast = can.get("amx_bf16", False) or amd_with("avx512_bf16")
+    return bool(fast and torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)
