@@ -10,8 +10,8 @@ The letters are those of the papers, here and in the Triton kernels:
 Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
 times as long as its exp2. m, and the log-sum-exp with it, is then in units of log(2).
 
-m is there against overflow alone. Where a bound on the weights rules that out, it stays 0, and
-nothing is compared, subtracted or rescaled.
+m is there against overflow and underflow alone. Where a bound on the weights rules out both, it
+stays 0, and alpha 1.
 """
 
 from collections.abc import Callable
@@ -103,8 +103,8 @@ def forward_tiles(
     """
     math = TileMath(q, scale * LOG2_E)
     walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=math.one_head)
-    bounded = watch is None and math.weights_are_bounded(q, k, v)
     out, lse_log2 = _results(q, walk.first_row, math.wide)
+    bounded = watch is None and math.weights_are_bounded(q, k, v)
     for heads, rows in walk.blocks_of_queries():
         q_tile = math.before * math.load(heads.rows_of(q, rows))
         m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, bounded, watch)
@@ -126,8 +126,8 @@ def read_keys(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc of a block of queries, after all keys that any of them may read.
 
-    q_tile is multiplied by scale and log2(e). Where the weights are ``bounded`` they are taken as
-    they are: m stays 0, and nothing is rescaled.
+    q_tile is multiplied by ``math.before``. Where the weights are ``bounded`` they are taken as
+    they are: m stays 0.
 
     >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
     >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
@@ -141,14 +141,11 @@ def read_keys(
         k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
         scores = math.scores(q_tile, k_tile.mT)
         walk.hide_later(scores, rows, keys)
-        if not bounded:
-            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-            alpha = (m - m_new).exp2_()
-            l, acc, m = l * alpha, acc.mul_(alpha), m_new
-            scores.sub_(m)
-        p = scores.exp2_()
-        l = l + p.sum(dim=-1, keepdim=True)
-        acc = math.add_product(acc, math.load(p), v_tile)
+        m_new = m if bounded else torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+        alpha = (m - m_new).exp2_()
+        p = (scores if bounded else scores.sub_(m_new)).exp2_()
+        l = l * alpha + p.sum(dim=-1, keepdim=True)
+        acc, m = math.add_product(acc if bounded else acc.mul_(alpha), math.load(p), v_tile), m_new
         if watch is not None:
             watch(_tile(heads, rows, keys, m, l, acc, alpha))
         del scores, p  # the next tile takes their memory

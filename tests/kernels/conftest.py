@@ -100,21 +100,21 @@ def language_patched_once():
         yield
 
 
-ONEDNN, CARRIED = "tiled with oneDNN", "tiled with a maximum"
-BACKENDS = [pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, CARRIED, "reference"]
+ONEDNN, BOUNDED = "tiled with oneDNN", "tiled without a maximum"
+BACKENDS = [pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, BOUNDED, "reference"]
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request, monkeypatch) -> str:
     """Each backend of `flash_attend` that can compute here, one of them in three ways."""
-    if request.param not in (ONEDNN, CARRIED):
+    if request.param not in (ONEDNN, BOUNDED):
         return request.param
     if HAS_GPU:
         pytest.skip("only the CPU has other ways, and these tests run on the GPU")
     # Not before the interpreter was asked for.
-    from support_ways import carry_the_maximum, multiply_by_onednn
+    from support_ways import multiply_by_onednn, spare_the_maximum
 
-    {ONEDNN: multiply_by_onednn, CARRIED: carry_the_maximum}[request.param](monkeypatch)
+    {ONEDNN: multiply_by_onednn, BOUNDED: spare_the_maximum}[request.param](monkeypatch)
     return "tiled"
 
 

@@ -20,6 +20,11 @@ def multiply_by_onednn(monkeypatch) -> None:
     monkeypatch.setattr(tiled_walk, "_FEWEST_SCORES", 1)
 
 
+def spare_the_maximum(monkeypatch):
+    """Let the tiled backend ask for a bound on the weights even where few scores are computed."""
+    monkeypatch.setattr(tiled_math, "_WORTH_ASKING", 0)
+
+
 def carry_the_maximum(monkeypatch):
     """Let the tiled backend carry the maximum of the scores where it could do without."""
     monkeypatch.setattr(tiled_math.TileMath, "weights_are_bounded", lambda *inputs: False)

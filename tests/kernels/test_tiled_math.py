@@ -171,6 +171,7 @@ def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
 )
 def test_bfloat16_is_multiplied_where_that_is_faster_than_float32(monkeypatch, known, fast):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     assert tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16)) == fast
 
 
