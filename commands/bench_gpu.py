@@ -80,11 +80,12 @@ def bench_gpu(place: Place, arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"in all ({SECONDS})")
     end = time.monotonic() + parser.parse_args(arguments).seconds
     out = results_folder(place)
-    for name in (LOG, SUITE_LOG, SUMMARY, RESULT, TABLES, PICTURE):
-        (out / name).unlink(missing_ok=True)  # of an earlier run
+    (out / LOG).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="course-gpu-", ignore_cleanup_errors=True) as cache:
         runner = Runner(place.root, environment(Path(cache), place.root))
         facts = probe(runner, out / LOG)
+        for name in (SUITE_LOG, SUMMARY, RESULT, TABLES, PICTURE):
+            (out / name).unlink(missing_ok=True)  # of an earlier run
         say("".join(f"{name}: {value}\n" for name, value in facts.items()))
         say(f"Results go to {out}. The compiled kernels' tests:")
         limit = min(SUITE_SECONDS, (end - time.monotonic()) / 2)

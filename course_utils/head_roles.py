@@ -1,7 +1,7 @@
 """What the heads of a real encoder do, measured over many sentences: who reads whom, how much.
 
-One sentence is an anecdote. Each relation below has ten or more, each with a second noun that
-would be the wrong answer, so that a head which reads nouns of any kind does not pass for more.
+One sentence is an anecdote. Each list below has 6 to 12, most with a second noun that would be
+the wrong answer, so that a head which reads nouns of any kind does not pass for more.
 """
 
 from __future__ import annotations

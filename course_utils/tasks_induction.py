@@ -2,7 +2,8 @@
 
 The tokens of the first time follow no rule, so none can be known in advance. Those of the second
 time can all be known, by two steps: find the place where the present token stood before, and say
-what came after it. Two heads do that together. In layer 0 a **previous-token head** tells each
+what came after it. (Where the second time runs around the end of the first one, the row's first
+token follows instead.) Two heads do that together. In layer 0 a **previous-token head** tells each
 place which token stood before it. In layer 1 an **induction head** asks with the present token for
 a place that was told so, and copies the token that stands there. One layer cannot: a token's key
 has to know its neighbour first.

@@ -61,6 +61,18 @@ def one_matrix(pair, angle):
     return torch.einsum("ij,...j->...i", rotation, pair)
 
 
+def by_math(pair, angle):
+    x, y = pair.unbind(-1)
+    return torch.stack(
+        [math.cos(angle) * x - math.sin(angle) * y, math.sin(angle) * x + math.cos(angle) * y], -1
+    )
+
+
+def joined_by_tensor(pair, angle):
+    x, y = pair.unbind(-1)
+    return torch.tensor([angle.cos() * x - angle.sin() * y, angle.sin() * x + angle.cos() * y])
+
+
 def unpacked(pair, angle):
     a, b = pair
     return torch.stack([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
@@ -148,7 +160,7 @@ WRONG_ROTATE = {
         second_axis(lambda number, column: column * number),
         "`pair[:, 0]` counts on exactly one axis before the last",
     ),
-    "one matrix for all angles": (one_matrix, "With 7 angles each pair has a matrix of its own"),
+    "made for single numbers": (one_matrix, "stops at 7 angles: `torch.tensor([...])`"),
     "unpacked along the first axis": (unpacked, "`x, y = pair` takes the first axis apart"),
     "taken along the first axis": (first_axis, "the first coordinate of a single pair alone"),
     "taken along the first axis, times the cosine": (
@@ -318,9 +330,13 @@ WRONG_PAIRINGS = {
         lambda D: [torch.eye(D)[:, back(D)], torch.eye(D)[:, there(D)]],
         "6×6 matrices that permute",
     ),
-    "floating numbers": (
-        lambda D: [order.double() for order in right_pairings(D)],
-        "their type is floating",
+    "floating numbers in to_half": (
+        lambda D: (there(D).float(), back(D)),
+        "`to_half` holds the right numbers, and their type is floating",
+    ),
+    "floating numbers in to_interleaved": (
+        lambda D: (there(D), back(D).float()),
+        "`to_interleaved` holds the right numbers, and their type is floating",
     ),
     "the way there alone": (there, "the way back is missing"),
 }

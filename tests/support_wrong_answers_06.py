@@ -154,6 +154,10 @@ def head_is_embedding(model):
     model.head = model.embedding
 
 
+def embedding_is_head(model):
+    model.embedding = model.head
+
+
 def head_is_parameter(model):
     model.head = model.embedding.weight
 
@@ -185,6 +189,7 @@ WRONG_TIE = {
     "transposed": (returned(transposed), "A linear layer from 5 to 11 keeps its weight as (11, 5)"),
     "a tensor instead of the parameter": (returned(assigned_tensor), "torch wants a parameter"),
     "the embedding layer as head": (returned(head_is_embedding), "looks rows up by token id"),
+    "the head as embedding layer": (returned(embedding_is_head), "given token ids to look up"),
     "a parameter as head": (returned(head_is_parameter), "the matrix is `model.head.weight`"),
     "nothing returned": (without_return, "You return nothing."),
 }

@@ -153,10 +153,13 @@ def test_all_limits_together_stay_below_eight_minutes():
 def test_without_a_gpu_it_says_so_and_measures_nothing(out, capsys, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     pytest.importorskip("triton")
+    out.mkdir(parents=True)
+    (out / bench_gpu.RESULT).write_text("of an earlier run, on a GPU")
     assert cli.run(["bench-gpu"]) == 1
     said = capsys.readouterr()
     assert "needs a GPU that torch can use" in said.err and "Nothing was measured" in said.err
     assert re.search(r"torch \S+ (finds no GPU|is built without GPU support)", said.err)
+    assert (out / bench_gpu.RESULT).exists()
     assert "Traceback" not in said.err + said.out
 
 

@@ -1,5 +1,7 @@
 """The exercise engine: what it says about right, wrong, broken and missing answers."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -93,6 +95,22 @@ class TestUntouched:
             "With x = 3, y = 0: `total` should be a number, you gave nothing (None), "
             "as a function without `return` does."
         )
+
+    def test_a_forgotten_return_is_said_where_several_numbers_are_judged(self):
+        assert said(PAIR, lambda x: print(end="")).message.endswith(
+            "you gave nothing (None), as a function without `return` does."
+        )
+
+    @pytest.mark.parametrize("as_a", [Fraction, np.float32, np.array, int])
+    def test_a_number_may_be_of_any_kind(self, as_a):
+        assert said(DOUBLE, lambda x, y: as_a(2 * x + y)).passed
+
+    @pytest.mark.parametrize("number", [10**400, np.array(Fraction(6))])
+    def test_a_number_too_strange_to_compare_is_said(self, number):
+        assert "`total` must be numeric, got" in said(DOUBLE, lambda x, y: number).message
+
+    def test_a_sparse_tensor_is_read(self):
+        assert said(PAIR, lambda x: (x.sum(-1), x.to_sparse())).passed
 
 
 class TestNamedMistakes:

@@ -9,6 +9,8 @@ from support_wrong_answers_04 import (
     WRONG_MOVING_MATRIX,
     WRONG_PAIRINGS,
     WRONG_ROTATE,
+    by_math,
+    joined_by_tensor,
     moved,
     right_pairings,
     right_rotate,
@@ -113,6 +115,13 @@ TestPublished = published(
         (check_rotate, lambda pair, angle: {"x": 1.0}, "you gave a dict"),
         (check_moving_matrix, lambda *inputs: moved()(*inputs) / 0, "is NaN"),
         (check_moving_matrix, lambda *inputs: 3 * moved()(*inputs), "ratio 3."),
+        (check_rotate, by_math, "stops at 7 angles: `torch.tensor([...])` and `math.cos` take"),
+        (check_rotate, joined_by_tensor, "join the two by `torch.stack([...], dim=-1)`"),
+        (
+            check_pairings,
+            lambda D: [order.double() for order in right_pairings(D)],
+            "`to_half` holds the right numbers, and their type is floating",
+        ),
         (check_pairings, lambda D: [*map(list, right_pairings(D))], "`to_half` should be a torch"),
         (
             check_pairings,

@@ -119,12 +119,16 @@ class TestMasks:
         ("answer", "quoted"),
         [
             (causal(lambda p, s, _: False), "you gave 0 for `causal` at (0, 0), expected about 1"),
+            (
+                lambda *inputs: [mask.numpy() for mask in right_masks(*inputs)],
+                "`causal` should be a torch tensor, you gave a numpy array",
+            ),
             (lambda *inputs: right_masks(*inputs)[0], "5 results, `causal`, `sliding`,"),
             (other_mask("sliding", lambda *_: None), "`sliding` should be a torch tensor"),
             (other_mask("sliding", lambda *_: {}), "`sliding` should be a torch tensor"),
             (other_mask("packed", lambda T, S, *_: torch.ones(S, T)), "`packed` has shape (11, 5)"),
         ],
-        ids=["all hidden", "one mask", "nothing", "a dict", "transposed"],
+        ids=["all hidden", "arrays", "one mask", "nothing", "a dict", "transposed"],
     )
     def test_other_wrong_answers_hear_what_and_where(self, answer, quoted):
         assert quoted in check_masks(answer).message

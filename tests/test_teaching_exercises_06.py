@@ -194,10 +194,11 @@ class TestTie:
         ("answer", "quoted"),
         [
             (lambda model: model.embedding.weight, "`tie` should return the model; you gave a te"),
+            (lambda model: model.embedding, "`tie` should return the model; you gave an Embedding"),
             (returned(lambda model: model.body.weight.data.zero_()), "for `logits` at (0, 0, 0)"),
             (returned(lambda model: setattr(model, "head", len)), "cannot assign"),
         ],
-        ids=["matrix", "another layer", "function"],
+        ids=["matrix", "layer", "another layer", "function"],
     )
     def test_other_wrong_answers_hear_what_and_where(self, answer, quoted):
         assert quoted in check_tie(answer).message

@@ -125,6 +125,11 @@ def test_the_drawing_of_the_clock_is_the_state(clock):
     assert math.atan2(y, x) == pytest.approx(state.q_angles[18])
     assert clock._dot.get_xdata() == place(np.array([-3]))
     assert clock._dot.get_ydata() == [state.score]
+    clock.set(m=7235, n=0, base=10_000)  # a distance that the curve's own points skip
+    assert 7235 not in DISTANCES
+    x, y = clock._curve.get_data()
+    assert y[x == place(np.array([7235]))] == [clock.state.score] and (np.diff(x) > 0).all()
+    clock.set(m=40, n=43, base=1_000)
     assert clock._frame.get_xy() == pytest.approx((2 - 0.47, 1 - 0.47))
     x, y = (part.reshape(PAIRS, 3) for part in clock._small[0].get_data())
     # On the screen y grows downwards.

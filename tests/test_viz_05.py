@@ -157,6 +157,12 @@ def test_the_words_of_the_masks_count_what_is_drawn(masks):
     masks.set(**masks.scenes["top left: wrong step"])
     assert "may read 1 of 12 tokens" in masks.words and "11 tokens came before" in masks.words
     masks.set(**masks.scenes["decoding step"])
+    assert "done, kept in the cache" in masks.words
+    for kind in (PREFIX, PADDING):
+        for size, words in ((11, "done, kept"), (12, "not asked again, though newer tokens")):
+            move(masks, kind=kind, size=size)
+            assert f"11 tokens came before (grey rows: {words}" in masks.words
+    masks.set(**masks.scenes["decoding step"])
     assert "may read 12 of 12 tokens" in masks.words
     masks.set(**{**masks.scenes["padding"], "size": 11})
     assert "Token 11 is padding" in masks.words

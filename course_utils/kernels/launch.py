@@ -85,9 +85,9 @@ def attend_triton(
     if INTERPRETED and q.dtype == torch.bfloat16:
         # The interpreter multiplies the bits of bfloat16 numbers, and cuts off what it stores.
         wide = (x.float() for x in (q, k, v))
-        out, lse = _TritonAttention.apply(*wide, causal, scale, tiles)
+        out, lse = _TritonAttention.apply(*wide, causal, scale, tiles)[:2]
         return out.to(q.dtype), lse
-    return _TritonAttention.apply(q, k, v, causal, scale, tiles)
+    return _TritonAttention.apply(q, k, v, causal, scale, tiles)[:2]
 
 
 def refusal(q: Tensor) -> str | None:
@@ -123,8 +123,8 @@ class _TritonAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, tiles: Any
-    ) -> tuple[Tensor, Tensor]:
+        q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, tiles: Any
+    ) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = map(_addressable, (q, k, v))
         how = _How(causal, scale, tiles)
         lse_log2 = q.new_empty(q.shape[:3], dtype=torch.float32)
@@ -134,12 +134,18 @@ class _TritonAttention(torch.autograd.Function):
         else:
             out = torch.zeros_like(q, memory_format=torch.contiguous_format)
             lse_log2.fill_(-torch.inf)
-        ctx.save_for_backward(q, k, v, out, lse_log2)
-        ctx.how = how
-        return out, lse_log2 * math.log(2)
+        return out, lse_log2 * math.log(2), lse_log2
 
     @staticmethod
-    def backward(ctx: Any, dout: Tensor, dlse: Tensor) -> tuple:
+    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+        q, k, v, *how = inputs
+        out, _, lse_log2 = output
+        ctx.mark_non_differentiable(lse_log2)
+        ctx.save_for_backward(q, k, v, out, lse_log2)
+        ctx.how = _How(*how)
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor, dlse: Tensor, _: Tensor) -> tuple:
         saved = ctx.saved_tensors
         with out_of_memory_explained(saved[0], saved[1]):
             gradients = differentiable_once(partial(_gradients, ctx.how), *saved, dout, dlse)
@@ -157,6 +163,7 @@ def _gradients(
     dlse: Tensor,
 ) -> tuple[Tensor, ...]:
     """Return the gradients with respect to q, k and v."""
+    q, k, v = map(_addressable, (q, k, v))
     new = torch.empty_like if q.numel() and k.numel() else torch.zeros_like
     dq, dk, dv = (new(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     if q.numel() and k.numel():

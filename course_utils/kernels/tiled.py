@@ -7,11 +7,12 @@ The letters are those of the papers, here and in the Triton kernels:
     acc    running sum of exp(score - m) * value: the output before it is divided by l
     alpha  exp(old m - new m): what a sum taken under the old m is worth under the new one
 
-Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: torch's exp takes four
-times as long as its exp2. m, and the log-sum-exp with it, is then in units of log(2).
+Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: where a score is -inf,
+torch's exp takes many times as long as its exp2, and on some processors it does so everywhere. m,
+and the log-sum-exp with it, is then in units of log(2).
 
 m is there against overflow and underflow alone. Where a bound on the weights rules out both, it
-stays 0, and alpha 1.
+stays 0, and no sum is rescaled.
 """
 
 from collections.abc import Callable
@@ -106,7 +107,7 @@ def forward_tiles(
     out, lse_log2 = _results(q, walk.first_row, math.wide)
     bounded = watch is None and math.weights_are_bounded(q, k, v)
     for heads, rows in walk.blocks_of_queries():
-        q_tile = math.before * math.load(heads.rows_of(q, rows))
+        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(math.before)
         m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, bounded, watch)
         heads.write(out, rows, acc / l)
         heads.write(lse_log2, rows, m + l.log2())
@@ -137,15 +138,18 @@ def read_keys(
     ([2.0, 3.0], [10.0, 15.0])
     """
     m, l, acc = _nothing_read(q_tile, math.wide, bounded)
+    alpha = torch.ones_like(l)  # for the watcher
     for keys in walk.blocks_of_keys(rows):
         k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
         scores = math.scores(q_tile, k_tile.mT)
         walk.hide_later(scores, rows, keys)
-        m_new = m if bounded else torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-        alpha = (m - m_new).exp2_()
-        p = (scores if bounded else scores.sub_(m_new)).exp2_()
-        l = l * alpha + p.sum(dim=-1, keepdim=True)
-        acc, m = math.add_product(acc if bounded else acc.mul_(alpha), math.load(p), v_tile), m_new
+        if not bounded:
+            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+            alpha, m = (m - m_new).exp2_(), m_new
+            l, acc, scores = l.mul_(alpha), acc.mul_(alpha), scores.sub_(m)
+        p = scores.exp2_()
+        l = l.add_(p.sum(dim=-1, keepdim=True))
+        acc = math.add_product(acc, math.load(p), v_tile)
         if watch is not None:
             watch(_tile(heads, rows, keys, m, l, acc, alpha))
         del scores, p  # the next tile takes their memory
@@ -191,8 +195,9 @@ def backward_tiles(
     dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
     for heads, rows in walk.blocks_of_queries():
-        q_tile = math.before * math.load(heads.rows_of(q, rows))
-        do_tile, minus_lse = math.load(heads.rows_of(dout, rows)), -heads.rows_of(lse_log2, rows).mT
+        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(math.before)
+        do_tile = math.gather(heads.rows_of(dout, rows), "dout")
+        minus_lse = -heads.rows_of(lse_log2, rows).mT
         delta = (do_tile.to(math.wide) * heads.rows_of(out, rows)).sum(dim=-1, keepdim=True)
         minus_delta = (heads.rows_of(dlse, rows) - delta).mT
         dq_tile = torch.zeros_like(q_tile, dtype=math.wide)

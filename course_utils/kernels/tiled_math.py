@@ -43,6 +43,10 @@ class TileMath:
         """Return a tile in the dtype of products."""
         return tile if tile.dtype == self.narrow else tile.to(self.narrow)
 
+    def gather(self, tile: Tensor, room: str) -> Tensor:
+        """Return a copy of a tile without gaps, in the dtype of products."""
+        return self._room(room, tile.shape, self.narrow).copy_(tile)
+
     def product(self, a: Tensor, b: Tensor, room: str, plus: Tensor | None = None) -> Tensor:
         """Return ``a @ b + plus``, wide. The next product in the same room may overwrite it.
 

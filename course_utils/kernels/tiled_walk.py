@@ -36,7 +36,7 @@ class HeadBlock:
     def rows_of(self, x: Tensor, rows: range) -> Tensor:
         """Return the rows of x (B, H, T, n) as a tile (heads, group * rows, n)."""
         x = x[_cut(self.batch), _cut(self.query), _cut(rows)]
-        return x.reshape(len(self.batch) * len(self.kv), -1, x.shape[-1]).contiguous()
+        return x.reshape(len(self.batch) * len(self.kv), -1, x.shape[-1])
 
     def keys_of(self, x: Tensor, keys: range) -> Tensor:
         """Return the keys of x (B, G, S, n) as a tile (heads, keys, n): a view, if x allows it."""

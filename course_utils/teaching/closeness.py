@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,14 @@ def as_array(value: Any, name: str) -> NDArray[Any]:
     (1, 2)
     """
     if hasattr(value, "detach"):
-        value = value.detach().cpu()
+        value = value.detach().cpu().to_dense()
         # numpy has no bfloat16, so a floating tensor is widened before it is handed over.
         value = value.double() if value.is_floating_point() else value.resolve_conj()
         value = value.numpy()
     try:
-        array = np.asarray(value)
-    except (TypeError, ValueError) as error:
+        # As a number, what numpy would keep as an object: fractions, sympy's and huge integers.
+        array = np.asarray(float(value) if isinstance(value, numbers.Real) else value)
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must be numeric, got {type(value).__name__}: {error}") from error
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{name} must be numeric, got {type(value).__name__}")

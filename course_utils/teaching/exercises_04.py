@@ -234,11 +234,11 @@ ROTATE = Exercise(
             "heads and tokens: `pair[..., 0]` takes the last axis of any number.",
         ),
         Mistake(
-            "one matrix for all angles",
+            "made for single numbers",
             _one_matrix,
-            "`torch.tensor([[cos, -sin], [sin, cos]])` needs four numbers. With {count} angles "
-            "each pair has a matrix of its own. Write out the two lines instead: x·cos − y·sin and "
-            "x·sin + y·cos work on all pairs at once.",
+            "It works for one pair and stops at {count} angles: `torch.tensor([...])` and "
+            "`math.cos` take single numbers. `torch.cos(angle)` takes all at once; write out "
+            "x·cos − y·sin and x·sin + y·cos, and join the two by `torch.stack([...], dim=-1)`.",
         ),
         Mistake(
             "unpacked along the first axis",

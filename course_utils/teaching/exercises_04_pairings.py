@@ -169,12 +169,19 @@ PAIRINGS = Exercise(
             "You return {D}×{D} matrices that permute: right as products, `P @ x`. Asked for are "
             "indices, {D} whole numbers, for `x[..., to_half]`.",
         ),
-        Mistake(
-            "floating numbers",
-            _both(lambda D: _to_half(D).float(), lambda D: _to_interleaved(D).float()),
-            "The numbers are right and their type is floating: `x[..., to_half]` refuses them as "
-            "indices. `torch.arange` of whole numbers gives int64; `torch.zeros` and a division "
-            "with `/` do not.",
+        *(
+            Mistake(
+                f"floating numbers in {name}",
+                answer,
+                f"`{name}` holds the right numbers, and their type is floating: `x[..., {name}]` "
+                "refuses them as indices. `torch.arange` of whole numbers gives int64; "
+                "`torch.zeros` and a division with `/` do not.",
+                part=part,
+            )
+            for part, name, answer in (
+                (0, "to_half", lambda D: (_to_half(D).float(), _to_interleaved(D))),
+                (1, "to_interleaved", lambda D: (_to_half(D), _to_interleaved(D).float())),
+            )
         ),
         Mistake(
             "the way there alone",

@@ -31,10 +31,12 @@ class Truths(Tolerance):
     """A tolerance that tells booleans from numbers, and knows a result that is still ``...``."""
 
     def allows(self, got: Any, expected: Any) -> bool:
-        """Whether both are boolean, or both numbers, and agree; or both are still ``...``."""
+        """Whether both are tensors, boolean or of numbers, and agree; or are still ``...``."""
         if got is ... or expected is ...:
             return got is expected
-        kinds = {getattr(x, "dtype", None) == torch.bool for x in (got, expected)}
+        if not (isinstance(got, Tensor) and isinstance(expected, Tensor)):
+            return False
+        kinds = {x.dtype == torch.bool for x in (got, expected)}
         return len(kinds) == 1 and super().allows(got, expected)
 
 

@@ -49,7 +49,7 @@ _IDS, _TARGETS = torch.tensor([[2, 5, 3, 5]]), torch.tensor([[5, 3, 5, 7]])
 
 def _look(model: Any, given: Untied) -> tuple[Any, ...]:
     """What a tied model shows: its logits, its size, its gradient, and both matrices a step on."""
-    width = given.embedding.embedding_dim
+    width = given.body.in_features
     parameters = list(model.parameters())
     logits = model(_IDS)
     nn.functional.cross_entropy(logits.flatten(0, 1), _TARGETS.flatten()).backward()
@@ -96,6 +96,11 @@ def _embedding_weight(made_of: Callable[[Tensor], Any]) -> Callable[..., Any]:
         return model
 
     return tie
+
+
+def _head_as_embedding(model):
+    model.embedding = model.head
+    return model
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -197,6 +202,12 @@ TIE = Exercise(
             "vectors to multiply. Share the weight, not the layer: `model.head.weight = …`.",
         ),
         _mistake(
+            "the head as embedding layer",
+            _head_as_embedding,
+            "The embedding is now the head's layer, which multiplies vectors; it is given token "
+            "ids to look up. Share the weight, not the layer: `model.head.weight = …`.",
+        ),
+        _mistake(
             "a parameter as head",
             _head(lambda model: model.embedding.weight),
             "`model.head` is the layer; the matrix is `model.head.weight`.",
@@ -222,7 +233,8 @@ def check_tie(tie: Any) -> Verdict:
     """
     if callable(tie):
         value = observe(tie, TIE.probes[0]).value
-        if value is not None and value is not ... and not isinstance(value, nn.Module):
+        model = hasattr(value, "embedding") and hasattr(value, "head")
+        if value is not None and value is not ... and not model:
             said = f"`tie` should return the model; you gave {words(value)}."
             return Verdict(False, True, said, TIE.heading)
     return TIE.check(watched(tie, _look))

@@ -141,6 +141,8 @@ def misfit(got: Any, expected: Any, parts: tuple[str, ...]) -> str | None:
     """
     if not isinstance(expected, tuple):
         return _misfit_of_one(got, expected, parts[0])
+    if got is None:  # some exercises judge several numbers of the one thing that they ask for
+        return f"you gave {words(got)}"
     if not isinstance(got, tuple | list) or len(got) != len(expected):
         names = ", ".join(f"`{name}`" for name in parts)
         return f"the function should return {len(expected)} results, {names}; you gave {words(got)}"
@@ -164,7 +166,10 @@ def _misfit_of_one(got: Any, expected: Any, name: str) -> str | None:
             )
     elif not _is_number(got):
         return f"`{name}` should be a number, you gave {words(got)}"
-    values = as_array(got, name)
+    try:
+        values = as_array(got, f"`{name}`")
+    except TypeError as error:
+        return str(error)
     if np.isnan(values).any():
         return f"`{name}` is NaN: look for 0/0, ∞ − ∞ or the root of a negative number"
     if np.isinf(values).any():

@@ -119,8 +119,8 @@ QUIZ = Quiz(
             (
                 Option(
                     "It is wrong, and √d_k is a convention",
-                    "It is right for independent coordinates of mean 0 and variance 1. A fresh "
-                    "network comes close to that, except in the variance.",
+                    "It is right for independent coordinates of mean 0 and variance 1. Over "
+                    "draws of its weights a fresh network comes close, except in the variance.",
                 ),
                 Option(
                     "It holds for d_k → ∞, and 32 is too small",

@@ -63,8 +63,9 @@ QUIZ = Quiz(
             ),
         ),
         Question(
-            "A language model is trained on random tokens from an alphabet of 29. Its loss falls "
-            "to 0.42, far below ln 29 = 3.37. What happened?",
+            "A language model of one block, width 32, is trained on random tokens from an alphabet "
+            "of 29: 8 at a time, and every batch is drawn anew. Its loss falls to 0.42, far below "
+            "ln 29 = 3.37. What happened?",
             (
                 Option(
                     "It lets each token see the next one, the target",

@@ -116,8 +116,9 @@ def describe_learning_curves(panels: Curves, chance: float, *, window: int = 10)
 def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> Figure:
     """How much gradient the rows of weights let through, as the heads grow wider.
 
-    On the left each row of the unscaled weights is a dot: the norm of its Jacobian beside its
-    largest weight. On the right are the medians, and the range of nine rows in ten.
+    On the left some rows of the unscaled weights at three widths are dots: the norm of a row's
+    Jacobian over its largest weight. On the right are the medians, and the range of nine rows in
+    ten.
 
     Args:
         unscaled: head width → (N, S) rows of weights.
@@ -153,9 +154,7 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> Figure:
 
 def _draw_dots(axes: Axes, unscaled: Rows) -> None:
     colours = (BLUE, PURPLE, ORANGE)
-    shown = [
-        list(unscaled)[place] for place in sorted({0, (len(unscaled) - 1) // 2, len(unscaled) - 1})
-    ]
+    shown = [list(unscaled)[place] for place in sorted({0, len(unscaled) // 2, len(unscaled) - 1})]
     for width, colour, marker in zip(shown, colours, "osv", strict=False):
         rows = unscaled[width][:300]
         axes.plot(

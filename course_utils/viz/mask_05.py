@@ -198,7 +198,11 @@ def _asking(state: MaskState) -> str:
     if not state.cached:
         return ""
     newest = "The newest token asks" if state.queries == 1 else f"The newest {state.queries} ask"
-    return f"{newest}; {_tokens(state.cached)} came before (grey rows: done, kept in the cache)."
+    if state.kind in (PREFIX, PADDING) and min(state.size, state.keys) > state.cached:
+        grey = "not asked again, though newer tokens are among those that they read"
+    else:
+        grey = "done, kept in the cache"
+    return f"{newest}; {_tokens(state.cached)} came before (grey rows: {grey})."
 
 
 def _rule(state: MaskState) -> str:

@@ -16,7 +16,7 @@ from course_utils.viz.style import BLUE, ORANGE, PURPLE, YELLOW
 
 WIDTHS = (8, 16, 32, 64, 128)
 LENGTH = 64
-FLOOR = 1e-24
+FLOOR = 1e-28
 NAMES = {"rnn": "vanilla RNN", "lstm": "LSTM", "gru": "GRU", "attention": "attention"}
 LOOKS = {
     "rnn": (ORANGE, ":"),

@@ -209,12 +209,16 @@ class RopeClock(Explorer):
         self._between.set_data(*_arc(state.k_angles[state.pair], state.q_angles[state.pair]))
         self._faces.set_data(state.shares.reshape(-1, ROW))
         self._frame.set_xy(CENTRES[state.pair] - 0.47)
-        self._curve.set_data(CURVE_PLACES, state.curve)
         # The wave of one pair peaks where the query aims.
         offsets = WAVE_DISTANCES[: state.waves]
         both = np.concatenate([state.aim - offsets[::-1], state.aim + offsets])
         self._wave.set_data(place(both), np.concatenate([state.wave[::-1], state.wave]))
         here = place(np.array([state.m - state.n]))
+        # The curve skips far distances; through the one shown it has to go.
+        at = np.searchsorted(DISTANCES, state.m - state.n)
+        self._curve.set_data(
+            np.insert(CURVE_PLACES, at, here), np.insert(state.curve, at, state.score)
+        )
         self._here.set_data(here.repeat(2), [-1.08, state.score])
         self._dot.set_data(here, [state.score])
 

@@ -26,7 +26,7 @@ from course_utils.viz.style import BLUE, GRID, INK, ORANGE
 BINS = 81
 VIEW_UNSCALED = 80.0
 VIEW_SCALED = 10.0
-MOST_STEPS = 400
+MOST_STEPS, FEW_STEPS = 400, 5
 AS_TAUGHT = {
     "width": 64,
     "distribution": "normal",
@@ -69,18 +69,21 @@ def bin_edges(scores: np.ndarray, view: float) -> np.ndarray:
     """Edges of about BINS equal bins from -view to view.
 
     Scores of coin flips lie on a lattice. A bin then holds a whole number of lattice points, with
-    its edges midway between two: other bins would hold now more, now fewer, and draw a comb.
+    its edges midway between two: other bins would hold now more, now fewer, and draw a comb. Of a
+    few points each has a bar of its own, so that nothing seems to lie between them.
 
-    >>> bin_edges(np.array([-4.0, 0.0, 2.0, 6.0]), 5.0)[:3].tolist()
+    >>> bin_edges(np.array([-4.0, -2.0, 0.0, 2.0, 6.0]), 5.0)[:3].tolist()
     [-5.0, -3.0, -1.0]
+    >>> np.round(bin_edges(np.array([-1.0, 1.0]), 2.0)[:5], 6).tolist()
+    [-2.0, -1.6, -1.2, -0.8, -0.4]
     """
     width, start = 2 * view / BINS, -view
     steps = np.unique(scores.round(4))
     if 1 < len(steps) <= MOST_STEPS:
         span = steps[-1] - steps[0]
         gap = span / round(span / np.diff(steps).min())
-        width = gap * max(1, round(width / gap))
-        middle = steps[0] - gap / 2
+        width = gap / 5 if len(steps) < FEW_STEPS else gap * max(1, round(width / gap))
+        middle = steps[0] - min(gap, width) / 2
         start = middle - width * math.ceil((middle + view) / width)
     return start + width * np.arange(math.ceil((view - start) / width) + 1)
 

@@ -105,6 +105,18 @@ def test_a_gradient_goes_where_it_is_asked_for_and_nowhere_else(backend, device,
             assert tensor.grad is None, name
 
 
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_the_gradient_as_a_function_is_the_same(backend, device, which):
+    def total(*inputs):
+        out, lse = flash_attend(*inputs, causal=True, backend=backend, return_lse=True)
+        return out.sin().sum() + lse.sum()
+
+    inputs = [x.requires_grad_() for x in qkv(device)]
+    expected = torch.autograd.grad(total(*inputs), inputs)[which]
+    found = torch.func.grad(total, argnums=which)(*(x.detach() for x in inputs))
+    assert torch.equal(found, expected)
+
+
 def test_the_output_or_the_log_sum_exp_alone_can_be_differentiated(backend, device):
     inputs = [x.requires_grad_() for x in qkv(device)]
     out, lse = flash_attend(*inputs, backend=backend, return_lse=True)
