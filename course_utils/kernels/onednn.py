@@ -12,7 +12,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-__all__ = ["Product", "amd_with", "faster_product"]
+__all__ = ["Product", "faster_product", "made_by"]
 
 # a (M, K), b (K, N), plus (N,) or None: a @ b + plus (M, N), in new memory.
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -29,18 +29,19 @@ def faster_product(device: torch.device, dtype: torch.dtype) -> Product | None:
     return _tried_product() if _mkl_uses_half_of_the_processor() else None
 
 
-def amd_with(instructions: str) -> bool:
-    """Say whether the processor is one of AMD's and has these instructions, as torch names them.
+def made_by(maker: str, instructions: str | None = None) -> bool:
+    """Say whether the processor is by AMD or Intel and has these instructions, as torch names them.
 
-    >>> amd_with("no such instructions")
+    >>> made_by("AMD", "no such instructions")
     False
     """
     can = getattr(torch.cpu, "get_capabilities", dict)()  # absent in older torch
-    return str(can.get("cpu_name", "")).startswith("AMD") and bool(can.get(instructions))
+    named = str(can.get("cpu_name", "")).startswith(maker)
+    return named and (instructions is None or bool(can.get(instructions)))
 
 
 def _mkl_uses_half_of_the_processor() -> bool:
-    return amd_with("avx512_f") and torch.backends.mkl.is_available()
+    return made_by("AMD", "avx512_f") and torch.backends.mkl.is_available()
 
 
 @cache

@@ -11,8 +11,8 @@ Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: wher
 torch's exp takes many times as long as its exp2, and on some processors it does so everywhere. m,
 and the log-sum-exp with it, is then in units of log(2).
 
-m is there against overflow and underflow alone. Where a bound on the weights rules out both, it
-stays 0, and no sum is rescaled.
+m is there against overflow and underflow alone. Where a bound on the weights rules out both, none
+is computed, and no sum is rescaled.
 """
 
 from collections.abc import Callable
@@ -106,9 +106,13 @@ def forward_tiles(
     walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=math.one_head)
     out, lse_log2 = _results(q, walk.first_row, math.wide)
     bounded = watch is None and math.weights_are_bounded(q, k, v)
+    factor = math.before / math.log2_base if bounded else math.before
     for heads, rows in walk.blocks_of_queries():
-        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(math.before)
-        m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, bounded, watch)
+        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(factor)
+        if bounded:
+            m, l, acc = 0.0, *add_weights(q_tile, k, v, walk, math, heads, rows)
+        else:
+            m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, watch)
         heads.write(out, rows, acc / l)
         heads.write(lse_log2, rows, m + l.log2())
     return out, lse_log2.squeeze(-1)
@@ -122,38 +126,66 @@ def read_keys(
     math: TileMath,
     heads: HeadBlock,
     rows: range,
-    bounded: bool,
     watch: Callable[[Tile], None] | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc of a block of queries, after all keys that any of them may read.
 
-    q_tile is multiplied by ``math.before``. Where the weights are ``bounded`` they are taken as
-    they are: m stays 0.
+    q_tile is multiplied by ``math.before``.
 
     >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
     >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
     >>> for heads, rows in walk.blocks_of_queries():
-    ...     m, l, acc = read_keys(q, k, k + 5, walk, math, heads, rows, True, None)
+    ...     m, l, acc = read_keys(q, k, k + 5, walk, math, heads, rows, None)
     >>> l.flatten().tolist(), acc[0, :, 0].tolist()  # the last two of three queries: 2 keys, 3 keys
     ([2.0, 3.0], [10.0, 15.0])
     """
-    m, l, acc = _nothing_read(q_tile, math.wide, bounded)
-    alpha = torch.ones_like(l)  # for the watcher
+    m, l, acc = _nothing_read(q_tile, math.wide)
     for keys in walk.blocks_of_keys(rows):
         k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
         scores = math.scores(q_tile, k_tile.mT)
         walk.hide_later(scores, rows, keys)
-        if not bounded:
-            m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
-            alpha, m = (m - m_new).exp2_(), m_new
-            l, acc, scores = l.mul_(alpha), acc.mul_(alpha), scores.sub_(m)
-        p = scores.exp2_()
-        l = l.add_(p.sum(dim=-1, keepdim=True))
-        acc = math.add_product(acc, math.load(p), v_tile)
+        m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+        alpha = (m - m_new).exp2_()
+        p = scores.sub_(m_new).exp2_()
+        l = l * alpha + p.sum(dim=-1, keepdim=True)
+        acc, m = math.add_product(acc.mul_(alpha), math.load(p), v_tile), m_new
         if watch is not None:
             watch(_tile(heads, rows, keys, m, l, acc, alpha))
         del scores, p  # the next tile takes their memory
     return m, l, acc
+
+
+def add_weights(
+    q_tile: Float[Tensor, "heads queries D"],
+    k: Float[Tensor, "B G S D"],
+    v: Float[Tensor, "B G S D"],
+    walk: Walk,
+    math: TileMath,
+    heads: HeadBlock,
+    rows: range,
+) -> tuple[Tensor, Tensor]:
+    """Return l and acc as ``read_keys`` does, where the weights are bounded: m is 0, alpha 1.
+
+    q_tile is multiplied by ``math.before / math.log2_base``. Weights of later keys are numbers
+    like the others here, and then set to 0.
+
+    >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
+    >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
+    >>> for heads, rows in walk.blocks_of_queries():
+    ...     l, acc = add_weights(q, k, k + 5, walk, math, heads, rows)
+    >>> l.flatten().tolist(), acc[0, :, 0].tolist()
+    ([2.0, 3.0], [10.0, 15.0])
+    """
+    acc = torch.zeros_like(q_tile)
+    l = torch.zeros_like(acc[..., :1])
+    for keys in walk.blocks_of_keys(rows):
+        k_tile, v_tile = heads.keys_of(k, keys), heads.keys_of(v, keys)
+        p = math.exponential(math.scores(q_tile, k_tile.mT))
+        walk.drop_later(p, rows, keys)
+        l.add_(p.sum(dim=-1, keepdim=True))
+        acc = math.add_product(acc, p, v_tile)
+        del p  # the next tile takes its memory
+    return l, acc
 
 
 @torch.no_grad()
@@ -227,17 +259,15 @@ def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tens
     return out, lse_log2
 
 
-def _nothing_read(
-    q_tile: Tensor, wide: torch.dtype, bounded: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc before the first tile.
 
     m is the least finite number: where all scores of the first tile are -inf, their difference to
-    m must not be NaN. It is 0, and stays it, where the weights are bounded.
+    m must not be NaN.
     """
     acc = torch.zeros_like(q_tile, dtype=wide)
     l = torch.zeros_like(acc[..., :1])
-    return torch.full_like(l, 0 if bounded else torch.finfo(wide).min), l, acc
+    return torch.full_like(l, torch.finfo(wide).min), l, acc
 
 
 def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:

@@ -128,20 +128,32 @@ class Walk:
             keys: its keys.
             keys_first: whether the tile is transposed: (heads, keys, group * rows).
         """
+        diagonal = self._zero_later(scores, rows, keys, keys_first)
+        if diagonal is not None:
+            tile, last = diagonal
+            tile.add_(self._later(tile, last, keys_first))
+
+    def drop_later(self, weights: Tensor, rows: range, keys: range) -> None:
+        """Set to 0 the weights of keys that are later than the query. None may be NaN."""
+        self._zero_later(weights, rows, keys, keys_first=False)
+
+    def _zero_later(
+        self, tile: Tensor, rows: range, keys: range, keys_first: bool
+    ) -> tuple[Tensor, int] | None:
+        """Zero what no query may read; return that part, and what its first query may read in it.
+
+        None is returned where every query may read every key.
+        """
         last = rows.start + self.S - self.T - keys.start  # what the first query may read, as column
         if not self.causal or last >= len(keys) - 1:
-            return
-        tile = scores.unflatten(2 if keys_first else 1, (self.group, len(rows)))
+            return None
+        tile = tile.unflatten(2 if keys_first else 1, (self.group, len(rows)))
         tile = tile.transpose(1, 2) if keys_first else tile
         if tile.shape[:2] == (1, 1):
             first = max(0, last + 1)
             tile, last = tile[0, 0], last - first
             tile = tile[first:] if keys_first else tile[:, first:]
-        if keys_first:
-            tile.triu_(-last)
-        else:
-            tile.tril_(last)
-        tile.add_(self._later(tile, last, keys_first))
+        return (tile.triu_(-last) if keys_first else tile.tril_(last)), last
 
     def _later(self, tile: Tensor, last: int, keys_first: bool) -> Tensor:
         """Return a matrix with -inf for keys after the query, else 0.

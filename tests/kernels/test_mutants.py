@@ -64,7 +64,7 @@ MUTANTS = [
     Mutant(
         "tiled",
         "l is not rescaled",
-        (Edit(TILED, r"l\.mul_\(alpha\)", "l"),),
+        (Edit(TILED, r"l \* alpha", "l"),),
         error_test("tiled"),
     ),
     Mutant(
@@ -122,7 +122,7 @@ MUTANTS = [
     Mutant(
         "tiled",
         "the scale is multiplied in twice",
-        (Edit(TILED, r"math\.before", "scale * math.before", within="forward_tiles"),),
+        (Edit(TILED, r"\.mul_\(factor\)", ".mul_(scale * factor)", within="forward_tiles"),),
         error_test("tiled", scale=0.7),
     ),
     Mutant(

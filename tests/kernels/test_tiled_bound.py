@@ -9,7 +9,7 @@ from support_ways import carry_the_maximum, spare_the_maximum
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.kernels import flash_attend, tiled_math
+from course_utils.kernels import flash_attend, tiled, tiled_math, tiled_walk
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import forward_tiles
 
@@ -156,6 +156,46 @@ def test_no_maximum_is_computed_where_none_is_wanted(causal, monkeypatch):
     assert count() == 0
     carry_the_maximum(monkeypatch)
     assert count() > 0
+
+
+@pytest.fixture(params=["Intel Xeon", "AMD EPYC"])
+def maker(request, monkeypatch):
+    """A processor of each maker: weights are powers of e by one, of 2 by the other."""
+    known = {"cpu_name": request.param}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
+    return request.param
+
+
+def test_the_base_is_the_one_that_is_faster(maker, monkeypatch):
+    exponentials = torch.ops.aten.exp_, torch.ops.aten.exp2_
+    with Calls(exponentials[maker.startswith("AMD")]) as right:
+        forward_tiles(*parallel(2.0), causal=False, scale=1.0)
+    with Calls(exponentials[maker.startswith("Intel")]) as wrong:
+        forward_tiles(*parallel(2.0), causal=False, scale=1.0)
+    assert (right.times > 0, wrong.times) == (True, 0)
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
+    assert tiled_math.TileMath(torch.zeros(1), 1.0).log2_base == 1
+
+
+@pytest.mark.parametrize(
+    "defect", [None, "later keys stay", "base", "lse"], ids=["none", "later", "base", "lse"]
+)
+@pytest.mark.parametrize("blocks", [{}, {"block_m": 17, "block_n": 29}], ids=["large", "small"])
+@pytest.mark.usefixtures("asked")
+def test_without_a_maximum_the_results_are_those_of_the_formula(maker, blocks, defect, monkeypatch):
+    inputs = qkv(97, 203, dtype=torch.float64)
+    assert bounded(*inputs, 0.2)
+    exact = attend_reference(*inputs, causal=True, scale=0.2)
+    if defect == "later keys stay":
+        monkeypatch.setattr(tiled_walk.Walk, "drop_later", lambda *tile: None)
+    if defect == "base":
+        weights = tiled.add_weights
+        monkeypatch.setattr(tiled, "add_weights", lambda q, *rest: weights(1.1 * q, *rest))
+    out, lse_log2 = forward_tiles(*inputs, causal=True, scale=0.2, **blocks)
+    lse = lse_log2 if defect == "lse" else lse_log2 / tiled_math.LOG2_E
+    same = [torch.allclose(a, b, rtol=1e-12) for a, b in zip((out, lse), exact, strict=True)]
+    assert same == {None: [True, True], "lse": [True, False]}.get(defect, [False, False])
 
 
 @pytest.mark.parametrize("size", [2.0**-59, 1.0, 2.0**57])
