@@ -18,7 +18,7 @@ from course_utils.viz.style import BLUE, INK, MUTED, ORANGE, PURPLE
 
 POWERS = (18.0, 26.0)  # of ten, of the floating-point operations of a training
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-SIZES, TOKENS = (3e6, 3e13), (2e8, 3e14)
+SIZES, TOKENS = (3e6, 3e13), (2e8, 1e15)
 ROOM, STEP = 0.5, 0.25  # nats that the loss's axis shows, and by which it moves
 UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
 KAPLAN, CHINCHILLA, AGAIN = LAWS
