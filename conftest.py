@@ -15,29 +15,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / name) for name in ("tests", "scripts", "site")]
+sys.path.insert(0, str(ROOT))
 
-import support_figures  # noqa: E402  (tests/ has to be importable first)
-import support_offline  # noqa: E402
-import support_order  # noqa: E402
-from jaxtyping import install_import_hook  # noqa: E402
+from jaxtyping import install_import_hook  # noqa: E402  (the tree has to be importable first)
+
+from tests import (  # noqa: E402
+    support_annotations,  # noqa: F401  (the hook below looks it up by name)
+    support_figures,
+    support_offline,
+    support_order,
+)
 
 # Before anything imports course_utils: from here on, annotations with shapes are enforced.
-_annotations = install_import_hook("course_utils", "support_annotations.check_after").hook
+_annotations = install_import_hook("course_utils", "tests.support_annotations.check_after").hook
 _checked = _annotations.should_instrument
 # Triton reads the source and the globals of a kernel, and a wrapped one has those of the wrapper.
 _KERNELS = "course_utils.kernels.tiled_triton"
 _annotations.should_instrument = lambda module: module != _KERNELS and _checked(module)
 
 # Their examples, which pytest would import them for, are for those who have Triton.
-collect_ignore = (
-    []
-    if importlib.util.find_spec("triton")
-    else [
+collect_ignore = ["tools/site/conf.py"]  # Sphinx reads it, with settings of its own
+if not importlib.util.find_spec("triton"):
+    collect_ignore += [
         f"course_utils/kernels/{name}.py"
         for name in ("tiled_triton", "launch", "inspect", "inspect_one")
     ]
-)
 
 # Inherited by every kernel and subprocess that a test starts.
 os.environ["TQDM_DISABLE"] = "1"
@@ -99,6 +101,6 @@ def minilm():
 @pytest.fixture(scope="session")
 def folder():
     """Where the real model's files are."""
-    from course_utils.minilm_files import find_minilm
+    from course_utils.models.minilm_files import find_minilm
 
     return find_minilm()

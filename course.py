@@ -1,7 +1,7 @@
 """Every command of the course, on any system: `python3 course.py lab`, `py course.py lab`.
 
 The Makefile calls this file. It needs Python alone, and this file itself runs on Pythons that are
-too old for the rest, so that they get a sentence and not a SyntaxError. The work is in commands/.
+too old for the rest, so that they get a sentence and not a SyntaxError. The work is in tools/setup/.
 """
 
 import os
@@ -36,7 +36,7 @@ def main():
                 "install one, then run the same command again."
             )
         print(f"Note: Python {version} is newer than those the course is tested with.")
-    from commands.cli import run
+    from tools.setup.cli import run
 
     sys.exit(run(sys.argv[1:]))
 

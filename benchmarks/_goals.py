@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from course_utils.peak_memory import growth_exponent
+from course_utils.measure.peak_memory import growth_exponent
 
 Rows = list[dict]
 MB = 1e6

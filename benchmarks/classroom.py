@@ -38,9 +38,9 @@ SERVER_GIB, RESERVED_GIB = 24, 2
 HEAVIEST = "07"
 PACKAGES = ("torch", "jupyterlab", "jupyter-server", "ipykernel", "ipywidgets", "numpy")
 
-IMPORTS = "import torch, course_utils.viz"
+IMPORTS = "import torch, course_utils.explorers"
 SLIDER = """
-from course_utils.viz import explore_score_variance
+from course_utils.lectures.l01_scaling.explorers import explore_score_variance
 explorer = explore_score_variance()
 display(explorer)
 print(explorer.controls["correlation"].model_id)

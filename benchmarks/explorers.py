@@ -28,9 +28,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_utils.viz import EXPLORERS, Explorer
-from course_utils.viz.png import encode_png
-from course_utils.viz.style import course_style, new_figure
+from course_utils.explorers import Explorer
+from course_utils.explorers.png import encode_png
+from course_utils.explorers.style import course_style, new_figure
+from course_utils.lectures import EXPLORERS
 
 EVENTS = 300
 WARM_UP = 150

@@ -19,9 +19,9 @@ from dataclasses import asdict
 from importlib.metadata import version
 from statistics import median
 
-from course_utils.teaching.cell_times import CellTime, measure_cells
-from course_utils.teaching.notebook_file import known_lectures, read_cells
-from course_utils.teaching.plan import HEAVY_SECONDS
+from tools.notebook_file import known_lectures, read_cells
+from tools.presenting.cell_times import CellTime, measure_cells
+from tools.presenting.plan import HEAVY_SECONDS
 
 PACKAGES = ("torch", "numpy", "matplotlib", "ipykernel")
 

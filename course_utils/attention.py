@@ -8,10 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_values
-from course_utils.shapes import (
-    Bool,
-    Float,
+from course_utils.checks import (
     check_attention_inputs,
     check_finite,
     check_floating,
@@ -19,7 +16,9 @@ from course_utils.shapes import (
     check_may_attend,
     check_not_empty,
     check_rank,
+    check_values,
 )
+from course_utils.shapes import Bool, Float
 
 __all__ = [
     "attend",

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from course_utils.shapes import Bool, Int, check_int
+from course_utils.checks import check_int
+from course_utils.shapes import Bool, Int
 
 __all__ = [
     "causal_mask",

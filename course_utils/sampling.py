@@ -10,8 +10,8 @@ falls short of it by less than a millionth part: that much may be lost in roundi
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_values
-from course_utils.shapes import Float, Int, check_finite, check_int
+from course_utils.checks import check_finite, check_int, check_values
+from course_utils.shapes import Float, Int
 
 __all__ = [
     "next_token_probabilities",

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import unit_vectors
-from course_utils.checks import check_generator, check_values
-from course_utils.estimates import Interval, estimate_mean
-from course_utils.shapes import Float, check_int
+from course_utils.checks import check_generator, check_int, check_values
+from course_utils.measure.estimates import Interval, estimate_mean
+from course_utils.shapes import Float
 
 __all__ = [
     "SignalNoise",

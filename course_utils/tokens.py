@@ -20,8 +20,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import SupportsIndex
 
-from course_utils.checks import check_sequence
-from course_utils.shapes import check_int
+from course_utils.checks import check_int, check_sequence
 
 __all__ = ["BYTES", "PIECES", "BytePairs", "train_bpe"]
 

@@ -19,8 +19,15 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from tqdm.auto import tqdm
 
-from course_utils.checks import check_choice, check_seeds, check_sequence, check_text
-from course_utils.shapes import Bool, Float, check_finite, check_int
+from course_utils.checks import (
+    check_choice,
+    check_finite,
+    check_int,
+    check_seeds,
+    check_sequence,
+    check_text,
+)
+from course_utils.shapes import Bool, Float
 
 __all__ = ["TEST_SEED", "Training", "train", "with_bar"]
 

@@ -4,10 +4,10 @@ from typing import Protocol, TypeVar
 
 # Files, or the start of their names, that take longest: half a minute and more of computing each.
 SLOWEST_FIRST = (
-    "tests/test_explorers.py",
+    "tests/lectures/test_every_explorer.py",
     "notebooks/07",
     "notebooks/06",
-    "tests/test_without_minilm.py",
+    "tests/lectures/test_without_minilm.py",
     "tests/kernels/test_inspect.py",
     "tests/kernels/test_suite_errors.py",
     "tests/kernels/test_suite_values.py",

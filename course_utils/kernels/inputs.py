@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.shapes import check_finite, check_like, check_rank
+from course_utils.checks import check_finite, check_like, check_rank
 
 __all__ = ["DTYPES", "check_flash_inputs"]
 

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from course_utils.shapes import Float, check_floating, check_rank
+from course_utils.checks import check_floating, check_rank
+from course_utils.shapes import Float
 
 __all__ = ["merge_partial"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.shapes import check_int
+from course_utils.checks import check_int
 
 __all__ = ["HeadBlock", "Walk"]
 

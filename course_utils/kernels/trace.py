@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_flag, check_values
+from course_utils.checks import check_finite, check_flag, check_int, check_like, check_values
 from course_utils.kernels.tiled import Tile, forward_tiles
-from course_utils.shapes import Float, check_finite, check_int, check_like
+from course_utils.shapes import Float
 
 __all__ = ["Frame", "trace_tiles"]
 

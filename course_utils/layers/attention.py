@@ -3,12 +3,12 @@
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.checks import check_flag
+from course_utils.checks import check_divides, check_flag, check_may_attend
 from course_utils.layers.cache import KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
 from course_utils.layers.heads import Heads, merge_heads, split_heads
 from course_utils.layers.position_schemes import PositionScheme, Rotary
-from course_utils.shapes import Bool, Float, check_divides, check_may_attend
+from course_utils.shapes import Bool, Float
 
 __all__ = ["MultiHeadAttention"]
 

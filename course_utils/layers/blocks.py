@@ -8,7 +8,7 @@ the sum alone: ``x = x + sublayer(norm(x))``. A stack of those needs one more no
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_flag
+from course_utils.checks import check_flag, check_may_attend
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import DecoderCache, KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
@@ -17,7 +17,7 @@ from course_utils.layers.heads import Heads
 from course_utils.layers.norm import LayerNorm
 from course_utils.layers.position_schemes import PositionScheme
 from course_utils.masks import causal_mask
-from course_utils.shapes import Bool, Float, check_may_attend
+from course_utils.shapes import Bool, Float
 
 __all__ = ["DecoderBlock", "EncoderBlock"]
 

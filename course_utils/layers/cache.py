@@ -5,14 +5,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from course_utils.shapes import (
-    Float,
-    check_floating,
-    check_int,
-    check_like,
-    check_not_empty,
-    check_rank,
-)
+from course_utils.checks import check_floating, check_int, check_like, check_not_empty, check_rank
+from course_utils.shapes import Float
 
 __all__ = ["DecoderCache", "KVCache"]
 

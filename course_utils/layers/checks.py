@@ -2,13 +2,8 @@
 
 from torch import Tensor
 
+from course_utils.checks import check_floating, check_like, check_not_empty, check_rank
 from course_utils.layers.cache import KVCache
-from course_utils.shapes import (
-    check_floating,
-    check_like,
-    check_not_empty,
-    check_rank,
-)
 
 __all__ = ["check_cache", "check_memory", "check_tokens", "check_vectors"]
 

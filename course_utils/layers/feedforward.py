@@ -5,9 +5,9 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice
+from course_utils.checks import check_choice, check_int
 from course_utils.layers.checks import check_vectors
-from course_utils.shapes import Float, check_int
+from course_utils.shapes import Float
 
 __all__ = ["ACTIVATIONS", "FeedForward", "SwiGLU"]
 

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from course_utils.shapes import Float, check_divides, check_floating, check_not_empty, check_rank
+from course_utils.checks import check_divides, check_floating, check_not_empty, check_rank
+from course_utils.shapes import Float
 
 __all__ = ["Heads", "merge_heads", "split_heads"]
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_sequence, check_text
+from course_utils.checks import check_finite, check_int, check_sequence, check_text
 from course_utils.layers.checks import check_vectors
-from course_utils.shapes import Float, check_finite, check_int
+from course_utils.shapes import Float
 
 __all__ = [
     "LoRALinear",

@@ -27,10 +27,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from course_utils.checks import check_all_finite, check_choice
+from course_utils.checks import (
+    check_all_finite,
+    check_choice,
+    check_finite,
+    check_int,
+    check_like,
+    check_rank,
+)
 from course_utils.layers.cache import KVCache
 from course_utils.layers.checks import check_tokens
-from course_utils.shapes import Bool, Float, Int, check_finite, check_int, check_like, check_rank
+from course_utils.shapes import Bool, Float, Int
 
 __all__ = [
     "GATES",

@@ -10,7 +10,7 @@ and computes nothing else: N tokens cost ``N * k`` passes through one expert, no
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_all_finite, check_choice, check_flag
+from course_utils.checks import check_all_finite, check_choice, check_finite, check_flag, check_int
 from course_utils.layers.checks import check_tokens
 from course_utils.layers.feedforward import ACTIVATIONS, FeedForward, SwiGLU
 from course_utils.layers.moe_routing import (
@@ -21,7 +21,7 @@ from course_utils.layers.moe_routing import (
     choose_experts,
     expert_capacity,
 )
-from course_utils.shapes import Float, check_finite, check_int
+from course_utils.shapes import Float
 
 __all__ = [
     "MixtureOfExperts",

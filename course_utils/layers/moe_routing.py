@@ -10,17 +10,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_flag
-from course_utils.shapes import (
-    Bool,
-    Float,
-    Int,
+from course_utils.checks import (
     check_finite,
+    check_flag,
     check_floating,
     check_int,
     check_like,
     check_rank,
 )
+from course_utils.shapes import Bool, Float, Int
 
 __all__ = [
     "Routing",

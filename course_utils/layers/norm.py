@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_finite, check_int
 from course_utils.layers.checks import check_vectors
-from course_utils.shapes import Float, check_finite, check_int
+from course_utils.shapes import Float
 
 __all__ = ["LayerNorm"]
 

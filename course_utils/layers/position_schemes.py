@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_choice
+from course_utils.checks import check_choice, check_finite, check_int, check_rank
 from course_utils.positions import (
     PAIRINGS,
     alibi_bias,
@@ -18,7 +18,7 @@ from course_utils.positions import (
     ntk_base,
 )
 from course_utils.positions.inputs import check_base
-from course_utils.shapes import Float, check_finite, check_int, check_rank
+from course_utils.shapes import Float
 
 __all__ = ["Alibi", "PositionScheme", "Rotary"]
 

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import one_hot
 
-from course_utils.shapes import Bool, Float, check_finite, check_int, check_rank
+from course_utils.checks import check_finite, check_int, check_rank
+from course_utils.shapes import Bool, Float
 
 __all__ = [
     "brain_damage_saliency",

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.layers.checks import check_tokens
 from course_utils.layers.moe import make_expert
-from course_utils.shapes import Float, check_int
+from course_utils.shapes import Float
 
 __all__ = ["SoftMixtureOfExperts", "SoftRouting"]
 

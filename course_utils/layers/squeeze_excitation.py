@@ -2,14 +2,14 @@
 
 from torch import Tensor, nn
 
-from course_utils.shapes import (
-    Float,
+from course_utils.checks import (
     check_divides,
     check_floating,
     check_like,
     check_not_empty,
     check_rank,
 )
+from course_utils.shapes import Float
 
 __all__ = ["SqueezeExcitation"]
 

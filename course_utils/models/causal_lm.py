@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice
+from course_utils.checks import check_choice, check_divides, check_int
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
@@ -28,7 +28,7 @@ from course_utils.layers import (
 from course_utils.masks import causal_mask
 from course_utils.models.checks import check_caches_take, check_next_tokens
 from course_utils.positions import sinusoidal_positions
-from course_utils.shapes import Bool, Float, Int, check_divides, check_int
+from course_utils.shapes import Bool, Float, Int
 
 __all__ = ["POSITIONS", "CausalLM", "CausalLMConfig"]
 

@@ -5,10 +5,9 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
-from course_utils.checks import check_ids, check_sequence
+from course_utils.checks import check_ids, check_int, check_sequence
 from course_utils.layers import KVCache
 from course_utils.layers.checks import check_cache
-from course_utils.shapes import check_int
 
 __all__ = ["check_caches_take", "check_next_tokens"]
 

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_flag, check_generator, check_ids, check_sequence
+from course_utils.checks import check_flag, check_generator, check_ids, check_int, check_sequence
 from course_utils.layers import KVCache
 from course_utils.layers.mod import Kept, MixtureOfDepths, check_capacity, predictor_loss
 from course_utils.models.checks import check_next_tokens
 from course_utils.models.gpt2 import GPT2
 from course_utils.sampling import next_token_probabilities
-from course_utils.shapes import Float, Int, check_int
+from course_utils.shapes import Float, Int
 
 __all__ = ["DepthLM", "DepthPass", "depth_loss", "write_by_prediction"]
 

@@ -9,16 +9,9 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_ids
+from course_utils.checks import check_divides, check_finite, check_ids, check_int
 from course_utils.layers import EncoderBlock, LayerNorm
-from course_utils.shapes import (
-    Bool,
-    Float,
-    Int,
-    check_divides,
-    check_finite,
-    check_int,
-)
+from course_utils.shapes import Bool, Float, Int
 
 __all__ = ["Encoder", "EncoderConfig", "EncoderOutput"]
 

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_flag, check_generator
+from course_utils.checks import check_flag, check_generator, check_int
 from course_utils.models.checks import check_next_tokens
 from course_utils.models.gpt2 import GPT2
 from course_utils.sampling import next_token_probabilities
-from course_utils.shapes import Int, check_int
+from course_utils.shapes import Int
 
 __all__ = ["generate"]
 

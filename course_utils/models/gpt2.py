@@ -21,13 +21,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_flag
+from course_utils.checks import check_choice, check_divides, check_finite, check_flag, check_int
 from course_utils.layers import FeedForward, Heads, KVCache, LayerNorm, MultiHeadAttention
 from course_utils.layers.checks import check_tokens, check_vectors
 from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
 from course_utils.masks import causal_mask
 from course_utils.models.checks import check_caches_take, check_next_tokens
-from course_utils.shapes import Float, Int, check_divides, check_finite, check_int
+from course_utils.shapes import Float, Int
 
 __all__ = ["ATTENTIONS", "GPT2", "GPT2Block", "GPT2Config", "GPT2Trace"]
 

@@ -3,9 +3,9 @@
 import copy
 from dataclasses import replace
 
+from course_utils.checks import check_divides
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.models.gpt2 import GPT2
-from course_utils.shapes import check_divides
 
 __all__ = ["with_grouped_attention"]
 

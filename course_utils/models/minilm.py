@@ -19,11 +19,11 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from course_utils.checks import check_text
-from course_utils.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
+from course_utils.checks import check_int, check_text
 from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.models.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
 from course_utils.models.skeleton import shapes_alone
-from course_utils.shapes import Float, check_int
+from course_utils.shapes import Float
 
 __all__ = ["MiniLM", "Reading", "config_from_bert", "load_minilm", "weights_from_bert"]
 
@@ -176,7 +176,7 @@ def config_from_bert(bert: Mapping[str, object]) -> EncoderConfig:
 
     >>> config_from_bert({"hidden_act": "relu"})
     Traceback (most recent call last):
-    course_utils.minilm_files.MiniLMRefusedError: config.json: hidden_act must be 'gelu', got 'relu'
+    course_utils.models.minilm_files.MiniLMRefusedError: config.json: hidden_act must be 'gelu', got 'relu'
     """
     _check_mapping("bert", bert)
     for name, value in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):

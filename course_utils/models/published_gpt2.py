@@ -6,9 +6,9 @@ import torch
 from tokenizers import Tokenizer
 
 from course_utils.checks import check_seed, check_text
-from course_utils.gpt2_files import find_gpt2
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2
+from course_utils.models.gpt2_files import find_gpt2
 from course_utils.models.gpt2_weights import load_gpt2
 
 __all__ = ["PublishedGPT2", "load_published_gpt2"]

@@ -6,9 +6,9 @@ course and mean little, which is what so few parameters and so short a text give
 
 import json
 
+from course_utils.data.packaged import DATA, read_packaged
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.gpt2_weights import load_gpt2
-from course_utils.packaged import DATA, read_packaged
 from course_utils.tokens import BytePairs
 
 __all__ = ["SMALL_GPT", "load_small_gpt", "small_gpt_tokenizer"]
@@ -33,7 +33,7 @@ def small_gpt_tokenizer() -> BytePairs:
 def load_small_gpt() -> GPT2:
     """Return the trained small GPT, in evaluation mode: at each call a model of its own.
 
-    It is what scripts/train_small_gpt.py makes: the training of lecture 06, longer. On the tenth of
+    It is what tools/scripts/train_small_gpt.py makes: the training of lecture 06, longer. On the tenth of
     the prose that was held out it pays 3.80 nats a token, on what it learned from 2.78; who counts
     tokens pays 5.77. The file holds 16 bits to a number, the model 32.
 

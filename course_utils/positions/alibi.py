@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from course_utils.shapes import Float, check_int
+from course_utils.checks import check_int
+from course_utils.shapes import Float
 
 __all__ = ["alibi_bias", "alibi_slopes"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.shapes import (
+from course_utils.checks import (
     check_broadcasts,
     check_finite,
     check_floating,

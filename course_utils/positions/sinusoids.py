@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor
 
+from course_utils.checks import check_finite, check_int
 from course_utils.positions.inputs import check_even
 from course_utils.positions.rotary import rope_frequencies
-from course_utils.shapes import Float, check_finite, check_int
+from course_utils.shapes import Float
 
 __all__ = ["shift_matrix", "sinusoidal_positions"]
 

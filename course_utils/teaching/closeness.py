@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils.shapes import check_finite
+from course_utils.checks import check_finite
 
 __all__ = ["as_array", "check_close"]
 

@@ -66,9 +66,12 @@ class Exercise:
         parts: names of the results.
         facts: further numbers for the messages, from the inputs and the student's value.
         tolerance: when numbers agree.
-
-    Raises:
-        ValueError: for a difficulty that has no word, or no probes.
+        function: what the stub in the lecture is called.
+        watch: wraps an answer to see what it does besides its result (:class:`Watched`); the
+            reference and the mistakes are written like an answer and are wrapped alike.
+        then: further stages, each asked when the one before is passed. A function that is wrong
+            twice, say over the wrong axis and without a safe range, does what no single mistake
+            does; in stages it hears of one thing at a time.
 
     >>> double = Exercise(
     ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
@@ -91,20 +94,30 @@ class Exercise:
     parts: tuple[str, ...] = ("result",)
     facts: Facts = lambda inputs, got: {}
     tolerance: Tolerance = DEFAULT_TOLERANCE
-
-    def __post_init__(self) -> None:
-        if self.difficulty not in DIFFICULTY:
-            raise ValueError(f"difficulty must be 1, 2 or 3, got {self.difficulty!r}")
-        if not self.probes:
-            raise ValueError(f"probes must hold at least one input, got none for {self.title!r}")
+    function: str = ""
+    watch: Callable[[Any], Any] = lambda answer: answer
+    then: tuple[Exercise, ...] = ()
 
     @property
     def heading(self) -> str:
         """Title, difficulty and minutes, as a card shows them."""
         return f"{self.title} ({DIFFICULTY[self.difficulty]}, {self.minutes} min)"
 
+    @property
+    def stages(self) -> tuple[Exercise, ...]:
+        """This exercise and those that follow once it is passed."""
+        return (self, *self.then)
+
     def check(self, answer: Any) -> Verdict:
-        """Judge ``answer``; a wrong one gets a diagnosis, and nothing is raised."""
+        """Judge ``answer``, stage by stage; a wrong one gets a diagnosis, and nothing is raised."""
+        verdict = self._check_this_stage(answer)
+        for stage in self.then:
+            if not verdict.passed:
+                break
+            verdict = stage._check_this_stage(answer)
+        return verdict
+
+    def _check_this_stage(self, answer: Any) -> Verdict:
         if answer is ...:
             return self._not_started()
         if not callable(answer):
@@ -118,7 +131,7 @@ class Exercise:
         wrong = [i for i in range(len(outcomes)) if not self._right(outcomes[i], expected[i])]
         if not wrong:
             return Verdict(True, True, self.praise, self.heading)
-        mistake = self._recognise(outcomes)
+        mistake = self._matching(outcomes)
         if mistake is None:
             return self._not_yet(self._describe(outcomes, expected, wrong))
         # A probe that ended in a value has more to quote than one that ended in an exception.
@@ -139,7 +152,8 @@ class Exercise:
         return found
 
     def _outcomes(self, answer: Callable[..., Any]) -> list[Outcome]:
-        return [observe(answer, inputs) for inputs in self.probes]
+        watched = self.watch(answer)
+        return [observe(watched, inputs) for inputs in self.probes]
 
     def _right(self, outcome: Outcome, expected: Outcome) -> bool:
         """Equal, and of the right kind: a numpy array is not the tensor asked for."""
@@ -153,7 +167,11 @@ class Exercise:
     def _all_same(self, a: list[Outcome], b: list[Outcome], part: int | None = None) -> bool:
         return all(self._same(x, y, part) for x, y in zip(a, b, strict=True))
 
-    def _recognise(self, outcomes: list[Outcome]) -> Mistake | None:
+    def recognise(self, answer: Callable[..., Any]) -> Mistake | None:
+        """The known mistake that ``answer`` makes in this stage, if it is one."""
+        return self._matching(self._outcomes(answer))
+
+    def _matching(self, outcomes: list[Outcome]) -> Mistake | None:
         """The first known mistake that does exactly this on every probe."""
         for mistake in self.mistakes:
             if self._all_same(outcomes, self._outcomes(mistake.answer), mistake.part):

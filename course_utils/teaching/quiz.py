@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from course_utils.teaching.cards import card, inline
 
-__all__ = ["Option", "Question", "Quiz"]
+__all__ = ["Option", "Question", "Quiz", "read_quiz"]
 
 LETTERS = "abcdefgh"
 NOT_ANSWERED = "-"
@@ -135,10 +137,10 @@ class Quiz:
         >>> yes, no = Option("yes", "it is", correct=True), Option("no", "it is")
         >>> quiz = Quiz("Short", (Question("Is it?", (no, yes)), Question("Is it?", (yes, no))))
         >>> quiz.recording([1, None])
-        'QUIZ.with_answers("b -")'
+        'exercises.QUIZ.with_answers("b -")'
         """
         letters = [NOT_ANSWERED if place is None else LETTERS[place] for place in chosen]
-        return f'QUIZ.with_answers("{" ".join(letters)}")'
+        return f'exercises.QUIZ.with_answers("{" ".join(letters)}")'
 
     def live(self) -> Any:
         """The quiz as widgets: a :class:`~course_utils.teaching.quiz_live.LiveQuiz`."""
@@ -158,6 +160,16 @@ class Quiz:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         live = self.live().box._repr_mimebundle_()
         return {**live, "text/html": self.html(), "text/plain": repr(self)}
+
+
+def read_quiz(path: Path) -> Quiz:
+    """The quiz in a lecture's ``quiz.toml``: a title, questions, and each one's options."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    questions = (
+        Question(each["prompt"], tuple(Option(**option) for option in each["options"]))
+        for each in table["questions"]
+    )
+    return Quiz(table["title"], tuple(questions))
 
 
 def _place(question: Question, letter: str) -> int | None:

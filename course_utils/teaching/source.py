@@ -39,9 +39,9 @@ def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -
         ValueError: when called with nothing, or with a name that no module defines.
         TypeError: for something whose Python source cannot be read, such as a builtin.
 
-    >>> from course_utils.teaching.suspects import named
+    >>> from course_utils.lectures.l01_scaling.mystery_models import named
     >>> print(show_source(named))
-    # course_utils/teaching/suspects.py, named
+    # course_utils/lectures/l01_scaling/mystery_models.py, named
     def named(models: dict[str, Suspect], kind: str) -> str:
         return next(name for name, model in models.items() if model.kind == kind)
     """

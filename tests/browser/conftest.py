@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_lab import ROOT, chromium, copy_lectures, running_lab
-from support_page import LecturePage, is_home
-from support_present import FIRST, PROJECTOR, Deck
+
+from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
+from tests.browser.support_page import LecturePage, is_home
+from tests.browser.support_present import FIRST, PROJECTOR, Deck
 
 # Chromium's own traffic off, and what a container does not allow.
 FLAGS = [
@@ -70,7 +71,7 @@ def open_notebook(tab, lab):
 def stage(tmp_path_factory):
     """A running JupyterLab as `make present` starts it, over a copy of the lectures."""
     sys.path.insert(0, str(ROOT))
-    from commands.lab import present_options
+    from tools.setup.lab import present_options
 
     folder = tmp_path_factory.mktemp("presented")
     private = tmp_path_factory.mktemp("presenter")

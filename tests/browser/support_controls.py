@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from support_page import LecturePage, changed, seen, wait_for
+from tests.browser.support_page import LecturePage, changed, seen, wait_for
 
 SLIDER = ".noUi-handle"
 TEXT = ".widget-text input"

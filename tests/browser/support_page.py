@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from support_lab import Lab
+from tests.browser.support_lab import Lab
 
 OPEN_MS = 60_000
 RUN_SECONDS = 240

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from support_controls import SCENE
-from support_lab import ROOT, Lab
-from support_page import OPEN_MS, RUN_SECONDS, changed, is_home, seen, wait_for
+from tests.browser.support_controls import SCENE
+from tests.browser.support_lab import ROOT, Lab
+from tests.browser.support_page import OPEN_MS, RUN_SECONDS, changed, is_home, seen, wait_for
 
 FIRST = next((ROOT / "notebooks").glob("01_*.ipynb"))
 PROJECTOR = {"width": 1280, "height": 720}

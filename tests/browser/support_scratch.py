@@ -4,7 +4,8 @@ from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
-from notebook_outputs import KERNEL
+
+from tools.editions.notebook_outputs import KERNEL
 
 # The way most courses do it, for comparison: a figure made anew for every step.
 INTERACT = """
@@ -28,8 +29,8 @@ def wave(k):
 EXPLORER = """
 from types import SimpleNamespace
 import numpy as np
-from course_utils.viz import Explorer
-from course_utils.viz.inputs import Slider
+from course_utils.explorers import Explorer
+from course_utils.explorers.inputs import Slider
 
 x = np.linspace(0, 6, 200)
 
@@ -62,7 +63,7 @@ Wave()
 DRAWS_FOR_A_WHILE = """
 import time
 from matplotlib.figure import Figure
-from course_utils.viz import show
+from course_utils.explorers import show
 
 for n in range(12):
     figure = Figure(figsize=(4, 2))

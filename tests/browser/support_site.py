@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Kept from run to run, so that frames whose sources are unchanged are not made again.
 OUT = Path(os.environ.get("SITE_OUT") or ROOT / "site" / "_build")
 BUILD_SECONDS = 1200

@@ -4,13 +4,14 @@ import html
 import re
 
 import pytest
-import support_controls as controls
 from nbformat.v4 import new_output
-from notebook_outputs import write
-from support_lab import trust
-from support_notebooks import LIVE_WIDGET, NOTEBOOKS, read, tags
-from support_page import LecturePage, is_home, seen, wait_for
-from support_scratch import write_notebook
+
+from tests.browser import support_controls as controls
+from tests.browser.support_lab import trust
+from tests.browser.support_page import LecturePage, is_home, seen, wait_for
+from tests.browser.support_scratch import write_notebook
+from tests.lectures.support_notebooks import LIVE_WIDGET, NOTEBOOKS, read, tags
+from tools.editions.notebook_outputs import write
 
 pytestmark = pytest.mark.browser
 
@@ -135,7 +136,7 @@ def test_run_all_leaves_no_error_and_nothing_broken(lecture):
 
 
 def test_every_explorer_of_the_lecture_is_live(lecture, explorers):
-    from course_utils.viz import EXPLORERS
+    from course_utils.lectures import EXPLORERS
 
     number = lecture.path.stem[:2]
     own = [name for name, make in EXPLORERS.items() if make.__module__.endswith(f"_{number}")]

@@ -1,12 +1,12 @@
 """Every lecture as live slides: all of it seen on a projector, moved, run, and kept at home."""
 
 import pytest
-from support_controls import SLIDER
-from support_notebooks import NOTEBOOKS
-from support_page import changed, seen
-from support_present import PROJECTOR, Deck
 
-from course_utils.teaching.slides import read_slides
+from tests.browser.support_controls import SLIDER
+from tests.browser.support_page import changed, seen
+from tests.browser.support_present import PROJECTOR, Deck
+from tests.lectures.support_notebooks import NOTEBOOKS
+from tools.presenting.slides import read_slides
 
 pytestmark = pytest.mark.browser
 

@@ -1,9 +1,10 @@
 """Lecture 01 in the presenter's hands: keys, clicks, notes, mistakes, and a kernel that dies."""
 
 import pytest
-from support_controls import SCENE, SLIDER
-from support_page import OPEN_MS, changed, seen
-from support_present import FIRST, PRESENTER
+
+from tests.browser.support_controls import SCENE, SLIDER
+from tests.browser.support_page import OPEN_MS, changed, seen
+from tests.browser.support_present import FIRST, PRESENTER
 
 pytestmark = pytest.mark.browser
 

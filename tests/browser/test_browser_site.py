@@ -13,11 +13,11 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from support_page import is_home
-from support_site import ROOT, build_site, open_page, pages, serious, served, shown
 
-from course_utils.viz import EXPLORERS
-from course_utils.viz.frames import MOST_BYTES
+from course_utils.lectures import EXPLORERS
+from tests.browser.support_page import is_home
+from tests.browser.support_site import ROOT, build_site, open_page, pages, serious, served, shown
+from tools.site.frames import MOST_BYTES
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,10 @@ from statistics import median
 import numpy as np
 import pytest
 from PIL import Image
-from support_controls import SLIDER, press
-from support_page import seen, wait_for
-from support_scratch import (
+
+from tests.browser.support_controls import SLIDER, press
+from tests.browser.support_page import seen, wait_for
+from tests.browser.support_scratch import (
     DRAWS_FOR_A_WHILE,
     EXPLORER,
     FIGURES_DRAWN,

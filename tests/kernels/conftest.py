@@ -12,7 +12,8 @@ import pytest
 import torch
 
 # Shared with the other tests, and there even without the root's conftest.py.
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE), str(_HERE.parent)]
 
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU:

@@ -1,0 +1,1 @@
+"""Data that the package carries, checked by SHA-256."""

@@ -1,0 +1,38 @@
+"""What the course says, for small language models to learn: its prose, and its code.
+
+Both are snapshots, made once by tools/scripts/course_text.py from the lectures and the package, so that a
+model that was trained on them still fits when a lecture is rewritten.
+"""
+
+from course_utils.data.packaged import read_packaged
+
+__all__ = ["course_code", "course_prose"]
+
+
+def course_prose() -> str:
+    """Return the sentences of the lectures, docstrings, exercises and quizzes.
+
+    A paragraph is a line. A document (a part of a lecture, or a module) ends with an empty line.
+    The documents are in no order, so any share of the text is like the rest, and no line stands
+    there twice.
+
+    Raises:
+        PackagedFileError: a RuntimeError, if the file is missing or damaged.
+
+    >>> text = course_prose()
+    >>> len(text.split()) > 25_000, text.count("attention") > 100
+    (True, True)
+    """
+    return read_packaged("prose.txt").decode("utf-8")
+
+
+def course_code() -> str:
+    """Return Python: modules of the package, with their comments and without their docstrings.
+
+    Raises:
+        PackagedFileError: a RuntimeError, if the file is missing or damaged.
+
+    >>> course_code().count("def ") > 200
+    True
+    """
+    return read_packaged("code.txt").decode("utf-8")

@@ -1,0 +1,88 @@
+"""The files that come with the package, each checked against its SHA-256 as it is read.
+
+They are snapshots that one version of the course trains on or was trained to. A damaged one would
+change what the lectures show, without a word.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from course_utils.checks import check_choice
+
+__all__ = ["DATA", "SHA256", "PackagedFileError", "read_measured", "read_packaged"]
+
+DATA = Path(__file__).parent
+MODEL = "small_gpt/model.safetensors"
+# As tools/scripts/course_text.py and tools/scripts/train_small_gpt.py print them.
+SHA256 = {
+    "prose.txt": "7b31d273c899c2407a8b43afcfb8595760a1d52cc13bc632f4ac24b0a135af69",
+    "code.txt": "13fb415f4605a8afc9a18e47a639c44790dba6e6d849b0627ce50c2f0a8bc9ee",
+    "small_gpt/config.json": "4b219950c9ede603dac89f64886c91b8dee8660d33db48f9af5d8ecfa4fbc5dc",
+    "small_gpt/merges.json": "c3734e167a01021ec61607747ebe6d12a00d4fad2cf1ff63ad13e134fa4b5f6c",
+    "small_gpt/model.safetensors": "f5f6f7d9da6303a0106338ac52511375a39bd6c93a8902f126932dc072a447db",  # noqa: E501
+    # As tools/scripts/train_toy_experts.py prints it.
+    "toy_experts.safetensors": "afc997d7ce8915a4dff63d28d90c02bd7fb921a66b1a986d6de9e55c30d70b10",
+    # As tools/scripts/measure_depths.py prints it.
+    "depth_runs.json": "57701a47b89134996ca8070c6f09796b935862a02f1e1e6eea3461d724c7cf1e",
+    # As tools/scripts/measure_lora.py prints it.
+    "lora_runs.json": "138ebbea94b26d5ee80e72801bdc3e788478950a42e8032f523b6ec2e8b49a71",
+}
+
+
+class PackagedFileError(RuntimeError):
+    """A file of the package is missing, or is not the one that belongs to this version."""
+
+
+def read_packaged(name: str) -> bytes:
+    """Return the bytes of a packaged file. Those that were hashed are those returned.
+
+    Args:
+        name: one of ``SHA256``, from the data folder on.
+
+    Raises:
+        ValueError: if there is no packaged file of that name.
+        PackagedFileError: a RuntimeError, if the file is missing or has another SHA-256.
+
+    >>> len(read_packaged("prose.txt")) > 100_000
+    True
+    """
+    expected = SHA256[check_choice("name", name, SHA256)]
+    again = "install the course again, or `git checkout course_utils/data`"
+    try:
+        content = (DATA / name).read_bytes()
+    except OSError as error:
+        raise PackagedFileError(
+            f"{name} must be readable in {DATA}, got {error}: {again}"
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise PackagedFileError(
+            f"{name} must have SHA-256 {expected[:16]}..., got {found[:16]}...: {again}"
+        )
+    return content
+
+
+def read_measured(name: str) -> dict[str, Any]:
+    """Return what was measured on the packaged small GPT, from a JSON file of the package.
+
+    Args:
+        name: as for ``read_packaged``.
+
+    Raises:
+        ValueError: if there is no packaged file of that name, or it holds no JSON.
+        PackagedFileError: a RuntimeError, if the file is missing or damaged, or was measured on
+            another small GPT than the packaged one.
+
+    >>> read_measured("lora_runs.json")["steps"]
+    60
+    """
+    found = json.loads(read_packaged(name))
+    expected = SHA256[MODEL]
+    if found["measured_on"] != expected:
+        raise PackagedFileError(
+            f"{name} must be measured on the small GPT {expected[:16]}..., "
+            f"got {found['measured_on'][:16]}...: run the script that makes it again"
+        )
+    return found

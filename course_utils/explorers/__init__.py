@@ -1,0 +1,6 @@
+"""The engine of the figures with sliders, and the one way to show a figure."""
+
+from course_utils.explorers.explorer import Explorer
+from course_utils.explorers.show import show
+
+__all__ = ["Explorer", "show"]

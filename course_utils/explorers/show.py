@@ -1,0 +1,44 @@
+"""Show a static figure with its words."""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass
+
+import numpy as np
+from IPython.display import display
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from course_utils.explorers.png import encode_png
+from course_utils.explorers.style import course_style
+
+__all__ = ["AnnotatedFigure", "show"]
+
+
+@dataclass(frozen=True)
+class AnnotatedFigure:
+    """A picture and its words: what a ``draw_`` function returns and :func:`show` displays.
+
+    The words are caption and alternative text in one, so a reader who cannot see the picture, and
+    one who can, read the same sentence.
+    """
+
+    figure: Figure
+    words: str
+
+
+def show(picture: AnnotatedFigure) -> None:
+    """Display a figure, and its words under it as the caption.
+
+    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are an output of
+    their own.
+    """
+    with course_style():
+        canvas = FigureCanvasAgg(picture.figure)
+        canvas.draw()
+        png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
+    words = picture.words
+    display({"image/png": png, "text/plain": f"figure: {words}"}, raw=True)
+    display({"text/html": f"<small>{html.escape(words)}</small>", "text/plain": words}, raw=True)

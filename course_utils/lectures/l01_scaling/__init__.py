@@ -1,0 +1,1 @@
+"""Lecture 01, Scaling: Why divide by √d_k?"""

@@ -1,0 +1,1 @@
+"""Lecture 02, Softmax: What does a saturated softmax cost?"""

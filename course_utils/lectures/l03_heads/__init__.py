@@ -1,0 +1,1 @@
+"""Lecture 03, Heads: Why eight heads and not one?"""

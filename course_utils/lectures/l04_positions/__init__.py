@@ -1,0 +1,1 @@
+"""Lecture 04, Positions: How does attention know what comes first?"""

@@ -1,0 +1,256 @@
+"""A task that needs order: recall the value that a key had the last time.
+
+A sequence is a list of notes, each a key and a value: ``b = 3, f = 0, b = 7, c = 3, b = 1``. At
+each note the question is which value its key had **last**: at the third note 3, at the fifth 7.
+The content says which notes belong to the key; only the order says which of them is the latest. So
+one attention layer without positions can do no better than mix the earlier values of the key.
+
+Keys are drawn from a quarter as many kinds as there are notes. In a longer sequence the last note
+of a key therefore lies further back; ``num_keys`` keeps it near instead.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.checks import (
+    check_choice,
+    check_generator,
+    check_ids,
+    check_int,
+    check_not_empty,
+    check_seed,
+    check_sequence,
+)
+from course_utils.layers import Alibi, FeedForward, LayerNorm, MultiHeadAttention, Rotary
+from course_utils.masks import causal_mask
+from course_utils.positions import sinusoidal_positions
+from course_utils.shapes import Float, Int
+from course_utils.training import TEST_SEED
+
+__all__ = [
+    "KEYS",
+    "SCHEMES",
+    "VALUES",
+    "NoteReader",
+    "note_loss",
+    "recall_accuracy",
+    "recall_notes",
+    "stretch_rotary",
+]
+
+KEYS, VALUES = 64, 8
+SCHEMES = ("none", "learned", "sinusoidal", "rope", "alibi")
+
+Notes = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"], Int[Tensor, "B T"], Int[Tensor, "B T"]]
+
+
+def recall_notes(
+    batch: int, length: int, generator: torch.Generator, *, num_keys: int | None = None
+) -> Notes:
+    """Draw sequences of notes, and what each note should recall.
+
+    Each sequence picks its own kinds of keys out of the 64, and draws a key and a value for each
+    note, all equally likely.
+
+    Args:
+        batch: number of sequences, B.
+        length: number of notes in each, T.
+        generator: where the random numbers come from.
+        num_keys: kinds of keys in a sequence, at most 64; T / 4 if None, at least 1.
+
+    Returns:
+        Keys, values, the value that the key had last, and how many earlier notes have that key.
+        Where there are none, the value to recall means nothing.
+
+    Raises:
+        TypeError, ValueError: if a number is not a positive integer, there are to be more kinds
+            of keys than 64, or generator is no torch.Generator.
+
+    >>> keys, values, last, earlier = recall_notes(1, 8, torch.Generator().manual_seed(4))
+    >>> keys.tolist(), values.tolist()
+    ([[4, 54, 4, 4, 4, 4, 54, 54]], [[7, 2, 6, 6, 3, 6, 6, 3]])
+    >>> last[earlier > 0].tolist()
+    [7, 6, 6, 3, 2, 6]
+    """
+    B, T = check_int("batch", batch), check_int("length", length)
+    kinds = max(1, T // 4) if num_keys is None else num_keys
+    kinds = check_int("num_keys", kinds, maximum=KEYS)
+    check_generator("generator", generator)
+    palette = torch.rand(B, KEYS, generator=generator).argsort(dim=-1)[:, :kinds]
+    keys = palette.gather(1, torch.randint(kinds, (B, T), generator=generator))
+    values = torch.randint(VALUES, (B, T), generator=generator)
+    same = (keys[:, :, None] == keys[:, None, :]) & _earlier(T)  # (B, T, T)
+    latest = (same * torch.arange(1, T + 1)).amax(dim=-1) - 1  # -1 where there is none
+    return keys, values, values.gather(1, latest.clamp_min(0)), same.sum(dim=-1)
+
+
+def _earlier(T: int) -> Tensor:
+    """Causal without the diagonal: a note must not read its own value, which is another one."""
+    return causal_mask(T) & ~torch.eye(T, dtype=torch.bool)
+
+
+class NoteReader(nn.Module):
+    """One pre-LN attention layer and a feed-forward network, with a choice of positions.
+
+    Args:
+        positions: how positions are told apart, one of ``SCHEMES``.
+        width: model width, C.
+        num_heads: attention heads, H; they divide the width.
+        max_positions: the longest sequence. "learned" has a vector for each, and keeps the random
+            ones that training never saw.
+
+    Raises:
+        TypeError, ValueError: if the positions are unknown, or a size does not suit the layers.
+
+    >>> reader = NoteReader("rope")
+    >>> keys, values, *_ = recall_notes(3, 16, torch.Generator())
+    >>> tuple(reader(keys, values).shape)
+    (3, 16, 8)
+    """
+
+    def __init__(
+        self, positions: str, *, width: int = 64, num_heads: int = 4, max_positions: int = 256
+    ) -> None:
+        check_choice("positions", positions, SCHEMES)
+        shape = (check_int("max_positions", max_positions), check_int("width", width))
+        super().__init__()
+        self.keys, self.values = nn.Embedding(KEYS, width), nn.Embedding(VALUES, width)
+        self.positions: Tensor | None = None
+        if positions == "learned":
+            self.positions = nn.Parameter(torch.randn(shape))
+        elif positions == "sinusoidal":
+            del self.positions
+            self.register_buffer("positions", sinusoidal_positions(*shape), persistent=False)
+        scheme = {"rope": Rotary(), "alibi": Alibi()}.get(positions)
+        self.attention_norm, self.feedforward_norm = LayerNorm(width), LayerNorm(width)
+        self.attention = MultiHeadAttention(width, num_heads, position=scheme)
+        self.feedforward = FeedForward(width, 2 * width)
+        self.output = nn.Linear(width, VALUES)
+
+    def forward(
+        self, keys: Int[Tensor, "B T"], values: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B T V"]:
+        """Return for each note the scores of the values that its key may have had last.
+
+        Raises:
+            TypeError: if the keys or the values are not int64.
+            ValueError: if the keys are not (B, T), the values have another shape, one is not in
+                0 to 63 or 0 to 7, or there are more notes than vectors for positions.
+        """
+        _check_notes(keys=keys, values=values)
+        T = keys.shape[1]
+        x = self.keys(keys) + self.values(values)  # (B, T, C)
+        if self.positions is not None:
+            check_int("the number of notes in keys, T,", T, maximum=len(self.positions))
+            x = x + self.positions[:T]
+        x = x + self.attention(self.attention_norm(x), may_attend=_earlier(T))[0]
+        return self.output(x + self.feedforward(self.feedforward_norm(x)))
+
+
+def stretch_rotary(model: NoteReader, rotary: Rotary) -> None:
+    """Let a trained reader with "rope" turn queries and keys in another way.
+
+    Raises:
+        TypeError: if model is no NoteReader, or rotary no Rotary.
+        ValueError: if the reader's positions are not "rope".
+
+    >>> stretch_rotary(NoteReader("rope"), Rotary(interpolation=4))
+    """
+    _check_kind("model", model, NoteReader)
+    _check_kind("rotary", rotary, Rotary)
+    if not isinstance(model.attention.position, Rotary):
+        raise ValueError(f"model must have rope positions, got {model.attention.position}")
+    model.attention.position = rotary
+
+
+def note_loss(
+    model: Callable[..., Tensor],
+    keys: Int[Tensor, "B T"],
+    values: Int[Tensor, "B T"],
+    last: Int[Tensor, "B T"],
+    earlier: Int[Tensor, "B T"],
+) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy over the notes whose key was seen before, in nats.
+
+    Without such a note it is 0, and so is its gradient.
+
+    Raises:
+        TypeError, ValueError: if model is not callable, or the others are not what
+            ``recall_notes`` returns.
+
+    >>> notes = recall_notes(2, 16, torch.Generator().manual_seed(0))
+    >>> 1 < note_loss(NoteReader("none"), *notes).item() < 4  # ln 8 is 2.08
+    True
+    """
+    if not callable(model):
+        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
+    _check_notes(keys=keys, values=values, last=last, earlier=earlier)
+    scores = model(keys, values)
+    losses = nn.functional.cross_entropy(scores.flatten(0, 1), last.flatten(), reduction="none")
+    asked = (earlier > 0).flatten().to(losses.dtype)
+    return (losses * asked).sum() / asked.sum().clamp_min(1)
+
+
+@torch.no_grad()
+def recall_accuracy(
+    model: NoteReader,
+    lengths: Sequence[int],
+    *,
+    num_keys: int | None = None,
+    seed: int = TEST_SEED,
+) -> Float[Tensor, " lengths"]:
+    """Return the share of right answers at each length, where order matters.
+
+    Only notes whose key was seen at least twice before are asked, those where a key comes at least
+    three times: with a single earlier note, order says nothing. About 2,000 notes are drawn for
+    each length.
+
+    Args:
+        model: a reader.
+        lengths: numbers of notes in a sequence.
+        num_keys: as in ``recall_notes``.
+        seed: of the notes. The usual one is far from the seeds of trainings, so that no reader is
+            asked about notes that it was trained with.
+
+    Raises:
+        TypeError: if model is no NoteReader.
+        TypeError, ValueError: if lengths is no sequence of positive integers, or one is longer
+            than the reader's positions, or too short for a key to come three times; if num_keys
+            or seed is out of range.
+
+    >>> recall_accuracy(NoteReader("none"), (16, 32)).shape
+    torch.Size([2])
+    """
+    _check_kind("model", model, NoteReader)
+    longest = None if model.positions is None else len(model.positions)
+    shares = []
+    for length in check_sequence("lengths", lengths):
+        batch = max(4, 2048 // check_int("each of lengths", length, maximum=longest))
+        generator = torch.Generator().manual_seed(check_seed(seed))
+        keys, values, last, earlier = recall_notes(batch, length, generator, num_keys=num_keys)
+        if not bool((earlier > 1).any()):
+            raise ValueError(f"lengths must be enough for a key to come three times, got {length}")
+        right = model(keys, values).argmax(dim=-1) == last
+        shares.append(right[earlier > 1].double().mean())
+    return torch.stack(shares)
+
+
+def _check_notes(**notes: Tensor) -> None:
+    __tracebackhide__ = True
+    sizes = {"keys": KEYS, "values": VALUES, "last": VALUES}
+    for name, ids in notes.items():  # keys come first
+        # What is left counts earlier notes: at most T - 1.
+        check_ids(name, ids, "B T", sizes.get(name) or notes["keys"].shape[1])
+        check_not_empty(name, ids, axes=2)
+        if (shape := notes["keys"].shape) != ids.shape:
+            raise ValueError(
+                f"{name} must have the shape of keys {tuple(shape)}, got {tuple(ids.shape)}"
+            )
+
+
+def _check_kind(name: str, value: object, kind: type) -> None:
+    __tracebackhide__ = True
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")

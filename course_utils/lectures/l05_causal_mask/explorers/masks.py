@@ -1,0 +1,266 @@
+"""Lecture 05: a mask, the weights it leaves, and what reaches what through L layers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_utils.explorers.explorer import Explorer
+from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.style import MUTED
+from course_utils.lectures.l05_causal_mask.explorers.stack import (
+    MOST_LAYERS,
+    MOST_TOKENS,
+    stack_reach,
+)
+from course_utils.lectures.l05_causal_mask.shares import ShareMap, draw_share_scale, grid_lines
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
+from course_utils.measure.dependence import reach_through
+
+CAUSAL, WINDOW, PREFIX = "causal", "sliding window", "prefix"
+PADDING, PACKED = "padding", "packed documents"
+TOP_LEFT, OFF_BY_ONE = "causal, aligned top left", "causal, off by one"
+KINDS = (CAUSAL, WINDOW, PREFIX, PADDING, PACKED, TOP_LEFT, OFF_BY_ONE)
+LENGTHS = (4, 8, 12, 16, MOST_TOKENS)
+LARGEST_SIZE = 12
+AS_SHOWN = {"kind": WINDOW, "size": 3, "tokens": 12, "queries": 12, "layers": 2}
+
+
+@dataclass(frozen=True)
+class MaskState:
+    """Rows are the T newest of the S tokens, columns all S.
+
+    `felt` holds shares of the gradient through the layers. `read_wrongly` says where a key is read
+    that must not be, `felt_wrongly` where a gradient must be zero and is not.
+    """
+
+    may_attend: np.ndarray
+    weights: np.ndarray
+    felt: np.ndarray
+    read_wrongly: np.ndarray
+    felt_wrongly: np.ndarray
+    kind: str
+    size: int
+    layers: int
+
+    @property
+    def keys(self) -> int:
+        """S."""
+        return self.may_attend.shape[1]
+
+    @property
+    def queries(self) -> int:
+        """T."""
+        return self.may_attend.shape[0]
+
+    @property
+    def cached(self) -> int:
+        """How many tokens came before the queries."""
+        return self.keys - self.queries
+
+
+def mask_of(kind: str, size: int, tokens: int, queries: int) -> Tensor:
+    """What each of the S tokens may read, (S, S), when the newest T of them come in one call."""
+    if kind == WINDOW:
+        return sliding_window_mask(tokens, size)
+    if kind == PREFIX:
+        return prefix_mask(tokens, min(size, tokens))
+    if kind == PADDING:
+        return padding_mask([min(size, tokens)], tokens)[0, 0].expand(tokens, tokens)
+    causal = causal_mask(tokens)
+    if kind == PACKED:
+        return causal & same_document_mask(document_lengths(size, tokens))
+    if kind == OFF_BY_ONE:
+        return causal.new_ones(tokens, tokens).tril(1)
+    if kind == TOP_LEFT:  # the earlier tokens came in a call of their own, where T was S
+        newest = causal.new_ones(queries, tokens).tril()
+        causal[tokens - queries :] = newest
+    return causal
+
+
+def document_lengths(size: int, tokens: int) -> list[int]:
+    """Documents of one size, and a shorter one where it does not divide the tokens."""
+    rest = tokens % size
+    return [size] * (tokens // size) + ([rest] if rest else [])
+
+
+class Masks(Explorer):
+    """A mask and a number of layers → the mask, real weights, real gradients."""
+
+    title = "What may a token read, and what does it feel through L layers?"
+    inputs = {
+        "kind": Choice("mask", KINDS, WINDOW),
+        "size": Slider("window, prefix, text", 1, LARGEST_SIZE, 1, 3),
+        "tokens": Steps("tokens so far S", LENGTHS, 12),
+        "queries": Slider("newest, asking T", 1, MOST_TOKENS, 1, 12),
+        "layers": Slider("layers L", 1, MOST_LAYERS, 1, 2),
+    }
+    scenes = {
+        "causal": {**AS_SHOWN, "kind": CAUSAL},
+        "window 3, 1 layer": {**AS_SHOWN, "layers": 1},
+        "window 3, 4 layers": {**AS_SHOWN, "layers": 4},
+        "prefix": {**AS_SHOWN, "kind": PREFIX, "size": 5},
+        "padding": {**AS_SHOWN, "kind": PADDING, "size": 8},
+        "packed documents": {**AS_SHOWN, "kind": PACKED, "size": 5},
+        "decoding step": {**AS_SHOWN, "kind": CAUSAL, "queries": 1},
+        "top left: wrong step": {**AS_SHOWN, "kind": TOP_LEFT, "queries": 1},
+        "leak: off by one": {**AS_SHOWN, "kind": OFF_BY_ONE, "layers": 1},
+    }
+    size = (8.0, 3.2)
+    frames = ("kind", "layers")
+
+    def compute(self, kind: str, size: int, tokens: int, queries: int, layers: int) -> MaskState:
+        queries = min(queries, tokens)
+        may_attend = mask_of(kind, size, tokens, queries)
+        meant = causal_mask(tokens) if kind in (TOP_LEFT, OFF_BY_ONE) else may_attend
+        newest = slice(tokens - queries, None)
+        reach = stack_reach(may_attend.numpy(), layers, queries)
+        may_feel = reach_through(meant, layers)[newest].numpy()
+        return MaskState(
+            may_attend=may_attend[newest].numpy(),
+            weights=reach.weights[newest],
+            felt=reach.gradient / reach.gradient.sum(1, keepdims=True),
+            read_wrongly=(may_attend & ~meant)[newest].numpy(),
+            felt_wrongly=(reach.gradient != 0) & ~may_feel,
+            kind=kind,
+            size=size,
+            layers=layers,
+        )
+
+    def draw(self, figure: Figure, state: MaskState) -> None:
+        titles = ("mask: may read", "weights, layer 1", "gradient, L layers")
+        side, gap, left, bottom = 2.11, 0.15, 0.62, 0.62
+        width, height = self.size
+        self._panels = [
+            figure.add_axes(
+                ((left + i * (side + gap)) / width, bottom / height, side / width, side / height),
+                title=title,
+            )
+            for i, title in enumerate(titles)
+        ]
+        maps = [ShareMap(axes) for axes in self._panels]
+        self._mask, self._weights, self._felt = maps
+        look = {"color": "white", "markeredgewidth": 1.5}
+        self._crosses = [axes.plot([], [], "x", **look)[0] for axes in self._panels]
+        look = {"color": MUTED, "linewidth": 0.35, "clip_on": False, "antialiased": False}
+        self._grids = [axes.plot([], [], **look)[0] for axes in self._panels]
+        for axes in self._panels:
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0, pad=3)
+            axes.set_xlabel("token read", labelpad=2)
+        self._panels[0].set_ylabel("token that reads", labelpad=2)
+        self.animate(*maps, *self._crosses, *self._grids)
+        draw_share_scale(
+            figure, (left + 3 * (side + gap) - 0.05) / width, bottom / height, side / height
+        )
+
+    def backdrop(self, state: MaskState) -> Hashable:
+        return state.keys
+
+    def draw_backdrop(self, state: MaskState) -> None:
+        size = state.keys
+        step = 1 if size <= 8 else 2 if size <= 12 else 4
+        ticks = range(0, size, step)
+        for axes in self._panels:
+            axes.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), xticks=ticks, yticks=[])
+        self._panels[0].set_yticks(ticks)
+        for grid in self._grids:  # drawn over what moves, but moved with the still part alone
+            grid.set_data(*grid_lines(size, size))
+
+    def update(self, state: MaskState) -> None:
+        wrong = (state.read_wrongly, state.read_wrongly, state.felt_wrongly)
+        self._mask.set_mask(state.may_attend, wrong[0], cached=state.cached)
+        self._weights.set_shares(state.weights, wrong[1], cached=state.cached)
+        self._felt.set_shares(state.felt, wrong[2], cached=state.cached)
+        for crosses, places in zip(self._crosses, wrong, strict=True):
+            query, key = np.nonzero(places)
+            crosses.set_data(key, query + state.cached)
+            crosses.set_markersize(90 / state.keys)
+            crosses.set_visible(len(key) > 0)
+
+    def caption(self, state: MaskState) -> str:
+        return " ".join(
+            part for part in (_asking(state), _rule(state), _newest(state), _proof(state)) if part
+        )
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count} tokens"
+
+
+def _asking(state: MaskState) -> str:
+    if not state.cached:
+        return ""
+    newest = "The newest token asks" if state.queries == 1 else f"The newest {state.queries} ask"
+    if state.kind in (PREFIX, PADDING) and min(state.size, state.keys) > state.cached:
+        grey = "not asked again, though newer tokens are among those that they read"
+    else:
+        grey = "done, kept in the cache"
+    return f"{newest}; {_tokens(state.cached)} came before (grey rows: {grey})."
+
+
+def _rule(state: MaskState) -> str:
+    size, count = state.size, state.keys
+    if state.kind == WINDOW:
+        if size == 1:
+            return "Window of 1: each token reads itself alone."
+        return f"Window of {size}: each token reads itself and the {size - 1} before it."
+    if state.kind == PREFIX:
+        if size >= count:
+            return f"The prefix is the whole text: all read all {_tokens(count)}."
+        first = "the first token" if size == 1 else f"the first {size}"
+        return f"All read {first}; besides, each reads itself and what is before it."
+    if state.kind == PADDING:
+        if size >= count:
+            return "No token is padding: all read all."
+        which = f"Token {size} is" if size == count - 1 else f"Tokens {size} to {count - 1} are"
+        return f"{which} padding: nobody reads them, though they read."
+    if state.kind == PACKED:
+        documents = len(document_lengths(size, count))
+        what = "1 document" if documents == 1 else f"{documents} documents"
+        return f"{what} in one row, {size} tokens each at most: no token reads outside its own."
+    if state.kind == TOP_LEFT:
+        if not state.cached:
+            return "With T = S top left and bottom right are the same causal mask."
+        return (
+            "Aligned top left, as torch's is_causal, the first that asks is taken for token 0 and "
+            "reads that alone."
+        )
+    if state.kind == OFF_BY_ONE:
+        return "tril(1) where tril(0) was meant: each token reads the next one too."
+    return "Each token reads itself and what is before it."
+
+
+def _newest(state: MaskState) -> str:
+    reads, feels = int(state.may_attend[-1].sum()), int((state.felt[-1] > 0).sum())
+    through = "1 layer" if state.layers == 1 else f"{state.layers} layers"
+    return (
+        f"The newest token may read {reads} of {_tokens(state.keys)}, and through {through} its "
+        f"output feels {feels}."
+    )
+
+
+def _proof(state: MaskState) -> str:
+    query, key = np.nonzero(state.felt_wrongly)
+    if count := len(query):
+        farthest = int((key - query).max()) - state.cached
+        which = "1 gradient that must be 0 is not"
+        which = which if count == 1 else f"{count} gradients that must be 0 are not"
+        ahead = "the next token" if farthest == 1 else f"up to {farthest} tokens ahead"
+        return f"A leak: {which} (orange, ×); outputs feel {ahead}."
+    if state.kind == OFF_BY_ONE:
+        return "The leak cannot show here: the newest token has no next one. In training it has."
+    zeros = int((state.felt == 0).sum())
+    if not zeros:
+        return "No gradient is 0."
+    return f"Of {state.felt.size} gradients {zeros} are exactly 0 (white): no leak shows."

@@ -1,0 +1,62 @@
+"""Lecture 05: shares of a row as coloured squares, in which an exact zero stays apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from course_utils.explorers.draw import HeatMap, mute_axes
+from course_utils.explorers.style import BLUE, ORANGE
+
+FLOOR = 1e-3  # shares below it have the darkest colour; 0 is white
+# Colours of squares that show no number: exactly zero, no query, may be read, must not be.
+ZERO, NO_QUERY, MAY, LEAK = 0, 1, 2, 3
+MARKS = ("#ffffff", "#d9d9d9", BLUE, ORANGE)
+
+
+class ShareMap(HeatMap):
+    """Shares of a row on a logarithmic scale; exact zeros and rows without a query stay apart."""
+
+    def __init__(self, axes: Axes) -> None:
+        super().__init__(axes, low=np.log10(FLOOR), high=0.0)
+        colours = np.array([to_rgba(mark) for mark in MARKS])
+        self._table = self._table.copy()
+        self._table[: len(MARKS)] = (255 * colours).round().astype(np.uint8).view(np.uint32)[:, 0]
+
+    def set_shares(self, shares: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
+        """Show shares (T, S), and where one is that must not be, below `cached` rows of none."""
+        self.set_data(np.log10(shares.clip(min=FLOOR)))
+        levels = np.where(shares == 0, ZERO, self._levels.clip(min=len(MARKS)))
+        self._show(levels, leaks, cached)
+
+    def set_mask(self, may_attend: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
+        """Show in one colour where a query may read (T, S), and where it must not."""
+        self._show(np.where(may_attend, MAY, ZERO), leaks, cached)
+
+    def _show(self, levels: np.ndarray, leaks: np.ndarray, cached: int) -> None:
+        above = np.full((cached, levels.shape[1]), NO_QUERY)
+        self._levels = np.vstack([above, np.where(leaks, LEAK, levels)]).astype(np.uint8)
+        self.stale = True
+
+
+def grid_lines(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lines between the squares and around them, as one line with gaps."""
+    across, down = np.arange(rows + 1) - 0.5, np.arange(columns + 1) - 0.5
+    x = [*np.tile([-0.5, columns - 0.5, np.nan], rows + 1), *np.repeat(down, 3)]
+    y = [*np.repeat(across, 3), *np.tile([-0.5, rows - 0.5, np.nan], columns + 1)]
+    return np.array(x), np.array(y)
+
+
+def draw_share_scale(figure: Figure, left: float, bottom: float, height: float) -> None:
+    """The colours of a `ShareMap` as a strip, placed by shares of the figure."""
+    scale = figure.add_axes((left, bottom, 0.013, height))
+    ramp = HeatMap(scale)
+    ramp.set_data(np.linspace(1, 0, 64)[:, None])
+    mute_axes(scale)
+    scale.set_ylim(0, 3)
+    scale.yaxis.tick_right()
+    scale.set_yticks([0, 1, 2, 3], ["0.001", "0.01", "0.1", "1"])
+    scale.tick_params(length=0, pad=2)
+    scale.set_title("share", fontsize=11, loc="left")

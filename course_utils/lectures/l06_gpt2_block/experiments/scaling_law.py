@@ -1,0 +1,361 @@
+"""Scaling laws: how the loss of a language model falls with its size, and with its data.
+
+Two things stand here: a fit of ``L(N) = E + A N^(-alpha)`` to measured losses, which says how well
+its exponent is known, and the two published laws with their constants. N counts parameters, D
+tokens of training, C floating-point operations of training, for which ``C = 6 N D`` is usual: 2 for
+each parameter and token forward, 4 backward. Losses are in nats per token.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from course_utils.checks import check_choice, check_finite, check_rank, check_sequence, check_values
+from course_utils.shapes import Float
+
+__all__ = [
+    "LAWS",
+    "Optimum",
+    "PowerLaw",
+    "chinchilla_loss",
+    "compute_optimal",
+    "fit_power_law",
+    "kaplan_loss",
+]
+
+# Two-sided 95 % quantiles of Student's t with 1, 2, 3, ... degrees of freedom.
+T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+Z_95 = 1.959964
+# Exponents among which a fit with an unknown E looks; beyond them a curve is a step or a line.
+EXPONENTS = np.geomspace(1e-3, 10, 4001)
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """``L(N) = E + A N^(-alpha)``, fitted to measured losses.
+
+    Attributes:
+        exponent: alpha.
+        interval: where alpha lies with 95 % confidence, (low, high). An end is 0 or infinity where
+            the losses do not bound it.
+        constant: A.
+        irreducible: E, the loss that no size goes below.
+        residuals: of each size, mean loss over the law's, less 1.
+        noise: of each size, the standard error of the mean loss over the law's; empty for losses
+            of one run. Residuals well above the noise say that the law has another form.
+    """
+
+    exponent: float
+    interval: tuple[float, float]
+    constant: float
+    irreducible: float
+    residuals: tuple[float, ...]
+    noise: tuple[float, ...]
+
+    def loss(self, size: float | int) -> float:
+        """Return the law's loss for a model of this size, in nats.
+
+        Raises:
+            TypeError, ValueError: if size is not a positive finite number.
+        """
+        return self.irreducible + self.constant * _positive("size", size) ** -self.exponent
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"L(N) = {self.irreducible:.3g} + {self.constant:.3g} N^-{self.exponent:.3f}, "
+            f"exponent {low:.3f} to {high:.3f} (95 %)"
+        )
+
+
+def fit_power_law(
+    sizes: Sequence[int],
+    losses: Float[Tensor, "*seeds sizes"],
+    *,
+    irreducible: float | int | None = 0.0,
+) -> PowerLaw:
+    """Fit ``L(N) = E + A N^(-alpha)`` to losses, and say how well alpha is known.
+
+    With E given, it is a straight line through ``(ln N, ln (L - E))``, by least squares. With E
+    unknown (None), the relative error ``(E + A N^(-alpha)) / L - 1`` is made small: for each alpha
+    the best E >= 0 and A >= 0 follow by least squares, and the best alpha of all is taken. Where
+    losses do not fall with size, A is 0 and alpha says nothing: its interval is 0 to infinity.
+
+    The interval holds each alpha whose sum of squares is at most ``1 + t^2 / (n - p)`` times the
+    smallest, where n counts losses, p the numbers fitted, and t is Student's quantile for n - p.
+    For the straight line that is the usual ``alpha +- t s``. It takes the losses' distances from
+    the law as independent noise, whether they come from the seeds or from a law of another form.
+
+    Args:
+        sizes: parameters of each model, N, all different: 3 or more, 4 where E is unknown.
+        losses: one loss for each size, or one row of them for each seed.
+        irreducible: E, below all losses; None to fit it as well.
+
+    Raises:
+        TypeError: if sizes is no sequence of numbers, losses no floating-point tensor, or
+            irreducible no number.
+        ValueError: if there are too few sizes, one is not positive or there twice, the losses have
+            another shape, one is not finite and above E, or E is negative.
+
+    Source: Kaplan et al., "Scaling laws for neural language models", 2020, section 3, whose E is
+    0; Hoffmann et al., "Training compute-optimal large language models", 2022, section 3.3.
+
+    >>> import torch
+    >>> sizes = (1000, 3000, 10_000, 30_000)
+    >>> law = fit_power_law(sizes, torch.tensor([1.5 + 20 * N**-0.4 for N in sizes]).double(),
+    ...                     irreducible=None)
+    >>> round(law.exponent, 2), round(law.irreducible, 2), round(law.constant, 1)
+    (0.4, 1.5, 20.0)
+    """
+    smallest = 3 if irreducible is not None else 4
+    N, L = _check_measured(sizes, losses, smallest)
+    if irreducible is None:
+        exponent, interval, constant, floor = _fit_with_floor(N, L)
+    else:
+        floor = _check_floor(irreducible, L)
+        exponent, interval, constant = _fit_line(N, L - floor)
+    law = floor + constant * N**-exponent
+    noise = L.std(axis=0, ddof=1) / math.sqrt(len(L)) / law if len(L) > 1 else ()
+    return PowerLaw(
+        exponent,
+        interval,
+        constant,
+        floor,
+        tuple(float(x) for x in L.mean(axis=0) / law - 1),
+        tuple(float(x) for x in noise),
+    )
+
+
+def _fit_line(N: np.ndarray, above: np.ndarray) -> tuple[float, tuple[float, float], float]:
+    """Least squares for ``ln above = ln A - alpha ln N``; above has one row for each seed."""
+    x = np.broadcast_to(np.log(N), above.shape).ravel()
+    y = np.log(above).ravel()
+    spread = ((x - x.mean()) ** 2).sum()
+    slope = ((x - x.mean()) * y).sum() / spread
+    rest = y - y.mean() - slope * (x - x.mean())
+    free = len(x) - 2
+    half = _student(free) * math.sqrt((rest**2).sum() / free / spread)
+    constant = math.exp(y.mean() - slope * x.mean())
+    return float(-slope), (float(-slope - half), float(-slope + half)), constant
+
+
+def _fit_with_floor(
+    N: np.ndarray, L: np.ndarray
+) -> tuple[float, tuple[float, float], float, float]:
+    """Least squares of the relative error over alpha, A >= 0 and E >= 0."""
+    floors, scales, errors = _at_each_exponent(N, L)
+    best = int(errors.argmin())
+    free = L.size - 3
+    within = np.flatnonzero(errors <= errors[best] * (1 + _student(free) ** 2 / free))
+    low, high = within[0], within[-1]
+    interval = (
+        0.0 if low == 0 else float(EXPONENTS[low]),
+        math.inf if high == len(EXPONENTS) - 1 else float(EXPONENTS[high]),
+    )
+    alpha = float(EXPONENTS[best])
+    return alpha, interval, float(scales[best] * N[0] ** alpha), float(floors[best])
+
+
+def _at_each_exponent(N: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each exponent the best E and A / N_0^alpha, neither below 0, and their sum of squares."""
+    a = 1 / L.ravel()  # (losses,)
+    falls = (N / N[0]) ** -EXPONENTS[:, None]  # (exponents, sizes)
+    b = np.tile(falls, len(L)) * a  # (exponents, losses)
+    # The normal equations of floor * a + scale * b = 1.
+    aa, ab, bb = a @ a, b @ a, (b * b).sum(axis=1)
+    determinant = aa * bb - ab**2
+    floors = (a.sum() * bb - b.sum(axis=1) * ab) / determinant
+    scales = (b.sum(axis=1) * aa - a.sum() * ab) / determinant
+    negative = floors < 0
+    floors = np.where(negative, 0.0, floors)
+    scales = np.where(negative, b.sum(axis=1) / bb, scales)
+    rising = scales < 0
+    floors = np.where(rising, a.sum() / aa, floors)
+    scales = np.where(rising, 0.0, scales)
+    errors = ((floors[:, None] * a + scales[:, None] * b - 1) ** 2).sum(axis=1)
+    return floors, scales, errors
+
+
+def _student(free: int) -> float:
+    """The two-sided 95 % quantile of Student's t, to 0.1 %."""
+    if free <= len(T_95):
+        return T_95[free - 1]
+    # Abramowitz, Stegun, "Handbook of mathematical functions", 1964, 26.7.5.
+    z = Z_95
+    return z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+
+
+# Kaplan et al., 2020: for L(N, D) table 2, for L(N, S) table 3, for the batch equation 1.4.
+# Their N leaves out the embeddings.
+KAPLAN_DATA = {"alpha_N": 0.076, "alpha_D": 0.103, "N_c": 6.4e13, "D_c": 1.8e13}
+KAPLAN_STEPS = {"alpha_N": 0.077, "alpha_S": 0.76, "N_c": 6.5e13, "S_c": 2.1e3}
+KAPLAN_BATCH = {"alpha_B": 0.21, "B": 2e8}
+# Hoffmann et al., 2022, equation 10; fitted again to the same runs, read off the paper's figure,
+# by Besiroglu et al., "Chinchilla scaling: a replication attempt", 2024, table 1.
+CHINCHILLA = {
+    "chinchilla": {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28},
+    "chinchilla, fitted again": {
+        "E": 1.8172, "A": 482.01, "B": 2085.43, "alpha": 0.3478, "beta": 0.3658,
+    },
+}  # fmt: skip
+LAWS = ("kaplan", *CHINCHILLA)
+
+
+def kaplan_loss(parameters: float | int | None, tokens: float | int | None) -> float:
+    """Return Kaplan's law: ``L = ((N_c / N)^(alpha_N / alpha_D) + D_c / D)^alpha_D``, in nats.
+
+    Where one of the two is without limit, ``L = (N_c / N)^alpha_N`` or ``L = (D_c / D)^alpha_D`` is
+    left: alpha_N = 0.076, N_c = 6.4e13, alpha_D = 0.103, D_c = 1.8e13.
+
+    The models read WebText2 in windows of 1024 tokens and 50257 byte pairs, and had 768 to 1.5
+    billion parameters beside the embeddings. They stopped when the loss on held-out text was least.
+
+    Args:
+        parameters: N, without the embeddings; None for no limit.
+        tokens: D, those of the text, which may be read several times; None for no limit.
+
+    Raises:
+        TypeError, ValueError: if one of them is not a positive finite number, or both are None.
+
+    Source: Kaplan et al., "Scaling laws for neural language models", 2020, equation 1.5 with the
+    constants of table 2. (Equations 1.1 and 1.2 have others, of separate fits.)
+
+    >>> round(kaplan_loss(1.5e9, 2.3e10), 2)
+    2.31
+    """
+    if parameters is None and tokens is None:
+        raise ValueError("parameters or tokens must have a limit, got None and None")
+    alpha_N, alpha_D, N_c, D_c = KAPLAN_DATA.values()
+    lack = 0.0
+    if parameters is not None:
+        lack += (N_c / _positive("parameters", parameters)) ** (alpha_N / alpha_D)
+    if tokens is not None:
+        lack += D_c / _positive("tokens", tokens)
+    return lack**alpha_D
+
+
+def chinchilla_loss(parameters: float | int, tokens: float | int, law: str = "chinchilla") -> float:
+    """Return Chinchilla's law: ``L = E + A / N^alpha + B / D^beta``, in nats.
+
+    The models read MassiveText, each token once, with 32000 tokens in the vocabulary, and had 70
+    million to 16 billion parameters.
+
+    Args:
+        parameters: N, all of them.
+        tokens: D, those read in training.
+        law: "chinchilla" for the constants of the paper, E = 1.69, A = 406.4, B = 410.7,
+            alpha = 0.34, beta = 0.28; "chinchilla, fitted again" for those of 2024, E = 1.8172,
+            A = 482.01, B = 2085.43, alpha = 0.3478, beta = 0.3658.
+
+    Raises:
+        TypeError, ValueError: if one of the numbers is not positive and finite, or the law unknown.
+
+    Source: Hoffmann et al., "Training compute-optimal large language models", 2022, equation 10;
+    Besiroglu et al., "Chinchilla scaling: a replication attempt", 2024, table 1.
+
+    >>> round(chinchilla_loss(70e9, 1.4e12), 2)
+    1.94
+    """
+    N, D = _positive("parameters", parameters), _positive("tokens", tokens)
+    E, A, B, alpha, beta = CHINCHILLA[check_choice("law", law, CHINCHILLA)].values()
+    return E + A / N**alpha + B / D**beta
+
+
+class Optimum(NamedTuple):
+    """How a law would spend compute: parameters N, tokens D, and the loss in nats."""
+
+    parameters: float
+    tokens: float
+    loss: float
+
+
+def compute_optimal(compute: float | int, law: str = "chinchilla") -> Optimum:
+    """Return the N and D with ``6 N D = C`` that give the least loss, and that loss.
+
+    Chinchilla: where the two parts of the loss fall alike, ``alpha A / N^alpha = beta B / D^beta``.
+    So ``N = G (C / 6)^(beta / (alpha + beta))`` with
+    ``G = (alpha A / (beta B))^(1 / (alpha + beta))``.
+
+    Kaplan: the loss after S steps is ``L = (N_c / N)^alpha_N + (S_c / S)^alpha_S``, and a batch has
+    ``B / L^(1 / alpha_B)`` tokens, so D is that times S. Where
+    ``alpha_N (N_c / N)^alpha_N = alpha_S (S_c / S)^alpha_S``, N is proportional to C^0.68. Measured
+    along their best runs it was C^0.73.
+
+    Args:
+        compute: C, in floating-point operations; Kaplan's PF-day is 8.64e19.
+        law: one of ``LAWS``.
+
+    Raises:
+        TypeError, ValueError: if compute is not a positive finite number, or the law unknown.
+
+    Source: Hoffmann et al., 2022, equation 4; Kaplan et al., 2020, equations 1.4 and 1.6 to 1.8,
+    appendix B.1. The names of the papers are in ``kaplan_loss`` and ``chinchilla_loss``.
+
+    >>> best = compute_optimal(5.76e23)
+    >>> print(f"{best.parameters:.2g} parameters, {best.tokens:.2g} tokens, loss {best.loss:.2f}")
+    3.2e+10 parameters, 3e+12 tokens, loss 1.93
+    """
+    C = _positive("compute", compute)
+    if check_choice("law", law, LAWS) == "kaplan":
+        return _kaplan_optimal(C)
+    _, A, B, alpha, beta = CHINCHILLA[law].values()
+    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
+    N = G * (C / 6) ** (beta / (alpha + beta))
+    return Optimum(N, C / 6 / N, chinchilla_loss(N, C / 6 / N, law))
+
+
+def _kaplan_optimal(C: float) -> Optimum:
+    alpha_N, alpha_S, N_c, S_c = KAPLAN_STEPS.values()
+    alpha_B, B = KAPLAN_BATCH.values()
+    size_share = alpha_S / (alpha_N + alpha_S)  # of the loss that is due to N; the rest to S
+    # At the best split N, S and the batch are powers of L alone, and so is C = 6 N S batch.
+    N_at_1, S_at_1 = N_c * size_share ** (-1 / alpha_N), S_c * (1 - size_share) ** (-1 / alpha_S)
+    power = 1 / alpha_N + 1 / alpha_S + 1 / alpha_B
+    loss = (6 * N_at_1 * S_at_1 * B / C) ** (1 / power)
+    N = N_at_1 * loss ** (-1 / alpha_N)
+    return Optimum(N, C / 6 / N, loss)
+
+
+def _positive(name: str, value: object) -> float:
+    __tracebackhide__ = True
+    number = check_finite(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be positive, got {value}")
+    return number
+
+
+def _check_measured(sizes: object, losses: Tensor, smallest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes, and the losses with one row for each seed, as arrays."""
+    __tracebackhide__ = True
+    numbers = check_sequence("sizes", sizes)
+    N = np.array([_positive(f"sizes[{i}]", number) for i, number in enumerate(numbers)])
+    if len(set(numbers)) < smallest:
+        raise ValueError(f"sizes must be at least {smallest}, all different, got {numbers}")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"sizes must differ from one another, got {numbers}")
+    check_rank("losses", losses, "sizes", exactly=False)
+    check_values("losses", losses, " ".join(["seeds", "sizes"][-losses.ndim :]))
+    if losses.shape[-1] != len(numbers):
+        raise ValueError(
+            f"losses must have one number for each of {len(numbers)} sizes, "
+            f"got shape {tuple(losses.shape)}"
+        )
+    if float(losses.min()) <= 0:
+        raise ValueError(f"losses must be positive, got {float(losses.min()):.3g}")
+    return N, losses.detach().double().reshape(-1, len(numbers)).numpy()
+
+
+def _check_floor(irreducible: object, L: np.ndarray) -> float:
+    __tracebackhide__ = True
+    floor = check_finite("irreducible", irreducible)
+    if not 0 <= floor < L.min():
+        raise ValueError(
+            f"irreducible must be at least 0 and below all losses ({L.min():.3g}), got {floor}"
+        )
+    return floor

@@ -1,0 +1,11 @@
+"""The lecture's explorers."""
+
+from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import LogitLens
+from course_utils.lectures.l06_gpt2_block.explorers.next_token import NextToken
+from course_utils.lectures.l06_gpt2_block.explorers.scaling_laws import ScalingLaws
+
+__all__ = ["explore_logit_lens", "explore_next_token", "explore_scaling_laws"]
+
+explore_next_token = NextToken
+explore_logit_lens = LogitLens
+explore_scaling_laws = ScalingLaws

@@ -1,0 +1,1 @@
+"""Lecture 07, Dynamic pruning: What need not be computed?"""

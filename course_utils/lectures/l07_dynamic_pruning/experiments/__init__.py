@@ -1,0 +1,47 @@
+"""What the lecture trains and measures."""
+
+from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import adapt_to_code
+from course_utils.lectures.l07_dynamic_pruning.experiments.cost_formulas import Sizes
+from course_utils.lectures.l07_dynamic_pruning.experiments.cost_table import pruning_table
+from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
+    card_scores,
+    expected_loss,
+    flipped_decisions,
+    train_card_readers,
+)
+from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+    PlaneExperts,
+    expert_angles,
+    expert_shares,
+    plane_batch,
+    plane_error,
+    train_experts,
+)
+from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
+from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
+    pruned_accuracies,
+    rescale_units,
+    train_digit_readers,
+)
+from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
+
+__all__ = [
+    "PlaneExperts",
+    "Sizes",
+    "adapt_to_code",
+    "card_scores",
+    "expected_loss",
+    "expert_angles",
+    "expert_shares",
+    "flipped_decisions",
+    "lora_runs",
+    "plane_batch",
+    "plane_error",
+    "pruned_accuracies",
+    "pruning_table",
+    "rescale_units",
+    "share_heads",
+    "train_card_readers",
+    "train_digit_readers",
+    "train_experts",
+]

@@ -1,0 +1,233 @@
+"""A small GPT that has read prose learns to read code: by all of its weights, or by a few.
+
+The model is the one of lecture 06, trained on the course's sentences. The course's Python is
+another text in the same tokens, and at first it reads it badly. A full fine-tune changes every
+weight; LoRA of rank r learns ``r * (in + out)`` numbers for each matrix. Both are asked what they
+have learned of the code, on a part of it that they have not seen, and what they have lost of the
+prose.
+
+Source: Hu et al., "LoRA: low-rank adaptation of large language models", 2021; Biderman et al.,
+"LoRA learns less and forgets less", 2024, for the second question.
+"""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.checks import check_flag, check_int, check_sequence
+from course_utils.data.course_text import course_code, course_prose
+from course_utils.language_modeling import next_token_loss, split_text, text_batch, text_loss
+from course_utils.layers.lora import add_lora, lora_layers
+from course_utils.lectures.l07_dynamic_pruning.experiments.low_rank import nearest_of_rank
+from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
+from course_utils.shapes import Float, Int
+from course_utils.training import Training, train
+
+__all__ = [
+    "BATCH",
+    "LENGTH",
+    "MATRICES",
+    "Adapted",
+    "CourseTokens",
+    "adapt_to_code",
+    "course_tokens",
+    "cut_changes",
+    "matrix_changes",
+]
+
+# Every matrix of a block. Hu et al. adapt queries and values alone, which learns less here.
+MATRICES = ("query", "key", "value", "output", "expand", "contract")
+LENGTH, BATCH = 64, 8
+Model = TypeVar("Model", bound=nn.Module)
+SHARE = 0.9  # of a text to learn from, as the small GPT's training had it
+UNSEEN = 64 * LENGTH  # tokens to be asked on
+# The best of three after 60 steps, in full and for ranks 2 to 16; higher ranks want less, rank 1
+# more: tools/scripts/measure_lora.py tries them.
+FULL_RATE, LORA_RATE = 1e-3, 1e-2
+
+
+class CourseTokens(NamedTuple):
+    """The course's two texts in the small GPT's tokens.
+
+    Attributes:
+        prose: what the small GPT was trained on.
+        prose_unseen: what was held out then.
+        code: what is learned now.
+        code_unseen: what is held out now.
+    """
+
+    prose: Int[Tensor, " N"]
+    prose_unseen: Int[Tensor, " N"]
+    code: Int[Tensor, " N"]
+    code_unseen: Int[Tensor, " N"]
+
+
+@lru_cache(maxsize=1)
+def course_tokens() -> CourseTokens:
+    """Return the course's prose and code as ids, each cut in two as the small GPT's text was.
+
+    >>> tokens = course_tokens()
+    >>> len(tokens.code) > 5 * len(tokens.code_unseen) > 5 * LENGTH
+    True
+    """
+    tokenizer = small_gpt_tokenizer()
+    texts = (part for text in (course_prose(), course_code()) for part in split_text(text, SHARE))
+    prose, prose_unseen, code, code_unseen = (
+        torch.tensor(tokenizer.encode(text)) for text in texts
+    )
+    return CourseTokens(prose, prose_unseen[: UNSEEN + 1], code, code_unseen[: UNSEEN + 1])
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """What the small GPT has become, in each run.
+
+    Attributes:
+        rank: of the changes; None for a fine-tune without LoRA.
+        learned: how many numbers were trained.
+        training: the losses on the way, and the trained models.
+        code_losses: on code that no run has seen, in nats per token.
+        prose_losses: on prose that no run has seen: what has been forgotten shows here.
+    """
+
+    rank: int | None
+    learned: int
+    training: Training
+    code_losses: Float[Tensor, " runs"]
+    prose_losses: Float[Tensor, " runs"]
+
+
+def adapt_to_code(
+    rank: int | None,
+    *,
+    steps: int = 60,
+    seeds: Iterable[int] = (0,),
+    learning_rate: float | None = None,
+    names: Iterable[str] = MATRICES,
+    only_named: bool = False,
+) -> Adapted:
+    """Train the small GPT on the course's code.
+
+    A seed is that of A's first numbers and of the windows that are read; the model is the same.
+
+    Args:
+        rank: of each change, with LoRA; None trains the weights themselves.
+        steps: how many updates each run makes, each on ``BATCH`` windows of ``LENGTH`` tokens.
+        seeds: one run for each.
+        learning_rate: of Adam; if None what suits the kind, 0.01 for LoRA and 0.001 without.
+        names: which layers LoRA adapts, as in ``add_lora``.
+        only_named: whether without LoRA the matrices of these layers alone are trained. LoRA
+            leaves embeddings, norms and biases as they are, so this is what it comes near to as
+            the rank grows; a full fine-tune has the embeddings too.
+
+    Raises:
+        TypeError, ValueError: as ``add_lora`` and ``train`` do, or if only_named is no flag.
+
+    >>> done = adapt_to_code(2, steps=1)
+    >>> done.learned == 3 * 2 * (4 * (128 + 128) + 2 * (128 + 512))
+    True
+    """
+    check_flag("only_named", only_named)
+    names = check_sequence("names", names)
+    rate = (FULL_RATE if rank is None else LORA_RATE) if learning_rate is None else learning_rate
+    tokens = course_tokens()
+    done = train(
+        lambda: _start(rank, names, only_named),
+        text_batch(tokens.code, LENGTH, BATCH),
+        next_token_loss,
+        seeds=seeds,
+        steps=steps,
+        learning_rate=rate,
+        label=f"rank {rank}" if rank else "matrices alone" if only_named else "full fine-tune",
+    )
+    code, prose = (
+        torch.tensor([text_loss(model, text, length=LENGTH) for model in done.models])
+        for text in (tokens.code_unseen, tokens.prose_unseen)
+    )
+    learned = sum(part.numel() for part in done.models[0].parameters() if part.requires_grad)
+    return Adapted(rank, learned, done, code, prose)
+
+
+def _start(rank: int | None, names: Iterable[str], only_named: bool) -> nn.Module:
+    model = load_small_gpt()
+    if rank is not None:
+        return add_lora(model, rank, names=names)
+    if only_named:
+        model.requires_grad_(False)
+        for name, _ in lora_layers(add_lora(model, 1, names=names)):  # the same layers
+            model.get_submodule(name).weight.requires_grad_(True)  # type: ignore
+    return model
+
+
+def matrix_changes(before: nn.Module, after: nn.Module) -> dict[str, Float[Tensor, "out in"]]:
+    """Return by how much training has changed each linear layer's weights: the layers' ΔW.
+
+    Args:
+        before: the model as it was.
+        after: the same model, trained.
+
+    Raises:
+        TypeError: if one is no module.
+        ValueError: if their linear layers differ in names or shapes, or there are none.
+
+    >>> model = load_small_gpt()
+    >>> changes = matrix_changes(model, model)
+    >>> len(changes), tuple(changes["blocks.0.feedforward.expand"].shape)
+    (18, (512, 128))
+    """
+    first, last = _linear_weights("before", before), _linear_weights("after", after)
+    for name in sorted(first.keys() | last.keys()):
+        shapes = [tuple(side[name].shape) if name in side else None for side in (first, last)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"after must have the linear layers of before, {name} of shape {shapes[0]}, "
+                f"got {shapes[1]}"
+            )
+    return {name: last[name] - first[name] for name in first}
+
+
+@torch.no_grad()
+def cut_changes(before: nn.Module, after: Model, rank: int) -> Model:
+    """Return a copy of a trained model in which each matrix's change has been cut to rank r.
+
+    Of ``W + ΔW`` it keeps W and the matrix of rank r that is nearest to ΔW. All that is no matrix
+    of a block, embeddings, norms and biases, stays as trained.
+
+    Args:
+        before: the model as it was.
+        after: the same model, fully fine-tuned.
+        rank: r.
+
+    Raises:
+        TypeError, ValueError: as ``matrix_changes`` does, or if the rank is no integer from 1 to
+            the smallest width of a matrix.
+
+    >>> model = load_small_gpt()
+    >>> cut_changes(model, model, rank=1).config == model.config
+    True
+    """
+    changes, cut = matrix_changes(before, after), copy.deepcopy(after)
+    check_int("rank", rank, maximum=min(min(change.shape) for change in changes.values()))
+    first = _linear_weights("before", before)
+    for name, weight in _linear_weights("after", cut).items():
+        weight.copy_(first[name] + nearest_of_rank(changes[name], rank))
+    return cut
+
+
+def _linear_weights(name: str, model: nn.Module) -> dict[str, Tensor]:
+    __tracebackhide__ = True
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"{name} must be an nn.Module, got {model!r:.40} ({type(model).__name__})")
+    found = {
+        full: part.weight.detach()
+        for full, part in model.named_modules()
+        if isinstance(part, nn.Linear)
+    }
+    if not found:
+        raise ValueError(f"{name} must have linear layers, got {type(model).__name__} without")
+    return found

@@ -1,0 +1,1 @@
+"""Lecture 08, FlashAttention: Why is memory, not arithmetic, the limit?"""

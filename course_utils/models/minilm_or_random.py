@@ -1,0 +1,144 @@
+"""What the lectures read with when MiniLM's files are missing: the same shape, random weights.
+
+The pictures then show how an untrained encoder attends. Every caption says so.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from functools import lru_cache
+
+import torch
+
+from course_utils.checks import check_int, check_text
+from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.models.minilm import Reading, load_minilm
+from course_utils.models.minilm_files import MiniLMNotFoundError
+
+SEED = 0
+MAX_POSITIONS = 512
+# What the lectures have it read.
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+SENTENCES = (
+    TIRED,
+    WIDE,
+    "The bat slept in a cave. He swung the bat at the ball.",
+    "The keys to the old cabinet are on the table.",
+    "She poured water from the jug into the cup until it was full.",
+    "I love Transformers",
+)
+
+
+@lru_cache(maxsize=1)
+def minilm_is_here() -> bool:
+    """Whether the real weights can be read. A damaged file is an error, not an absence.
+
+    >>> minilm_is_here()
+    True
+    """
+    try:
+        load_minilm()
+    except MiniLMNotFoundError:
+        return False
+    return True
+
+
+def who_reads() -> str:
+    """One sentence for the reader of a lecture: MiniLM, or what stands in for it and what helps.
+
+    >>> print(who_reads().partition(":")[0])
+    Sentences are read by MiniLM
+    """
+    if minilm_is_here():
+        return "Sentences are read by MiniLM: 6 layers of 12 heads, with its trained weights."
+    return (
+        "MiniLM's files are missing, so sentences are read by random weights of the same shape: "
+        "what the text says of trained heads will not be seen. Run `make setup`, then restart."
+    )
+
+
+def read_text(text: str, max_tokens: int = 64) -> Reading:
+    """Read with MiniLM where its files are, else with random weights of the same shape.
+
+    Ask `minilm_is_here()` which it was.
+
+    Raises:
+        TypeError: when text is not a string or max_tokens not an integer.
+        ValueError: when the text holds nothing to read, or max_tokens is out of range.
+
+    >>> read_text("The cat sat.").tokens
+    ('[CLS]', 'the', 'cat', 'sat', '.', '[SEP]')
+    """
+    if minilm_is_here():
+        return load_minilm().read(text, max_tokens)
+    return read_with_random_weights(text, max_tokens)
+
+
+def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
+    """The reading of an untrained encoder: words are numbered by a checksum.
+
+    Words are cut after 12 letters, and control characters left out, as MiniLM's tokenizer does
+    after its own fashion.
+
+    >>> read_with_random_weights("Attention!", max_tokens=5).tokens
+    ('[CLS]', 'attention', '!', '[SEP]')
+
+    Raises:
+        TypeError: when text is not a string or max_tokens not an integer.
+        ValueError: when the text holds nothing to read, or max_tokens is out of range.
+    """
+    _check_text(text)
+    max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=MAX_POSITIONS)
+    words = _words(text)
+    if not words:
+        raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
+    truncated = len(words) > max_tokens - 2
+    tokens = ("[CLS]", *words[: max_tokens - 2], "[SEP]")
+    encoder = random_encoder()
+    ids = [zlib.crc32(token.encode()) % encoder.config.vocab_size for token in tokens]
+    with torch.no_grad():
+        output = encoder(torch.tensor([ids]))
+    return Reading(tokens, *(tuple(x[0] for x in part) for part in output), truncated=truncated)
+
+
+def _check_text(text: str) -> None:
+    check_text("text", text)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("text must be valid Unicode, got half of a surrogate pair")
+
+
+def _words(text: str) -> list[str]:
+    kept = (c for c in text.lower() if c.isspace() or not unicodedata.category(c).startswith("C"))
+    return re.findall(r"\w{1,12}|[^\w\s]", "".join(kept))
+
+
+@lru_cache(maxsize=1)
+def random_encoder() -> Encoder:
+    """An untrained encoder of MiniLM's shape but for its vocabulary, the same each time.
+
+    >>> len(random_encoder().layers), random_encoder().config.num_heads
+    (6, 12)
+    """
+    config = EncoderConfig(
+        vocab_size=4096,
+        width=384,
+        num_layers=6,
+        num_heads=12,
+        feedforward_width=1536,
+        max_positions=MAX_POSITIONS,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        return Encoder(config).eval().requires_grad_(False)
+
+
+def reading_encoder() -> Encoder:
+    """The encoder behind ``read_text``: MiniLM's, or the random one where its files are missing.
+
+    >>> len(reading_encoder().layers)
+    6
+    """
+    return load_minilm().encoder if minilm_is_here() else random_encoder()

@@ -1,0 +1,240 @@
+"""Multi-head attention against PyTorch's two: nn.MultiheadAttention and the fused function."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_utils.attention import attend
+from course_utils.layers import Alibi, KVCache, MultiHeadAttention, Rotary, merge_heads, split_heads
+from course_utils.masks import causal_mask, padding_mask
+from course_utils.positions import alibi_bias, apply_rope
+from tests.core.support_layers import CLOSE, torch_attention
+from tests.support_errors import raises_saying
+
+B, T, S, C, H = 2, 7, 11, 15, 3
+CASES = {"self": None, "cross": S}
+# Both kinds of mask, for S keys: one per query and key, one per sequence.
+MASKS = {
+    "none": lambda S: None,
+    "causal": lambda S: causal_mask(T, S),
+    "random": lambda S: torch.rand(B, H, T, S, generator=torch.manual_seed(3)) < 0.7,
+    "padding": lambda S: padding_mask([4, S], S),
+}
+
+
+def inputs(memory_length):
+    x = torch.randn(B, T, C)
+    return x, None if memory_length is None else torch.randn(B, memory_length, C)
+
+
+def in_torchs_terms(may_attend):
+    """PyTorch's two masks, in which True means: may not."""
+    if may_attend is None:
+        return {}
+    if may_attend.shape[-2] == 1:
+        return {"key_padding_mask": ~may_attend[:, 0, 0]}
+    if may_attend.ndim == 4:
+        may_attend = may_attend.flatten(0, 1)  # (B * H, T, S)
+    return {"attn_mask": ~may_attend}
+
+
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("memory_length", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("bias", [True, False])
+def test_agrees_with_torchs_module(memory_length, kind, bias):
+    layer, (x, memory) = MultiHeadAttention(C, H, bias=bias), inputs(memory_length)
+    source = x if memory is None else memory
+    may_attend = MASKS[kind](source.shape[1])
+    expected, weights = torch_attention(layer)(
+        x, source, source, average_attn_weights=False, **in_torchs_terms(may_attend)
+    )
+    out, heads = layer(x, memory=memory, may_attend=may_attend)
+    assert torch.allclose(out, expected, **CLOSE)
+    assert torch.allclose(heads.weights, weights, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("memory_length", CASES.values(), ids=CASES.keys())
+def test_agrees_with_the_fused_function(memory_length, kind):
+    layer, (x, memory) = MultiHeadAttention(C, H), inputs(memory_length)
+    source = x if memory is None else memory
+    may_attend = MASKS[kind](source.shape[1])
+    q, k, v = (
+        split_heads(project(tokens), H)
+        for project, tokens in ((layer.query, x), (layer.key, source), (layer.value, source))
+    )
+    # The fused function has our polarity: True = may.
+    expected = F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend)
+    out, heads = layer(x, memory=memory, may_attend=may_attend)
+    assert torch.allclose(out, layer.output(merge_heads(expected)), **CLOSE)
+    assert torch.equal(heads.queries, q) and torch.equal(heads.keys, k)
+
+
+def test_the_agreement_would_notice_torchs_polarity():
+    layer, (x, _) = MultiHeadAttention(C, H), inputs(None)
+    may_attend = MASKS["random"](T)
+    theirs = torch_attention(layer)
+    expected, _ = theirs(x, x, x, **in_torchs_terms(~may_attend))
+    assert not torch.allclose(layer(x, may_attend=may_attend)[0], expected, atol=1e-2)
+
+
+def test_memory_is_read_and_x_is_not():
+    layer, (x, memory) = MultiHeadAttention(C, H), inputs(S)
+    out, _ = layer(x, memory=memory)
+    x, memory = x.clone(), memory.clone()
+    x[:, 3] += 1
+    changed = (layer(x, memory=memory)[0] != out).any(-1)  # (B, T)
+    assert changed[:, 3].all() and changed.sum() == B
+    memory[:, 3] += 1
+    assert (layer(x, memory=memory)[0] != out).any(-1).all()
+
+
+def test_a_memory_of_its_own_tokens_is_self_attention():
+    layer, (x, _) = MultiHeadAttention(C, H), inputs(None)
+    assert torch.equal(layer(x, memory=x)[0], layer(x)[0])
+
+
+def test_a_query_that_may_read_nothing_gets_the_output_bias():
+    layer, (x, _) = MultiHeadAttention(C, H), inputs(None)
+    may_attend = causal_mask(T)
+    may_attend[0] = False
+    out, heads = layer(x, may_attend=may_attend)
+    assert torch.equal(heads.weights[:, :, 0], torch.zeros(B, H, T))
+    assert torch.equal(out[:, 0], layer.output.bias.expand(B, C))
+
+
+# Positions
+
+
+WIDE = 18  # heads of width 6, which is even
+
+
+@pytest.mark.parametrize("pairing", ["half", "interleaved"])
+def test_rotary_turns_queries_and_keys_alone(pairing):
+    layer = MultiHeadAttention(WIDE, H, position=Rotary(base=500.0, pairing=pairing))
+    x = torch.randn(B, T, WIDE)
+    plain = [split_heads(project(x), H) for project in (layer.query, layer.key, layer.value)]
+    places = torch.arange(T)
+    q, k = (apply_rope(each, places, base=500.0, pairing=pairing) for each in plain[:2])
+    expected, weights = attend(q, k, plain[2], may_attend=causal_mask(T))
+    out, heads = layer(x, may_attend=causal_mask(T))
+    assert torch.allclose(out, layer.output(merge_heads(expected)), **CLOSE)
+    assert torch.allclose(heads.weights, weights, **CLOSE)
+    # The heads as they met: their products explain the weights.
+    assert torch.allclose(heads.queries, q) and torch.allclose(heads.keys, k)
+
+
+def test_alibi_biases_the_scores_alone():
+    layer, x = MultiHeadAttention(C, H, position=Alibi()), torch.randn(B, T, C)
+    q, k, v = (split_heads(project(x), H) for project in (layer.query, layer.key, layer.value))
+    expected = F.scaled_dot_product_attention(q, k, v, attn_mask=alibi_bias(H, T, T))
+    assert torch.allclose(layer(x)[0], layer.output(merge_heads(expected)), **CLOSE)
+    layer.position = None
+    assert not torch.allclose(layer(x)[0], layer.output(merge_heads(expected)), atol=1e-3)
+
+
+def test_interpolation_reads_positions_between_the_old_ones():
+    x = torch.randn(1, 2, 4 * T, 6)
+    stretched = Rotary(interpolation=4).turn(x, start=0)
+    # Every fourth token stands where the unstretched scheme has a token.
+    assert torch.allclose(stretched[:, :, ::4], Rotary().turn(x[:, :, ::4], start=0), atol=1e-6)
+
+
+def test_ntk_slows_the_slow_pairs_and_not_the_fastest():
+    x, start = torch.ones(1, 1, 1, 6, dtype=torch.float64), 7
+    angles = []
+    for scheme in (Rotary(base=500), Rotary(base=500, ntk=4)):
+        first, second = scheme.turn(x, start)[0, 0, 0].chunk(2)
+        angles.append(torch.atan2(second, first) - torch.pi / 4)
+    plain, slowed = angles
+    # Modulo a whole turn, which the fastest pair has made.
+    assert torch.allclose(plain[0] % (2 * torch.pi), torch.tensor(7.0).double() % (2 * torch.pi))
+    assert torch.allclose(slowed[0], plain[0])
+    assert torch.allclose(slowed[2], plain[2] / 4)
+
+
+def test_heads_of_width_two_turn_and_cannot_be_slowed():
+    x = torch.randn(1, H, T, 2)
+    assert torch.equal(Rotary().turn(x, start=0), apply_rope(x, torch.arange(T)))
+    with raises_saying(ValueError, "D must be at least 4, got 2"):
+        Rotary(ntk=4).turn(x, start=0)
+
+
+@pytest.mark.parametrize("position", [Rotary(ntk=4.0), Rotary(interpolation=4.0), Alibi()])
+def test_positions_may_be_exchanged_after_training(position):
+    layer, x = MultiHeadAttention(WIDE, H, position=Rotary()), torch.randn(B, T, WIDE)
+    before = layer(x)[0]
+    layer.position = position
+    fresh = MultiHeadAttention(WIDE, H, position=position)
+    fresh.load_state_dict(layer.state_dict())
+    assert torch.equal(layer(x)[0], fresh(x)[0])
+    assert not torch.allclose(layer(x)[0], before, atol=1e-3)
+
+
+def test_positions_between_two_sequences_are_refused():
+    layer, x = MultiHeadAttention(WIDE, H, position=Rotary()), torch.randn(B, T, WIDE)
+    with raises_saying(
+        ValueError,
+        "memory must be None in a layer with positions, whose distances are those within one "
+        f"sequence, got position={Rotary()}",
+    ):
+        layer(x, memory=x)
+
+
+# Bad input: the table in support_bad_layers.py has the types; here are messages word for word.
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            {"memory": torch.zeros(3, S, C)},
+            ValueError,
+            "memory must have x's batch size (2), got shape (3, 11, 15)",
+        ),
+        (
+            {"memory": torch.zeros(B, S, C - 2)},
+            ValueError,
+            "memory must have the model width, C (15), got shape (2, 11, 13)",
+        ),
+        (
+            {"memory": torch.zeros(B, 0, C)},
+            ValueError,
+            "memory must not be empty, got shape (2, 0, 15)",
+        ),
+        (
+            {"may_attend": causal_mask(T, S)},
+            ValueError,
+            "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (7, 11)",
+        ),
+        ({"x": torch.zeros(B, 0, C)}, ValueError, "x must not be empty, got shape (2, 0, 15)"),
+        (
+            {"x": torch.zeros(B, T, C).double()},
+            TypeError,
+            "x must have the dtype of the layer's weights (torch.float32), got torch.float64",
+        ),
+        ({"cache": {}}, TypeError, "cache must be a KVCache, got {} (dict)"),
+    ],
+)
+def test_attention_refuses_bad_input_by_name(given, error, message):
+    layer = MultiHeadAttention(C, H)
+    with raises_saying(error, message):
+        layer(**({"x": torch.zeros(B, T, C)} | given))
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    with raises_saying(ValueError, "num_heads (7) must divide width (512)"):
+        MultiHeadAttention(512, 7)
+    with raises_saying(
+        ValueError,
+        "position must be no Rotary where the head width is odd (5): it turns pairs of "
+        f"coordinates, got {Rotary()}",
+    ):
+        MultiHeadAttention(C, H, position=Rotary())
+
+
+def test_what_was_refused_has_left_no_trace_in_the_cache():
+    layer, cache = MultiHeadAttention(C, H), KVCache()
+    with pytest.raises(TypeError, match="additive mask"):
+        layer(torch.zeros(B, T, C), may_attend=torch.zeros(T, T), cache=cache)
+    assert cache.length == 0

@@ -1,0 +1,286 @@
+"""Norm, feed-forward and the two blocks against PyTorch's own, and under vmap."""
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, grad, stack_module_state, vmap
+
+from course_utils.layers import (
+    Alibi,
+    DecoderBlock,
+    DecoderCache,
+    EncoderBlock,
+    FeedForward,
+    KVCache,
+    LayerNorm,
+    Rotary,
+)
+from course_utils.masks import causal_mask, padding_mask
+from course_utils.positions import alibi_bias
+from tests.core.support_layers import (
+    CLOSE,
+    torch_decoder_layer,
+    torch_encoder_layer,
+    with_random_norms,
+)
+from tests.support_errors import raises_saying
+
+B, T, S, C, H, HIDDEN = 2, 7, 11, 15, 3, 23
+WIDE = 18  # heads of width 6, which is even
+ACTIVATIONS = {
+    "relu": nn.functional.relu,
+    "gelu": nn.functional.gelu,
+    "gelu_tanh": lambda x: nn.functional.gelu(x, approximate="tanh"),
+}
+
+
+# LayerNorm
+
+
+@pytest.mark.parametrize("eps", [1e-5, 1e-12, 0.1])
+def test_norm_agrees_with_torch(eps):
+    ours, theirs = with_random_norms(LayerNorm(C, eps)), nn.LayerNorm(C, eps)
+    theirs.load_state_dict(ours.state_dict())
+    x = 3 * torch.randn(B, T, C) + 2
+    assert torch.allclose(ours(x), theirs(x), **CLOSE)
+    assert torch.allclose(ours(x[0, 0]), theirs(x[0, 0]), **CLOSE)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_norm_agrees_with_torch_in_other_precisions(dtype):
+    x = torch.randn(B, T, C, dtype=dtype)
+    # Torch computes 16-bit numbers in 32: up to a few units in the last place apart.
+    close = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 4 * torch.finfo(dtype).eps}
+    assert torch.allclose(LayerNorm(C).to(dtype)(x), nn.LayerNorm(C, dtype=dtype)(x), **close)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("scale", "offset"), [(1000, 0), (1, 200)])
+def test_norm_of_large_16_bit_numbers_is_computed_in_32(scale, offset, dtype):
+    """The square of 1000 is beyond float16; a mean near 200 is off by half a unit in bfloat16."""
+    x = (scale * torch.randn(B, T, C) + offset).to(dtype)
+    out, close = LayerNorm(C).to(dtype)(x), 4 * torch.finfo(dtype).eps
+    assert out.dtype == dtype
+    assert torch.allclose(out, nn.LayerNorm(C, dtype=dtype)(x), rtol=close, atol=close)
+
+
+def test_norm_divides_by_the_biased_variance_with_eps_inside_the_root():
+    """Correction 18, both halves: each wrong form differs where it can."""
+    x = torch.randn(B, T, C)
+    ours, centred = LayerNorm(C)(x), x - x.mean(-1, keepdim=True)
+    assert torch.allclose(ours.var(-1, correction=0), torch.ones(B, T), atol=1e-3)
+    unbiased = centred / (x.var(-1, keepdim=True, correction=1) + 1e-5).sqrt()
+    assert not torch.allclose(ours, unbiased, atol=1e-2)
+    small = 1e-3 * x  # a variance of 1e-6, below eps
+    centred = small - small.mean(-1, keepdim=True)
+    outside = centred / (small.std(-1, keepdim=True, correction=0) + 1e-5)
+    assert not torch.allclose(LayerNorm(C)(small), outside, atol=1e-1)
+
+
+def test_norm_of_equal_numbers_is_the_bias():
+    assert torch.equal(LayerNorm(C)(torch.full((1, C), 7.0)), torch.zeros(1, C))
+
+
+# Feed-forward
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_feedforward_is_its_formula(activation):
+    layer, x = FeedForward(C, HIDDEN, activation), torch.randn(B, T, C)
+    W1, b1, W2, b2 = layer.parameters()
+    assert torch.allclose(layer(x), ACTIVATIONS[activation](x @ W1.mT + b1) @ W2.mT + b2, **CLOSE)
+
+
+def test_the_two_gelus_differ_by_less_than_5e_4_and_more_than_a_rounding():
+    x = torch.linspace(-6, 6, 10_001, dtype=torch.float64)
+    apart = (ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_tanh"](x)).abs().max().item()
+    assert 4e-4 < apart < 5e-4
+
+
+def test_an_unknown_activation_is_refused():
+    message = "activation must be one of relu, gelu, gelu_tanh, got 'swish'"
+    with raises_saying(ValueError, message):
+        EncoderBlock(C, H, HIDDEN, activation="swish")
+
+
+# Blocks
+
+
+FORMS = [
+    pytest.param({"norm_first": first, "activation": name}, id=f"{where}, {name}")
+    for first, where in ((False, "post-LN"), (True, "pre-LN"))
+    for name in ("relu", "gelu")
+]
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_encoder_block_agrees_with_torch(options):
+    block = with_random_norms(EncoderBlock(C, H, HIDDEN, **options))
+    x = torch.randn(B, T, C)
+    theirs = torch_encoder_layer(block)
+    assert torch.allclose(block(x)[0], theirs(x), **CLOSE)
+    masked = theirs(
+        x, src_mask=~causal_mask(T), src_key_padding_mask=~padding_mask([4, T], T)[:, 0, 0]
+    )
+    both = causal_mask(T) & padding_mask([4, T], T)
+    assert torch.allclose(block(x, both)[0], masked, **CLOSE)
+    other = torch_encoder_layer(block, norm_first=not block.norm_first)
+    assert not torch.allclose(block(x)[0], other(x), atol=1e-2)
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_decoder_block_agrees_with_torch(options):
+    block = with_random_norms(DecoderBlock(C, H, HIDDEN, **options))
+    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
+    theirs = torch_decoder_layer(block)
+    causal = theirs(x, memory, tgt_mask=~causal_mask(T))
+    assert torch.allclose(block(x, memory)[0], causal, **CLOSE)
+    padding = padding_mask([4, S], S)
+    hidden = theirs(x, memory, tgt_mask=~causal_mask(T), memory_key_padding_mask=~padding[:, 0, 0])
+    assert torch.allclose(block(x, memory, memory_may_attend=padding)[0], hidden, **CLOSE)
+    everything = torch.ones(1, 1, dtype=torch.bool)
+    assert torch.allclose(block(x, memory, may_attend=everything)[0], theirs(x, memory), **CLOSE)
+    assert not torch.allclose(block(x, memory)[0], theirs(x, memory), atol=1e-2)
+
+
+@pytest.mark.parametrize(("kind", "norms"), [(EncoderBlock, 2), (DecoderBlock, 3)])
+def test_eps_reaches_the_norms(kind, norms):
+    block = kind(C, H, HIDDEN, eps=0.5)
+    assert [m.eps for m in block.modules() if isinstance(m, LayerNorm)] == [0.5] * norms
+
+
+def test_decoder_positions_reach_the_self_attention_alone():
+    options = {"norm_first": True, "eps": 0.1}
+    block = with_random_norms(DecoderBlock(C, H, HIDDEN, position=Alibi(), **options))
+    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
+    hidden = nn.Transformer.generate_square_subsequent_mask(T)  # 0 and -inf, to be added
+    biased = (hidden + alibi_bias(H, T, T)).repeat(B, 1, 1)
+    expected = torch_decoder_layer(block)(x, memory, tgt_mask=biased)
+    assert torch.allclose(block(x, memory)[0], expected, **CLOSE)
+    plain = torch_decoder_layer(block)(x, memory, tgt_mask=hidden)
+    assert not torch.allclose(expected, plain, atol=1e-2)
+
+
+def test_blocks_say_what_their_heads_did():
+    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
+    _, (own, cross) = DecoderBlock(C, H, HIDDEN)(x, memory)
+    assert own.weights.shape == (B, H, T, T) and cross.weights.shape == (B, H, T, S)
+    assert own.weights.triu(1).abs().max() == 0
+    assert torch.allclose(cross.weights.sum(-1), torch.ones(B, H, T))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_blocks_compute_in_the_precision_of_their_weights(dtype):
+    block, x = EncoderBlock(WIDE, H, HIDDEN, position=Rotary()), torch.randn(B, T, WIDE)
+    expected = block(x)[0]
+    out = block.to(dtype)(x.to(dtype))[0]
+    assert out.dtype == dtype
+    # 1e-5 is float32's own error; bfloat16 has 8 bits, and loses some through the block.
+    assert torch.allclose(out.float(), expected, rtol=0, atol={torch.float64: 1e-5}.get(dtype, 0.1))
+
+
+# Many at once: training runs its seeds side by side under vmap.
+
+
+SCHEMES = {"none": None, "rotary": Rotary(), "alibi": Alibi()}
+
+
+class Loss(nn.Module):
+    """A block with a number at its end."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, *inputs):
+        return self.block(*inputs)[0].square().mean()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("kind", [EncoderBlock, DecoderBlock])
+def test_blocks_train_side_by_side_under_vmap(kind, norm_first, scheme):
+    blocks = [
+        Loss(kind(WIDE, H, HIDDEN, norm_first=norm_first, position=SCHEMES[scheme]))
+        for _ in range(3)
+    ]
+    inputs = (torch.randn(3, B, T, WIDE),)
+    if kind is DecoderBlock:
+        inputs += (torch.randn(3, B, S, WIDE),)
+    stacked, _ = stack_module_state(blocks)
+
+    def loss(parameters, *inputs):
+        return functional_call(blocks[0], parameters, inputs)
+
+    gradients = vmap(grad(loss))(stacked, *inputs)
+    for run, block in enumerate(blocks):
+        block.zero_grad()
+        block(*(part[run] for part in inputs)).backward()
+        for name, parameter in block.named_parameters():
+            assert torch.allclose(gradients[name][run], parameter.grad, **CLOSE), name
+
+
+def test_a_masked_block_with_a_cache_runs_under_vmap():
+    blocks = [EncoderBlock(WIDE, H, HIDDEN, position=Rotary()) for _ in range(3)]
+    x = torch.randn(3, B, T, WIDE)
+    stacked, _ = stack_module_state(blocks)
+
+    def step_by_step(parameters, x):
+        cache = KVCache()
+        return torch.cat(
+            [
+                functional_call(blocks[0], parameters, (token, None, cache))[0]
+                for token in x.split(1, 1)
+            ],
+            1,
+        )
+
+    for recording in (True, False):
+        with torch.set_grad_enabled(recording):
+            out = vmap(step_by_step)(stacked, x)
+        for run, block in enumerate(blocks):
+            assert torch.allclose(out[run], block(x[run], causal_mask(T))[0], **CLOSE)
+
+
+# Bad input: messages word for word
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            {"memory": torch.zeros(3, S, C)},
+            ValueError,
+            "memory must have x's batch size (2), got shape (3, 11, 15)",
+        ),
+        (
+            {"memory_may_attend": torch.ones(T, T) > 0},
+            ValueError,
+            "memory_may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 11), "
+            "got shape (7, 7)",
+        ),
+        (
+            {"memory_may_attend": torch.ones(T, S).long()},
+            TypeError,
+            "memory_may_attend must be boolean, True = may read, got torch.int64: "
+            "pass mask.bool() if 1 means may read, mask == 0 if it means hidden",
+        ),
+        (
+            {"may_attend": torch.ones(T, S) > 0},
+            ValueError,
+            "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (7, 11)",
+        ),
+    ],
+)
+def test_decoder_block_refuses_bad_input_by_name(given, error, message):
+    block, cache = DecoderBlock(C, H, HIDDEN), DecoderCache()
+    with raises_saying(error, message):
+        block(**({"x": torch.zeros(B, T, C), "memory": torch.zeros(B, S, C)} | given), cache=cache)
+    assert cache.bytes == 0
+
+
+def test_a_cache_of_the_other_kind_is_refused():
+    with pytest.raises(TypeError, match=r"^cache must be a DecoderCache, got <.*> \(KVCache\)$"):
+        DecoderBlock(C, H, HIDDEN)(torch.zeros(B, T, C), torch.zeros(B, S, C), cache=KVCache())
+    with pytest.raises(TypeError, match=r"^cache must be a KVCache, got .* \(DecoderCache\)$"):
+        EncoderBlock(C, H, HIDDEN)(torch.zeros(B, T, C), None, DecoderCache())

@@ -1,0 +1,383 @@
+"""The KV-cache: token by token equals all at once, bytes are the formula's, errors are named."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+
+from course_utils.layers import (
+    Alibi,
+    DecoderBlock,
+    DecoderCache,
+    EncoderBlock,
+    KVCache,
+    MultiHeadAttention,
+    Rotary,
+)
+from course_utils.masks import causal_mask, padding_mask, sliding_window_mask
+from course_utils.measure.costs import kv_cache_bytes
+from tests.core.support_layers import CLOSE
+from tests.core.support_properties import given, st
+from tests.support_errors import raises_saying
+
+B, T, S, C, H, HIDDEN = 2, 13, 11, 18, 3, 23
+D = C // H
+SCHEMES = {
+    "none": None,
+    "rotary": Rotary(),
+    "interleaved": Rotary(pairing="interleaved"),
+    "stretched": Rotary(interpolation=2.5, ntk=2),
+    "alibi": Alibi(),
+}
+# Numbers of tokens given at each step.
+STEPS = {"one by one": [1] * T, "a prompt, then one by one": [6] + [1] * 7, "chunks": [5, 1, 4, 3]}
+
+
+def rows(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype), torch.randn(*shape, dtype=dtype)
+
+
+@pytest.fixture(params=[True, False], ids=["recording gradients", "without gradients"])
+def recording(request):
+    with torch.set_grad_enabled(request.param):
+        yield request.param
+
+
+def in_steps(block, x, sizes, mask=None):
+    """Give the tokens of x by and by; each step's queries are the newest of the cached tokens."""
+    cache, outputs = KVCache(), []
+    for new in x.split(sizes, dim=1):
+        end = cache.length + new.shape[1]
+        seen = causal_mask(new.shape[1], end) if mask is None else mask[cache.length : end, :end]
+        outputs.append(block(new, seen, cache)[0])
+    return torch.cat(outputs, dim=1), cache
+
+
+# Equality
+
+
+@pytest.mark.parametrize("sizes", STEPS.values(), ids=STEPS.keys())
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_steps_with_a_cache_equal_the_whole_pass(recording, scheme, sizes):
+    block = EncoderBlock(C, H, HIDDEN, norm_first=True, position=SCHEMES[scheme])
+    x = torch.randn(B, T, C)
+    stepped, cache = in_steps(block, x, sizes)
+    assert torch.allclose(stepped, block(x, causal_mask(T))[0], **CLOSE)
+    assert cache.length == T
+
+
+def test_steps_under_a_window_equal_the_whole_pass(recording):
+    block, x, window = EncoderBlock(C, H, HIDDEN), torch.randn(B, T, C), sliding_window_mask(T, 5)
+    stepped, _ = in_steps(block, x, [1] * T, window)
+    assert torch.allclose(stepped, block(x, window)[0], **CLOSE)
+
+
+def test_the_equality_would_notice_positions_that_start_anew():
+    layer, x = MultiHeadAttention(C, H, position=Rotary()), torch.randn(B, T, C)
+    whole, _ = layer(x, may_attend=causal_mask(T))
+    cache, moved = KVCache(), KVCache()
+    layer(x[:, :-1], cache=cache)
+    assert torch.allclose(layer(x[:, -1:], cache=cache)[0], whole[:, -1:], **CLOSE)
+    # As if the cached tokens stood one place later: each key turned once more.
+    layer(x[:, :-1], cache=moved)
+    late = KVCache()
+    late.append(torch.cat([Rotary().turn(k, 1) for k in moved.keys.split(1, 2)], 2), moved.values)
+    assert not torch.allclose(layer(x[:, -1:], cache=late)[0], whole[:, -1:], atol=1e-3)
+
+
+@pytest.mark.parametrize("sizes", STEPS.values(), ids=STEPS.keys())
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_decoder_steps_equal_the_whole_pass(recording, norm_first, sizes):
+    block = DecoderBlock(C, H, HIDDEN, norm_first=norm_first, position=Rotary())
+    x, memory, cache = torch.randn(B, T, C), torch.randn(B, S, C), DecoderCache()
+    padding = padding_mask([4, S], S)
+    whole, (own, cross) = block(x, memory, memory_may_attend=padding)
+    outputs = []
+    for new in x.split(sizes, dim=1):
+        out, heads = block(new, memory, memory_may_attend=padding, cache=cache)
+        outputs.append(out)
+    assert torch.allclose(torch.cat(outputs, dim=1), whole, **CLOSE)
+    assert (cache.self_attention.length, cache.cross_attention.length) == (T, S)
+    assert torch.allclose(heads[0].weights, own.weights[:, :, -sizes[-1] :], **CLOSE)
+    assert torch.allclose(heads[1].weights, cross.weights[:, :, -sizes[-1] :], **CLOSE)
+
+
+def test_the_memory_is_projected_once():
+    layer, x, memory = MultiHeadAttention(C, H), torch.randn(B, 1, C), torch.randn(B, S, C)
+    calls = []
+    layer.key.register_forward_hook(lambda *_: calls.append("key"))
+    layer.value.register_forward_hook(lambda *_: calls.append("value"))
+    cache = KVCache()
+    for _ in range(3):
+        cached, _ = layer(x, memory=memory, cache=cache)
+    assert calls == ["key", "value"]
+    assert torch.equal(cached, layer(x, memory=memory)[0])
+
+
+def test_gradients_flow_through_the_cache():
+    block, x = EncoderBlock(C, H, HIDDEN), torch.randn(B, T, C)
+    parameters = list(block.parameters())
+    # Weighted, since a post-LN output sums to a constant.
+    weights = torch.randn(B, T, C)
+    whole = torch.autograd.grad((block(x, causal_mask(T))[0] * weights).sum(), parameters)
+    stepped = torch.autograd.grad((in_steps(block, x, [1] * T)[0] * weights).sum(), parameters)
+    for ours, theirs in zip(stepped, whole, strict=True):
+        # Sums over B * T tokens of size up to 10, in another order.
+        assert torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_recording_may_begin_and_end_while_the_cache_grows():
+    cache, kept = KVCache(), []
+    for step in range(6):
+        with torch.set_grad_enabled(step in (2, 3)):
+            k, v = rows(B, H, 1, D)
+            k.requires_grad_()
+            keys, _ = cache.append(k, v)
+            kept.append((k, keys))
+    # The backward pass of step 3 still finds what it needs.
+    (kept[3][1].square().sum()).backward()
+    assert torch.equal(kept[3][0].grad, 2 * kept[3][0])
+    assert torch.equal(cache.keys, torch.cat([k for k, _ in kept], dim=2))
+
+
+@pytest.mark.parametrize("later", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_a_cache_filled_in_inference_mode_goes_on_elsewhere(later):
+    block, x, cache = EncoderBlock(C, H, HIDDEN), torch.randn(B, 9, C), KVCache()
+    outputs = []
+    # After 4 and 1 tokens there is room for 8: the sixth is written into what is there.
+    for size, mode in zip([4, 1, 1, 1, 2], [torch.inference_mode] * 2 + [later] * 3, strict=True):
+        new = x[:, cache.length : cache.length + size]
+        with mode():
+            may_attend = causal_mask(size, cache.length + size)
+            outputs.append(block(new, may_attend, cache)[0])
+        assert cache.allocated_bytes <= 2 * cache.bytes
+    whole, _ = block(x, causal_mask(9))
+    assert torch.allclose(torch.cat(outputs, dim=1), whole, **CLOSE)
+
+
+# Storage
+
+
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=9), limit=st.booleans())
+def test_what_went_in_comes_out_in_order(sizes, limit):
+    for recording in (True, False):
+        cache, given_k, given_v = KVCache(sum(sizes) if limit else None), [], []
+        with torch.set_grad_enabled(recording):
+            for size in sizes:
+                k, v = torch.randn(B, H, size, D), torch.randn(B, H, size, D + 2)
+                given_k.append(k)
+                given_v.append(v)
+                keys, values = cache.append(k, v)
+                assert torch.equal(keys, torch.cat(given_k, dim=2))
+                assert torch.equal(values, torch.cat(given_v, dim=2))
+                assert torch.equal(cache.keys, keys) and torch.equal(cache.values, values)
+        assert cache.length == sum(sizes)
+        assert cache.bytes <= cache.allocated_bytes <= 2 * cache.bytes
+        assert cache.bytes == keys.nbytes + values.nbytes
+
+
+def test_what_was_returned_before_stays_as_it_was():
+    cache = KVCache()
+    with torch.no_grad():
+        early, _ = cache.append(*rows(B, H, 3, D))
+        cache.append(*rows(B, H, 1, D))
+        middle, _ = cache.append(*rows(B, H, 1, D))
+        copies = early.clone(), middle.clone()
+        for _ in range(9):
+            cache.append(*rows(B, H, 1, D))
+    assert torch.equal(early, copies[0]) and torch.equal(middle, copies[1])
+
+
+def test_the_cache_keeps_no_hold_on_what_it_was_given():
+    cache, (k, v) = KVCache(), rows(B, H, 3, D)
+    expected = k.clone()
+    with torch.no_grad():
+        cache.append(k, v)
+    k.zero_()
+    assert torch.equal(cache.keys, expected)
+
+
+def test_room_is_made_a_few_times_and_not_at_every_step():
+    cache, places = KVCache(), []
+    with torch.no_grad():
+        for _ in range(100):
+            keys, _ = cache.append(*rows(1, 1, 1, D))
+            places.append(keys.data_ptr())
+    moves = sum(a != b for a, b in pairwise(places))
+    assert moves == 7  # to room for 2, 4, 8, ..., 128
+    limited = KVCache(max_positions=100)
+    with torch.no_grad():
+        for _ in range(100):
+            limited.append(*rows(1, 1, 1, D))
+    assert limited.allocated_bytes == limited.bytes
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("num_layers", [1, 5])
+def test_bytes_are_the_formulas(recording, dtype, num_layers):
+    layers = [MultiHeadAttention(C, H).to(dtype) for _ in range(num_layers)]
+    caches = [KVCache() for _ in layers]
+    for new in torch.randn(B, T, C, dtype=dtype).split([7, 1, 1, 4], dim=1):
+        for layer, cache in zip(layers, caches, strict=True):
+            layer(new, cache=cache)
+    expected = kv_cache_bytes(num_layers, H, D, T, batch=B, bytes_per_number=dtype.itemsize)
+    assert sum(cache.bytes for cache in caches) == expected
+    # Measured another way: the numbers that came out, one by one.
+    numbers = sum(cache.keys.numel() + cache.values.numel() for cache in caches)
+    assert numbers * dtype.itemsize == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gib"),
+    [
+        # Published sizes: layers, key/value heads, head width, longest text; 16-bit numbers.
+        ((32, 32, 128, 4096), 2.0),  # Llama 2 7B
+        ((80, 8, 128, 4096), 1.25),  # Llama 2 70B, whose 64 query heads share 8
+        ((12, 12, 64, 1024), 36 / 1024),  # GPT-2
+    ],
+)
+def test_the_formula_on_models_of_known_size(sizes, gib):
+    assert kv_cache_bytes(*sizes) == gib * 2**30
+    assert kv_cache_bytes(*sizes, batch=7, bytes_per_number=4) == 14 * gib * 2**30
+
+
+def test_a_decoders_bytes_are_those_of_both_caches():
+    cache = DecoderCache()
+    DecoderBlock(C, H, HIDDEN)(torch.randn(B, T, C), torch.randn(B, S, C), cache=cache)
+    expected = sum(
+        kv_cache_bytes(1, H, D, length, batch=B, bytes_per_number=4) for length in (T, S)
+    )
+    assert cache.bytes == expected
+
+
+def test_an_empty_cache_holds_nothing():
+    cache = KVCache()
+    assert (cache.length, cache.bytes, cache.allocated_bytes) == (0, 0, 0)
+    for part in ("keys", "values"):
+        with raises_saying(ValueError, "the cache must hold at least one position, got none"):
+            getattr(cache, part)
+
+
+# Bad input: messages word for word
+
+
+def filled(batch=B, length=5, **options):
+    cache = KVCache(**options)
+    cache.append(*rows(batch, H, length, D))
+    return cache
+
+
+@pytest.mark.parametrize(
+    ("k", "v", "error", "message"),
+    [
+        (
+            torch.zeros(3, H, 1, D),
+            torch.zeros(3, H, 1, D),
+            ValueError,
+            "k must have the cache's batch, heads and width (2, 3, 6), got shape (3, 3, 1, 6)",
+        ),
+        (
+            torch.zeros(B, H, 1, D),
+            torch.zeros(B, H, 1, 5),
+            ValueError,
+            "v must have the cache's batch, heads and width (2, 3, 6), got shape (2, 3, 1, 5)",
+        ),
+        (
+            torch.zeros(B, H, 2, D),
+            torch.zeros(B, H, 1, D),
+            ValueError,
+            "v must have a row for each of k, (B, H, S) = (2, 3, 2), got shape (2, 3, 1, 6)",
+        ),
+        (
+            torch.zeros(B, H, 1, D).double(),
+            torch.zeros(B, H, 1, D).double(),
+            TypeError,
+            "k must have the dtype of the cache (torch.float32), got torch.float64",
+        ),
+        (
+            torch.zeros(B, H, 3, D),
+            torch.zeros(B, H, 3, D),
+            ValueError,
+            "k must bring the cache to at most max_positions (7), got 8",
+        ),
+    ],
+)
+def test_append_refuses_what_does_not_fit(k, v, error, message):
+    cache = filled(max_positions=7)
+    with raises_saying(error, message):
+        cache.append(k, v)
+    assert cache.length == 5
+
+
+X, MEMORY = torch.zeros(B, 1, C), torch.zeros(B, S, C)
+
+
+def filled_from(memory):
+    cache = KVCache()
+    MultiHeadAttention(C, H)(X, memory=memory, cache=cache)
+    return cache
+
+
+@pytest.mark.parametrize(
+    ("cache", "memory", "error", "message"),
+    [
+        (
+            filled(batch=3),
+            None,
+            ValueError,
+            "cache must hold x's batch size, heads and head width (2, 3, 6), got (3, 3, 6)",
+        ),
+        (
+            filled(max_positions=5),
+            None,
+            ValueError,
+            "x must bring the cache to at most max_positions (5), got 6",
+        ),
+        (
+            KVCache(max_positions=7),
+            MEMORY,
+            ValueError,
+            "memory must bring the cache to at most max_positions (7), got 11",
+        ),
+        (
+            filled(),
+            MEMORY,
+            ValueError,
+            "cache must be new, or filled from this memory, "
+            "got one of 5 positions of self-attention",
+        ),
+        (
+            filled_from(MEMORY),
+            None,
+            ValueError,
+            "cache must be new, or filled from the tokens before x, "
+            "got one of 11 positions of a memory",
+        ),
+        (
+            filled_from(MEMORY.clone()),
+            MEMORY,
+            ValueError,
+            "cache must be new, or filled from this memory, "
+            "got one of 11 positions of another memory",
+        ),
+    ],
+)
+def test_a_layer_refuses_a_cache_that_is_not_its_own(cache, memory, error, message):
+    layer, length = MultiHeadAttention(C, H), cache.length
+    with raises_saying(error, message):
+        layer(X, memory=memory, cache=cache)
+    assert cache.length == length
+
+
+def test_a_layer_refuses_a_cache_of_another_precision():
+    message = "cache must have the dtype of x (torch.float64), got torch.float32"
+    with raises_saying(TypeError, message):
+        MultiHeadAttention(C, H).double()(X.double(), cache=filled())
+
+
+def test_decoder_refuses_a_cache_of_another_memory_before_the_other_grows():
+    block, cache = DecoderBlock(C, H, HIDDEN), DecoderCache()
+    block(X, MEMORY, cache=cache)
+    with pytest.raises(ValueError, match=r"got one of 11 positions of another memory$"):
+        block(X, MEMORY.clone(), cache=cache)
+    assert cache.self_attention.length == 1

@@ -1,0 +1,302 @@
+"""Grouped-query attention: as multi-head attention, as the fused function, and without copies."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_utils.attention import attend
+from course_utils.layers import KVCache, MultiHeadAttention, Rotary, split_heads
+from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
+from course_utils.masks import causal_mask
+from course_utils.measure.costs import kv_cache_bytes
+from tests.support_errors import raises_saying
+
+B, T, C, H, D = 2, 7, 30, 6, 5
+GROUPS = (1, 2, 3, 6)
+# Two float32 paths through a layer whose outputs are of size 1.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def multi_head(bias=True):
+    return MultiHeadAttention(C, H, bias=bias)
+
+
+def grouped(num_kv_heads, bias=True):
+    return GroupedQueryAttention(C, H, num_kv_heads, bias=bias)
+
+
+def expanded(layer):
+    """Multi-head attention with the same output: each shared head written H / G times."""
+    times, same = H // layer.num_kv_heads, multi_head(layer.query.bias is not None)
+    weights = {
+        name: tensor.unflatten(0, (-1, D)).repeat_interleave(times, dim=0).flatten(0, 1)
+        if name.startswith(("key", "value"))
+        else tensor
+        for name, tensor in layer.state_dict().items()
+    }
+    same.load_state_dict(weights)
+    return same
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_with_as_many_groups_as_heads_it_is_multi_head_attention_bit_for_bit(bias):
+    layer, x = multi_head(bias), torch.randn(B, T, C)
+    same = GroupedQueryAttention.from_multi_head(layer, H)
+    for mask in (None, causal_mask(T)):
+        (out, heads), (expected, of_all) = (one(x, may_attend=mask) for one in (same, layer))
+        assert torch.equal(out, expected)
+        assert all(map(torch.equal, heads, of_all))
+    assert torch.equal(same.flash(x, causal=True), flash_self_attention(layer, x, causal=True))
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+@pytest.mark.parametrize("causal", [True, False])
+def test_it_is_the_fused_function_with_shared_heads(num_kv_heads, causal):
+    layer, x = grouped(num_kv_heads), torch.randn(B, T, C)
+    q, k, v = (
+        split_heads(project(x), heads)
+        for project, heads in ((layer.query, H), (layer.key, num_kv_heads),
+                               (layer.value, num_kv_heads))
+    )  # fmt: skip
+    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
+    expected = layer.output(mixed.transpose(1, 2).flatten(2))
+    out, _ = layer(x, may_attend=causal_mask(T) if causal else None)
+    torch.testing.assert_close(out, expected, **CLOSE)
+    torch.testing.assert_close(layer.flash(x, causal=causal), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_it_is_multi_head_attention_with_each_shared_head_written_out(num_kv_heads, bias):
+    layer, x = grouped(num_kv_heads, bias), torch.randn(B, T, C)
+    per_head = torch.rand(B, H, T, T) < 0.7
+    for mask in (None, causal_mask(T), per_head, per_head[:, :1], per_head[:1, :, :1]):
+        (out, heads), (expected, of_all) = (
+            one(x, may_attend=mask) for one in (layer, expanded(layer))
+        )
+        torch.testing.assert_close(out, expected, **CLOSE)
+        torch.testing.assert_close(heads.weights, of_all.weights, **CLOSE)
+        torch.testing.assert_close(heads.queries, of_all.queries, **CLOSE)
+        assert heads.keys.shape == (B, num_kv_heads, T, D)
+
+
+def test_neighbours_share_and_not_every_gth_head():
+    """Head h reads pair h // (H / G); h % G has the same shapes."""
+    layer, x = grouped(2), torch.randn(B, T, C)
+    q, k, v = split_heads(layer.query(x), H), *(
+        split_heads(project(x), 2) for project in (layer.key, layer.value)
+    )  # fmt: skip
+    weights = layer(x)[1].weights
+    for h in range(H):
+        _, expected = attend(q[:, h], k[:, h // 3], v[:, h // 3])
+        torch.testing.assert_close(weights[:, h], expected, **CLOSE)
+        _, wrong = attend(q[:, h], k[:, h % 2], v[:, h % 2])
+        assert (h // 3 == h % 2) == torch.allclose(weights[:, h], wrong, atol=1e-3)
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_both_ways_have_the_same_gradients(num_kv_heads):
+    layer, x = grouped(num_kv_heads), torch.randn(B, T, C)
+
+    def gradients(out):
+        return torch.autograd.grad(out.square().sum(), list(layer.parameters()))
+
+    by_weights, _ = layer(x, may_attend=causal_mask(T))
+    for one, two in zip(gradients(by_weights), gradients(layer.flash(x, causal=True)), strict=True):
+        # Sums over B * T tokens: their sizes reach about 30.
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-4)
+
+
+# Nothing is copied for a second query head.
+
+
+class Largest(TorchDispatchMode):
+    """The most numbers that any operator's result held."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        result = function(*arguments, **(keywords or {}))
+        if isinstance(result, torch.Tensor):
+            held = result.untyped_storage().nbytes() // result.element_size()
+            known = {each.untyped_storage().data_ptr() for each in arguments
+                     if isinstance(each, torch.Tensor)}  # fmt: skip
+            if result.untyped_storage().data_ptr() not in known:  # no view of what came
+                self.numbers = max(self.numbers, held)
+        return result
+
+
+def with_repeat(layer, x, cache):
+    """The textbook's way: each key and value once for every query head."""
+    G = layer.num_kv_heads
+    q = split_heads(layer.query(x), H)
+    k, v = cache.append(split_heads(layer.key(x), G), split_heads(layer.value(x), G))
+    k, v = (each.repeat_interleave(H // G, dim=1) for each in (k, v))
+    return layer.output(attend(q, k, v)[0].transpose(1, 2).flatten(2))
+
+
+def with_broadcast(layer, x, cache):
+    """A view of each key and value for every query head; the matrix product copies it."""
+    G = layer.num_kv_heads
+    q = split_heads(layer.query(x), H).unflatten(1, (G, H // G))
+    k, v = cache.append(split_heads(layer.key(x), G), split_heads(layer.value(x), G))
+    scores = q @ k.unsqueeze(2).mT / D**0.5
+    out = (scores.softmax(dim=-1) @ v.unsqueeze(2)).flatten(1, 2)
+    return layer.output(out.transpose(1, 2).flatten(2))
+
+
+WAYS = {
+    "weights": lambda layer, x, cache: layer(x, cache=cache)[0],
+    "flash": lambda layer, x, cache: layer.flash(x, causal=True, cache=cache),
+    "repeat": with_repeat,
+    "broadcast": with_broadcast,
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
+def test_a_step_makes_nothing_as_large_as_keys_for_every_query_head(way, num_kv_heads):
+    layer, x, S = grouped(num_kv_heads), torch.ones(B, 1, C), 503
+    cache, ones = KVCache(S), torch.randn(2, B, num_kv_heads, S, D)
+    cache.append(*ones)  # takes its room, which is not the question here
+    cache.length -= 1
+    with Largest() as largest:
+        out = WAYS[way](layer, x, cache)
+    cache.length -= 1
+    torch.testing.assert_close(out, layer(x, cache=cache)[0], **CLOSE)
+    copied = largest.numbers >= B * H * S * D
+    assert copied == (way in ("repeat", "broadcast"))
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_flash_attend_is_given_the_shared_heads(num_kv_heads, monkeypatch):
+    import course_utils.layers.gqa as gqa
+
+    given = []
+
+    def spy(q, k, v, **options):
+        given.append((q.shape, k.shape, v.shape))
+        return torch.zeros_like(q)
+
+    monkeypatch.setattr(gqa, "flash_attend", spy)
+    grouped(num_kv_heads).flash(torch.randn(B, T, C), causal=True)
+    shared = (B, num_kv_heads, T, D)
+    assert given == [((B, H, T, D), shared, shared)]
+
+
+# The cache.
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_the_cache_holds_the_shared_heads_alone(num_kv_heads):
+    x, caches = torch.randn(B, T, C), {heads: KVCache() for heads in (num_kv_heads, H)}
+    for heads, cache in caches.items():
+        grouped(heads)(x, cache=cache)
+        expected = kv_cache_bytes(1, heads, D, T, batch=B, bytes_per_number=4)
+        assert cache.bytes == expected
+    assert caches[H].bytes == (H // num_kv_heads) * caches[num_kv_heads].bytes
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+@pytest.mark.parametrize("way", ["weights", "flash"])
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
+def test_with_a_cache_every_step_equals_the_full_pass(num_kv_heads, way, chunks):
+    layer, x, cache, start = grouped(num_kv_heads), torch.randn(B, T, C), KVCache(T), 0
+    full, _ = layer(x, may_attend=causal_mask(T))
+    with torch.no_grad():
+        for part in x.split(chunks, dim=1):
+            end = start + part.shape[1]
+            if way == "flash":
+                out = layer.flash(part, causal=True, cache=cache)
+            else:
+                out, _ = layer(part, may_attend=causal_mask(end - start, end), cache=cache)
+            torch.testing.assert_close(out, full[:, start:end], **CLOSE)
+            start = end
+    assert cache.keys.shape == (B, num_kv_heads, T, D)
+
+
+def test_a_refused_step_leaves_the_cache_as_it_was():
+    layer, cache = grouped(2), KVCache(max_positions=T)
+    layer(torch.randn(B, 4, C), cache=cache)
+    said = "x must bring the cache to at most max_positions (7), got 9"
+    with raises_saying(ValueError, said):
+        layer(torch.randn(B, 5, C), cache=cache)
+    said = "cache must hold x's batch size, heads and head width (2, 3, 5), got (2, 2, 5)"
+    with raises_saying(ValueError, said):
+        grouped(3).flash(torch.randn(B, 1, C), cache=cache)
+    assert cache.length == 4
+
+
+# From multi-head attention.
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_shared_heads_are_the_means_of_their_groups(num_kv_heads, bias):
+    layer = multi_head(bias).double()
+    found = GroupedQueryAttention.from_multi_head(layer, num_kv_heads)
+    times = H // num_kv_heads
+    for name in ("key", "value"):
+        ours, theirs = found.get_submodule(name), layer.get_submodule(name)
+        for g in range(num_kv_heads):
+            rows = [slice(h * D, (h + 1) * D) for h in range(g * times, (g + 1) * times)]
+            mean = sum(theirs.weight[each] for each in rows) / times
+            torch.testing.assert_close(ours.weight[g * D : (g + 1) * D], mean)
+            if bias:
+                mean = sum(theirs.bias[each] for each in rows) / times
+                torch.testing.assert_close(ours.bias[g * D : (g + 1) * D], mean)
+    for name in ("query", "output"):
+        assert torch.equal(found.get_submodule(name).weight, layer.get_submodule(name).weight)
+    assert all(weight.dtype == torch.float64 for weight in found.parameters())
+
+
+def test_heads_that_are_alike_lose_nothing_by_sharing():
+    layer, x = expanded(grouped(2)), torch.randn(B, T, C)
+    found = GroupedQueryAttention.from_multi_head(layer, 2)
+    torch.testing.assert_close(found(x)[0], layer(x)[0], **CLOSE)
+    fewer = GroupedQueryAttention.from_multi_head(layer, 1)
+    assert (fewer(x)[0] - layer(x)[0]).abs().max() > 1e-2
+
+
+def test_the_layer_it_is_made_from_stays_as_it_was():
+    layer, x = multi_head(), torch.randn(B, T, C)
+    before = layer(x)[0]
+    found = GroupedQueryAttention.from_multi_head(layer, H)
+    with torch.no_grad():
+        for weight in found.parameters():
+            weight.zero_()
+    assert torch.equal(layer(x)[0], before)
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_parameters_are_those_of_the_formula(num_kv_heads):
+    shared = num_kv_heads * D
+    for bias in (True, False):
+        found = sum(weight.numel() for weight in grouped(num_kv_heads, bias).parameters())
+        assert found == 2 * C**2 + 2 * C * shared + (2 * C + 2 * shared if bias else 0)
+
+
+def test_what_cannot_be_grouped_is_refused():
+    with raises_saying(ValueError, "num_kv_heads (4) must divide num_heads (6)"):
+        grouped(4)
+    with raises_saying(ValueError, "num_heads (7) must divide width (30)"):
+        GroupedQueryAttention(C, 7, 1)
+    rotary = MultiHeadAttention(36, H, position=Rotary())
+    said = "layer must have no positions of its own, got one with position="
+    with pytest.raises(ValueError, match="^" + said):
+        GroupedQueryAttention.from_multi_head(rotary, 2)
+    with pytest.raises(ValueError, match="^" + said):
+        flash_self_attention(rotary, torch.randn(B, T, 36))
+    with pytest.raises(TypeError, match=r"^layer must be a MultiHeadAttention, got Linear"):
+        GroupedQueryAttention.from_multi_head(nn.Linear(2, 2), 1)
+
+
+@pytest.mark.parametrize("way", ["weights", "flash"])
+def test_no_sequences_give_no_output(way):
+    layer, none = grouped(2), torch.randn(0, T, C)
+    out = layer(none)[0] if way == "weights" else layer.flash(none)
+    assert out.shape == (0, T, C)

@@ -1,0 +1,330 @@
+"""LoRA: nothing changes at the start, merged as unmerged, as peft, and only A and B are learned."""
+
+import copy
+
+import peft
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_utils.layers.lora import (
+    LoRALinear,
+    adapter_state,
+    add_lora,
+    load_adapter_state,
+    lora_layers,
+)
+from course_utils.training import train
+from tests.core.support_gpt2 import C, L, V, ours, some_ids
+from tests.support_errors import raises_saying
+
+IN, OUT, R = 11, 7, 3
+# Two float32 orders of the same sums, of size 1.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+ALL = ("query", "key", "value", "output", "expand", "contract")
+
+
+def layer(rank=R, alpha=None, bias=True):
+    return LoRALinear(nn.Linear(IN, OUT, bias=bias), rank, alpha=alpha)
+
+
+def learned(model):
+    """The same, as after some training: A and B are anything."""
+    for _, each in lora_layers(model):
+        nn.init.normal_(each.up)
+        nn.init.normal_(each.down)
+    return model
+
+
+class Small(nn.Module):
+    """Two layers with names, for peft and for us."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(IN, OUT)
+        self.second = nn.Linear(OUT, IN, bias=False)
+
+    def forward(self, x):
+        return self.second(self.first(x).tanh())
+
+
+@pytest.mark.parametrize("rank", [1, 3, 7])
+@pytest.mark.parametrize("bias", [True, False])
+def test_at_the_start_nothing_changes_bit_for_bit(rank, bias):
+    base = nn.Linear(IN, OUT, bias=bias)
+    before, x = copy.deepcopy(base), torch.randn(5, 13, IN)
+    adapted = LoRALinear(base, rank, alpha=16)
+    assert torch.equal(adapted(x), before(x))
+    assert not adapted.change.any() and adapted.down.abs().max() > 0
+
+
+@pytest.mark.parametrize("names", [("query", "value"), ALL, ("blocks.1.attention.key",)])
+def test_nor_does_a_model(names):
+    model, ids = ours(), some_ids(2, 7)
+    adapted = add_lora(model, R, names=names)
+    assert torch.equal(adapted(ids), model(ids))
+    assert (learned(adapted)(ids) - model(ids)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("rank", [1, 3, 7])
+@pytest.mark.parametrize("alpha", [None, 1, 16.0])
+def test_the_output_is_that_of_the_formula(rank, alpha):
+    adapted, x = learned(layer(rank, alpha)), torch.randn(5, IN, dtype=torch.float64)
+    adapted.double()
+    scale = 1 if alpha is None else alpha / rank
+    total = adapted.base.weight + scale * adapted.up @ adapted.down
+    torch.testing.assert_close(adapted(x), x @ total.T + adapted.base.bias)
+    torch.testing.assert_close(adapted.change, total - adapted.base.weight)
+    assert torch.linalg.matrix_rank(adapted.change) == rank
+
+
+def test_the_change_is_drawn_as_a_fresh_layer_is():
+    wide = LoRALinear(nn.Linear(1009, 97), 89)
+    # Uniform in ± 1 / sqrt(in): a deviation of 1 / sqrt(3 in), here from 89801 numbers.
+    assert abs(wide.down.std().item() * (3 * 1009) ** 0.5 - 1) < 0.02
+    assert wide.down.abs().max() <= 1009**-0.5
+
+
+# Merging.
+
+
+@pytest.mark.parametrize("alpha", [None, 16])
+def test_merged_it_computes_the_same_by_one_matrix(alpha):
+    adapted, x = learned(layer(alpha=alpha)), torch.randn(5, IN)
+    expected, weight = adapted(x), adapted.base.weight.clone()
+    adapted.merge()
+    # An output adds up IN products of W + BA, whose entries reach about 20 with alpha = 16.
+    torch.testing.assert_close(adapted(x), expected, rtol=1e-5, atol=1e-5)
+    assert torch.equal(adapted(x), F.linear(x, adapted.weight, adapted.bias))
+    assert adapted.merged and torch.equal(adapted.original_weight, weight)
+    adapted.unmerge()
+    assert not adapted.merged and torch.equal(adapted.base.weight, weight)
+    assert torch.equal(adapted(x), expected)
+
+
+def test_to_subtract_the_change_again_would_not_restore_the_weights():
+    adapted = learned(layer())
+    weight = adapted.base.weight
+    assert not torch.equal((weight + adapted.change) - adapted.change, weight)
+
+
+def test_a_merged_model_writes_the_same_scores():
+    model, ids = learned(add_lora(ours(), 2, alpha=0.5, names=ALL)), some_ids(2, 7)
+    expected = model(ids)
+    for _, each in lora_layers(model):
+        each.merge()
+    # Two blocks, with scores of size 5.
+    torch.testing.assert_close(model(ids), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_merging_twice_is_refused():
+    adapted = learned(layer())
+    with raises_saying(ValueError, "the layer must be merged, got one that is unmerged"):
+        adapted.unmerge()
+    adapted.merge()
+    weight = adapted.base.weight.clone()
+    with raises_saying(ValueError, "the layer must be unmerged, got one that is merged"):
+        adapted.merge()
+    assert torch.equal(adapted.base.weight, weight)
+
+
+# As peft does it.
+
+
+@pytest.mark.parametrize(("rank", "alpha"), [(1, 1), (3, 16), (7, 7)])
+def test_it_is_that_of_peft(rank, alpha):
+    model, x = Small(), torch.randn(5, IN)
+    config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=["first", "second"])
+    theirs = peft.get_peft_model(copy.deepcopy(model), config).eval()
+    found = learned(add_lora(model, rank, alpha=alpha, names=["first", "second"]))
+    assert torch.equal(theirs(x), model(x))
+    with torch.no_grad():
+        for name, each in lora_layers(found):
+            same = theirs.base_model.model.get_submodule(name)
+            same.lora_A["default"].weight.copy_(each.down)
+            same.lora_B["default"].weight.copy_(each.up)
+    expected = theirs(x)
+    torch.testing.assert_close(found(x), expected, rtol=1e-5, atol=1e-5)
+
+    def gradients(of, parts):
+        return torch.autograd.grad(of(x).square().sum(), parts)
+
+    here = gradients(
+        found, [part for _, each in lora_layers(found) for part in (each.down, each.up)]
+    )
+    there = gradients(theirs, [part for part in theirs.parameters() if part.requires_grad])
+    assert len(here) == len(there) == 4
+    for one, two in zip(here, there, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-4)
+    for _, each in lora_layers(found):
+        each.merge()
+    torch.testing.assert_close(found(x), theirs.merge_and_unload()(x), rtol=1e-5, atol=1e-5)
+
+
+def test_both_learn_the_same_from_the_same_start():
+    x, y = torch.randn(2, 29, IN)
+    model = Small()
+    config = peft.LoraConfig(r=R, lora_alpha=R, target_modules=["first", "second"])
+    theirs = peft.get_peft_model(copy.deepcopy(model), config).eval()
+    found = add_lora(model, R, names=["first", "second"])
+    with torch.no_grad():
+        for name, each in lora_layers(found):
+            same = theirs.base_model.model.get_submodule(name)
+            each.down.copy_(same.lora_A["default"].weight)
+    for each in (found, theirs):
+        update = torch.optim.SGD((part for part in each.parameters() if part.requires_grad), 0.5)
+        for _ in range(20):
+            update.zero_grad()
+            (each(x) - y).square().mean().backward()
+            update.step()
+    assert (found(x) - model(x)).abs().max() > 0.02
+    torch.testing.assert_close(found(x), theirs(x), **CLOSE)
+
+
+# What learns.
+
+
+@pytest.mark.parametrize("names", [("query", "value"), ALL])
+def test_the_models_own_weights_receive_no_gradient(names):
+    model, ids = ours(), some_ids(2, 7)
+    adapted = add_lora(model, R, names=names)
+    F.cross_entropy(adapted(ids).flatten(0, 1), ids.flatten()).backward()
+    for name, weight in adapted.named_parameters():
+        if name.endswith((".down", ".up")):
+            # B is zero at the start, and the gradient of A has it as a factor.
+            assert bool(weight.grad.any()) == name.endswith(".up"), name
+        else:
+            assert weight.grad is None and not weight.requires_grad, name
+    assert all(weight.requires_grad for weight in model.parameters())
+
+
+def test_the_numbers_to_learn_are_those_of_the_formula():
+    def to_learn(**options):
+        parts = add_lora(ours(), **options).parameters()
+        return sum(part.numel() for part in parts if part.requires_grad)
+
+    for rank in (1, 2, 5):
+        assert to_learn(rank=rank) == L * 2 * rank * (C + C)
+        assert to_learn(rank=rank, names=["expand"]) == L * rank * (C + 4 * C)
+
+
+def repeat_first(generator):
+    ids = torch.randint(V, (8, 5), generator=generator)
+    return ids, ids[:, :1].expand(-1, 5)
+
+
+def loss(model, ids, targets):
+    return F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+
+
+def test_it_trains_beside_others_and_leaves_the_base_alone():
+    model = ours()
+    done = train(
+        lambda: add_lora(model, R, names=ALL), repeat_first, loss, seeds=(0, 1), steps=30,
+        learning_rate=0.02,
+    )  # fmt: skip
+    assert (done.losses[:, -5:].mean(dim=1) < done.losses[:, :5].mean(dim=1) - 0.3).all()
+    for trained in done.models:
+        for name, weight in trained.named_parameters():
+            if not name.endswith((".down", ".up")):
+                assert torch.equal(weight, model.get_parameter(name.replace(".base", ""))), name
+    one, two = (adapter_state(trained) for trained in done.models)
+    assert all(not torch.equal(one[name], two[name]) for name in one)
+
+
+def test_merged_it_learns_nothing():
+    adapted = learned(layer())
+    adapted.merge()
+    assert not adapted(torch.randn(5, IN)).requires_grad
+
+
+# The whole model.
+
+
+def test_only_the_layers_named_are_adapted():
+    found = dict(lora_layers(add_lora(ours(), 1)))
+    assert sorted(found) == [f"blocks.{i}.attention.{name}" for i in range(L)
+                             for name in ("query", "value")]  # fmt: skip
+    found = dict(lora_layers(add_lora(ours(), 1, names=["blocks.1.attention.key", "expand"])))
+    assert sorted(found) == [
+        "blocks.0.feedforward.expand", "blocks.1.attention.key", "blocks.1.feedforward.expand",
+    ]  # fmt: skip
+    # "value" is the last part of a name, not any text that ends so.
+    with raises_saying(
+        ValueError, "names must each be that of an nn.Linear in the model, got 'alue'"
+    ):
+        add_lora(ours(), 1, names=["alue"])
+
+
+def test_the_model_is_left_as_it_was():
+    model = ours()
+    before = copy.deepcopy(model.state_dict())
+    adapted = learned(add_lora(model, R, names=ALL))
+    for _, each in lora_layers(adapted):
+        each.merge()
+    assert all(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
+    assert not list(lora_layers(model))
+
+
+@pytest.mark.parametrize("attention", ["attend", "flash"])
+def test_an_adapted_model_writes_with_its_cache_as_without(attention):
+    model, ids = learned(add_lora(ours(attention=attention), R, names=ALL)), some_ids(2, 7)
+    caches = model.new_caches()
+    with torch.no_grad():
+        parts = [model(part, caches=caches) for part in ids.split((3, 4), dim=1)]
+        # Scores of a model whose A and B are as large as its weights: up to 100.
+        torch.testing.assert_close(torch.cat(parts, dim=1), model(ids), rtol=1e-4, atol=1e-4)
+
+
+def test_an_adapter_goes_over_to_a_model_adapted_alike():
+    model, ids = ours(), some_ids(2, 7)
+    one, two = learned(add_lora(model, R)), add_lora(model, R)
+    state = adapter_state(one)
+    assert all(not tensor.requires_grad for tensor in state.values()) and len(state) == L * 2 * 2
+    load_adapter_state(two, state)
+    assert torch.equal(two(ids), one(ids))
+    before = adapter_state(two)["blocks.0.attention.query.up"].clone()
+    learned(one)
+    assert torch.equal(adapter_state(two)["blocks.0.attention.query.up"], before)
+
+
+def test_an_adapter_that_does_not_fit_is_refused_and_nothing_is_changed():
+    model = ours()
+    here, name = learned(add_lora(model, 2)), "blocks.0.attention.query.down"
+    before = {name: tensor.clone() for name, tensor in adapter_state(here).items()}
+    said = f"state must fit the model: {name} must have shape (2, 15), got (3, 15)"
+    with raises_saying(ValueError, said):
+        load_adapter_state(here, adapter_state(add_lora(model, 3)))
+    said = "state must fit the model, got one where blocks.0.attention.value.down is missing"
+    with raises_saying(ValueError, said):
+        load_adapter_state(here, adapter_state(add_lora(model, 2, names=["query"])))
+    said = "state must fit the model, got one where blocks.0.attention.key.down is not part of"
+    with pytest.raises(ValueError, match="^" + said):
+        load_adapter_state(here, adapter_state(add_lora(model, 2, names=["query", "key", "value"])))
+    with raises_saying(TypeError, f"state must hold floating-point tensors, got list as {name}"):
+        load_adapter_state(here, {**before, name: [1.0]})
+    next(iter(lora_layers(here)))[1].merge()
+    said = "model must be unmerged, got one whose layer blocks.0.attention.query is merged"
+    with raises_saying(ValueError, said):
+        load_adapter_state(here, before)
+    assert all(torch.equal(before[name], each) for name, each in adapter_state(here).items())
+
+
+def test_what_cannot_be_adapted_is_refused():
+    with raises_saying(ValueError, "rank must be at least 1, got 0"):
+        layer(0)
+    with raises_saying(ValueError, "rank must be at most 7, got 8"):
+        layer(8)
+    with raises_saying(ValueError, "rank must be at most 15, got 16"):
+        add_lora(ours(), 16)
+    adapted = add_lora(ours(), 1)
+    said = "model must not have been adapted before, got one with LoRALinear layers"
+    with raises_saying(ValueError, said):
+        add_lora(adapted, 1)
+    with pytest.raises(TypeError, match=r"^base must be an nn\.Linear, got LoRALinear"):
+        LoRALinear(layer(), 1)
+
+
+def test_no_vectors_give_no_vectors():
+    assert layer()(torch.randn(0, IN)).shape == (0, OUT)

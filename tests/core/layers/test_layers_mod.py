@@ -1,0 +1,299 @@
+"""Mixture of depths: the block it was made from, half of its work, and no look into the future."""
+
+import time
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils.layers import KVCache
+from course_utils.layers.mod import (
+    GATES,
+    Kept,
+    MixtureOfDepths,
+    kept_tokens,
+    predictor_accuracy,
+    predictor_loss,
+)
+from course_utils.masks import causal_mask
+from course_utils.measure.costs import attention_mixing_flops, attention_projection_flops
+from course_utils.measure.dependence import gradient_reach, leaks
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from course_utils.threads import one_thread
+from tests.support_errors import raises_saying
+
+B, T, C, H = 2, 11, 15, 3
+CLOSE = {"rtol": 0, "atol": 1e-5}  # float32, sums of fifteen numbers of size one
+
+
+@pytest.fixture
+def block():
+    return GPT2Block(GPT2Config(width=C, num_heads=H))
+
+
+@pytest.fixture
+def x():
+    return torch.randn(B, T, C)
+
+
+def layer_of(block, capacity, **options):
+    return MixtureOfDepths(block, capacity, C, **options)
+
+
+def let_through(layer, x, share):
+    """Shift the predictor's threshold so that about this share of x's tokens goes through.
+
+    It comes to lie midway between two tokens: on one of them, rounding would decide.
+    """
+    with torch.no_grad():
+        logits = layer.predictor(x).flatten().sort().values
+        first = round((1 - share) * len(logits))
+        layer.predictor[-1].bias -= (logits[first - 1] + logits[first]) / 2
+
+
+def test_at_capacity_1_it_is_the_block_bit_for_bit(block, x):
+    out, kept = layer_of(block, 1)(x)
+    assert torch.equal(out, block(x)[0]) and kept.mask.all()
+    scaled, _ = layer_of(block, 1, gate="weight")(x)
+    assert not torch.allclose(scaled, out, atol=1e-2)  # the paper's gate does not keep that
+
+
+def test_at_capacity_1_the_gradients_are_the_blocks_and_the_router_has_its_own(block, x):
+    layer = layer_of(block, 1)
+    inputs = x.clone().requires_grad_()
+    names, weights = zip(*block.named_parameters(), strict=True)
+    expected = torch.autograd.grad(block(inputs)[0].sin().sum(), (inputs, *weights))
+    loss = layer(inputs)[0].sin().sum()
+    found = torch.autograd.grad(loss, (inputs, *weights), retain_graph=True)
+    for name, ours, theirs in zip(("x", *names), found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, **CLOSE, msg=name)
+    (of_router,) = torch.autograd.grad(loss, layer.router.weight)
+    assert of_router.abs().max() > 0.1
+
+
+def test_the_routers_gradient_is_that_of_a_factor(block, x):
+    """What gate "one" hands the router is the gradient of the paper's factor, taken at 1."""
+    layer = layer_of(block, 0.5)
+    out, kept = layer(x)
+    (found,) = torch.autograd.grad(out.sin().sum(), layer.router.weight)
+    factors = torch.ones(B, T, requires_grad=True)
+    rows = []
+    for row, keep, factor in zip(x, kept.mask, factors, strict=True):
+        own = block(row[keep][None])[0][0] - row[keep]
+        rows.append(row.index_put((keep,), row[keep] + factor[keep, None] * own))
+    (by_factor,) = torch.autograd.grad(torch.stack(rows).sin().sum(), factors)
+    torch.testing.assert_close(found[0], (by_factor[..., None] * x).sum(dim=(0, 1)), **CLOSE)
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("capacity", [0.07, 0.5, 0.9])
+def test_it_is_equation_1_token_by_token(block, x, gate, capacity):
+    layer = layer_of(block, capacity, gate=gate)
+    out, kept = layer(x)
+    K = kept_tokens(T, capacity)
+    for row in range(B):
+        r = x[row] @ layer.router.weight[0]
+        best = sorted(range(T), key=lambda t: -r[t].item())[:K]
+        assert kept.mask[row].nonzero().flatten().tolist() == sorted(best)
+        whole = block(x[row, sorted(best)][None])[0][0]
+        for place, t in enumerate(sorted(best)):
+            g = 1 if gate == "one" else r[t]
+            expected = x[row, t] + g * (whole[place] - x[row, t])
+            torch.testing.assert_close(out[row, t], expected, **CLOSE)
+    assert torch.equal(out[~kept.mask], x[~kept.mask])
+    torch.testing.assert_close(kept.weights, x @ layer.router.weight[0], **CLOSE)
+
+
+def test_in_another_order_the_kept_tokens_would_read_the_future(block, x):
+    """By descending weight, as topk gives them, a token could read one that comes after it."""
+    layer = layer_of(block, 0.5)
+    out, kept = layer(x)
+    best = kept.weights[0].topk(kept_tokens(T, 0.5)).indices
+    wrong = x[0].clone()
+    wrong[best] = block(x[0, best][None])[0][0]
+    assert (wrong - out[0]).abs().max() > 1e-2
+
+
+def counted_flops(call):
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        call()
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("routing", ["top_k", "predicted"])
+def test_tokens_that_are_skipped_are_not_computed(routing):
+    T, C, H = 64, 24, 3
+    block, x = GPT2Block(GPT2Config(width=C, num_heads=H)), torch.randn(1, T, C)
+    layer = MixtureOfDepths(block, 0.5, C)
+    let_through(layer, x, 0.5)
+    seen = []
+    block.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape))
+    found = counted_flops(lambda: layer(x, routing=routing))
+    assert seen == [(1, T // 2, C)]
+
+    def block_flops(tokens):
+        linear = attention_projection_flops(tokens, C) + 4 * tokens * C * 4 * C
+        return linear + attention_mixing_flops(tokens, C)
+
+    assert counted_flops(lambda: block(x)) == block_flops(T)
+    choosing = 2 * T * C + 2 * T * (C * 6 + 6)  # the router, and the predictor's two layers
+    assert found == block_flops(T // 2) + choosing
+    assert attention_mixing_flops(T // 2, C) * 4 == attention_mixing_flops(T, C)
+    assert found < 0.5 * block_flops(T) + choosing
+
+
+def test_tokens_that_are_skipped_take_no_time():
+    """A ratio of processor time on one thread, the two in turn: 0.45 where it was written."""
+    block, x = GPT2Block(GPT2Config(width=128, num_heads=4)), torch.randn(1, 384, 128)
+    calls, ratios = (block, MixtureOfDepths(block, 0.5, 128)), []
+    with one_thread(), torch.no_grad():
+        for _ in range(8):
+            marks = [time.process_time()]
+            for call in calls:
+                call(x)
+                marks.append(time.process_time())
+            ratios.append((marks[2] - marks[1]) / (marks[1] - marks[0]))
+    assert sorted(ratios[1:])[3] < 0.85  # the first round warms up
+
+
+@pytest.mark.parametrize(
+    ("length", "capacity", "expected"),
+    [(7, 0.5, 4), (100, 0.07, 7), (13, 1, 13), (5, 1e-6, 1), (1, 0.5, 1), (30, 0.1, 3)],
+)
+def test_how_many_are_kept(length, capacity, expected):
+    assert kept_tokens(length, capacity) == expected
+    layer = MixtureOfDepths(nn.Linear(C, C), capacity, C)
+    _, kept = layer(torch.randn(B, length, C))
+    assert kept.mask.sum(dim=1).tolist() == [expected] * B
+
+
+def test_equal_weights_still_keep_no_more_than_the_capacity(block):
+    _, kept = layer_of(block, 0.5)(torch.ones(B, T, C))
+    assert kept.mask.sum(dim=1).tolist() == [6, 6]
+
+
+# The future.
+
+
+def changed_from(x, place):
+    """The same sequence with other tokens from this place on, louder, so that they rank high."""
+    later = x.clone()
+    later[:, place:] = 5 * torch.randn_like(later[:, place:])
+    return later
+
+
+def test_the_best_of_a_sequence_depend_on_its_end_though_no_gradient_says_so(block, x):
+    layer = layer_of(block, 0.5)
+    reach = gradient_reach(lambda row: layer(row[None])[0][0], x[0])
+    assert leaks(reach, causal_mask(T)) == []  # a choice has no gradient
+    flips = 0
+    for place in range(1, T):
+        (out, kept), (other, others) = layer(x), layer(changed_from(x, place))
+        before = (kept.mask != others.mask)[:, :place]
+        flips += int(before.sum())
+        assert ((out - other).abs().amax(dim=-1)[:, :place][before] > 1e-4).all()
+    assert flips > 5
+
+
+def test_the_predictor_decides_without_the_future(block, x):
+    layer = layer_of(block, 0.5)
+    let_through(layer, x, 0.5)
+    reach = gradient_reach(lambda row: layer(row[None], routing="predicted")[0][0], x[0])
+    assert leaks(reach, causal_mask(T)) == []
+    out, kept = layer(x, routing="predicted")
+    assert 0 < kept.mask.sum() < B * T
+    for place in range(1, T):
+        other, others = layer(changed_from(x, place), routing="predicted")
+        assert torch.equal(kept.mask[:, :place], others.mask[:, :place])
+        torch.testing.assert_close(out[:, :place], other[:, :place], **CLOSE)
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_with_a_cache_it_is_the_same_and_the_cache_holds_the_kept_alone(block, x, gate):
+    layer = layer_of(block, 0.5, gate=gate)
+    let_through(layer, x[:1], 0.5)
+    with torch.no_grad():
+        expected, kept = layer(x[:1], routing="predicted")
+        cache = KVCache()
+        steps = [layer(part, cache, routing="predicted") for part in x[:1].split((3, 1, 5, 2), 1)]
+    torch.testing.assert_close(torch.cat([out for out, _ in steps], dim=1), expected, **CLOSE)
+    assert torch.equal(torch.cat([each.mask for _, each in steps], dim=1), kept.mask)
+    assert cache.length == kept.mask.sum() < T
+
+
+def test_a_predictor_that_says_no_leaves_everything(block, x):
+    layer = layer_of(block, 0.5)
+    with torch.no_grad():
+        layer.predictor[-1].bias.fill_(-100)
+    block.register_forward_hook(lambda *_: pytest.fail("the block was computed"))
+    out, kept = layer(x, routing="predicted")
+    assert torch.equal(out, x) and not kept.mask.any()
+
+
+# The predictor's training.
+
+
+def test_the_predictor_learns_and_the_rest_does_not_notice(block, x):
+    layer = layer_of(block, 0.5)
+    _, kept = layer(x)
+    predictor_loss(kept).backward()
+    assert all(each.grad.abs().max() > 0 for each in layer.predictor.parameters())
+    assert layer.router.weight.grad is None
+    assert all(each.grad is None for each in block.parameters())
+    inputs = x.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="not have been used"):
+        torch.autograd.grad(predictor_loss(layer(inputs)[1]), inputs)
+
+
+def test_the_predictor_can_learn_what_the_router_does(block):
+    layer = layer_of(block, 0.25)
+    update = torch.optim.Adam(layer.predictor.parameters(), lr=0.03)
+    for _ in range(60):
+        update.zero_grad()
+        predictor_loss(layer(torch.randn(8, 32, C))[1]).backward()
+        update.step()
+    _, kept = layer(torch.randn(32, 32, C))
+    assert predictor_accuracy(kept) > 0.87  # "no" for all would be right for 0.75
+
+
+def test_accuracy_and_loss_by_hand():
+    mask = torch.tensor([[True, False, False]])
+    logits = torch.tensor([[2.0, 1.0, -1.0]])
+    kept = Kept(mask, logits, logits)
+    assert predictor_accuracy(kept) == pytest.approx(2 / 3)
+    chances = logits.sigmoid()
+    by_hand = -(chances[0, 0].log() + (1 - chances[0, 1:]).log().sum()) / 3
+    torch.testing.assert_close(predictor_loss(kept), by_hand)
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_it_runs_under_vmap(block, x, gate):
+    layer = layer_of(block, 0.5, gate=gate)
+    found = torch.func.vmap(lambda row: layer(row)[0])(x[:, None])
+    torch.testing.assert_close(found.squeeze(1), layer(x)[0], **CLOSE)
+
+
+# Refused.
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("routing", ["top_k", "predicted"])
+def test_a_token_that_cannot_be_ranked_is_refused(block, x, bad, routing):
+    x[1, 3, 2] = bad
+    layer = layer_of(block, 0.5)
+    with raises_saying(ValueError, "x must be finite, got NaN or infinity"):
+        layer(x, routing=routing)
+
+
+def test_a_cache_goes_with_the_predictor_and_one_sequence(block, x):
+    layer = layer_of(block, 0.5)
+    said = (
+        "routing must be 'predicted' with a cache: the best of a sequence are not known before "
+        "its end, got 'top_k'"
+    )
+    with raises_saying(ValueError, said):
+        layer(x[:1], KVCache())
+    said = "x must hold one sequence with a cache, since each keeps other tokens, got 2"
+    with raises_saying(ValueError, said):
+        layer(x, KVCache(), routing="predicted")

@@ -1,0 +1,329 @@
+"""The mixture of experts: against every expert run on every token, and against Mixtral's block."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import MixtralConfig
+from transformers.models.mixtral.modeling_mixtral import (
+    MixtralSparseMoeBlock,
+    load_balancing_loss_func,
+)
+
+from course_utils.layers.moe import MixtureOfExperts, balance_loss, choose_experts
+from course_utils.measure.dependence import gradient_reach
+from tests.support_errors import raises_saying
+
+B, T, C, HIDDEN, EXPERTS = 2, 11, 5, 13, 7
+N = B * T
+# Two float32 paths through two small products: numbers of size 1, some ten roundings of 6e-8.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+LAYERS = {
+    "top 2": {"k": 2},
+    "switch": {"k": 1},
+    "top 3 of raw gates": {"k": 3, "normalise": False},
+    "all": {"k": EXPERTS},
+    "shared": {"k": 2, "num_shared": 3},
+    "swiglu": {"k": 2, "activation": "swiglu"},
+    "relu": {"k": 2, "activation": "relu"},
+}
+
+
+def mixture(**options):
+    options = {"k": 2} | options
+    return MixtureOfExperts(C, HIDDEN, EXPERTS, options.pop("k"), **options)
+
+
+def dense_loop(layer, x):
+    """Every expert on every token, k times over, and most of it times zero."""
+    probabilities = F.softmax(F.linear(x, layer.router.weight), dim=-1)
+    chosen = torch.topk(probabilities + layer.balance_bias, layer.k, dim=-1).indices
+    gates = torch.take_along_dim(probabilities, chosen, dim=-1)
+    if layer.normalise:
+        gates = gates / gates.sum(dim=-1, keepdim=True)
+    out = sum((expert(x) for expert in layer.shared), torch.zeros_like(x))
+    for place in range(layer.k):
+        for number, expert in enumerate(layer.experts):
+            asks = (chosen[..., place] == number)[..., None]
+            out = out + expert(x) * gates[..., [place]] * asks
+    return out
+
+
+def gradients(out, inputs):
+    """Of a sum in which each number has another weight; zeros where nothing is felt."""
+    weights = torch.linspace(-1, 1, out.numel()).view_as(out)
+    found = torch.autograd.grad((weights * out).sum(), inputs, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+
+
+@pytest.mark.parametrize("options", LAYERS.values(), ids=LAYERS.keys())
+def test_dispatch_is_the_dense_loop_forward_and_backward(options):
+    layer, x = mixture(**options), torch.randn(B, T, C, requires_grad=True)
+    layer.balance_bias.copy_(torch.randn(EXPERTS) / 10)
+    inputs = [x, *layer.parameters()]
+    ours, expected = layer(x)[0], dense_loop(layer, x)
+    torch.testing.assert_close(ours, expected, **CLOSE)
+    found, wanted = gradients(ours, inputs), gradients(expected, inputs)
+    for mine, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, theirs, **CLOSE)
+    assert found[1].abs().max() > 1e-3  # the router's
+
+
+def test_the_agreement_would_notice_gates_of_the_biased_scores():
+    layer, x = mixture(), torch.randn(B, T, C)
+    layer.balance_bias.copy_(torch.randn(EXPERTS))
+    _, routing = layer(x)
+    biased = routing.probabilities + layer.balance_bias
+    wrong = biased.gather(1, routing.chosen)
+    assert not torch.allclose(routing.gates, wrong / wrong.sum(dim=1, keepdim=True), atol=1e-2)
+
+
+@pytest.mark.parametrize("capacity", [None, 0.6])
+def test_an_expert_sees_exactly_its_tokens(capacity):
+    layer, x = mixture(capacity=capacity, num_shared=1), torch.randn(B, T, C)
+    seen = {}
+    for number, expert in enumerate([*layer.experts, *layer.shared]):
+        expert.register_forward_hook(lambda _, given, __, n=number: seen.update({n: given[0]}))
+    _, routing = layer(x)
+    for number in range(EXPERTS):
+        own = ((routing.chosen == number) & routing.kept).any(dim=1)
+        assert routing.load[number] == own.sum()
+        if own.any():
+            assert torch.equal(seen[number], x.flatten(0, 1)[own])
+    assert torch.equal(seen[EXPERTS], x.flatten(0, 1))
+    assert seen.keys() - {EXPERTS} == set(routing.load.nonzero()[:, 0].tolist())
+
+
+def test_an_expert_that_nobody_chose_is_not_called():
+    layer, x = mixture(k=1), torch.randn(1, 1, C).expand(B, T, C)
+    calls = []
+    for expert in layer.experts:
+        expert.register_forward_hook(lambda *_: calls.append(1))
+    _, routing = layer(x)
+    assert len(calls) == 1 and routing.load.max() == N
+
+
+def test_agrees_with_mixtrals_block():
+    config = MixtralConfig(
+        hidden_size=C, intermediate_size=HIDDEN, num_local_experts=EXPERTS,
+        num_experts_per_tok=2, experts_implementation="eager",
+    )  # fmt: skip
+    theirs, ours = MixtralSparseMoeBlock(config), mixture(activation="swiglu")
+    with torch.no_grad():
+        theirs.gate.weight.copy_(ours.router.weight)
+        for number, expert in enumerate(ours.experts):
+            both = torch.cat([expert.gate.weight, expert.expand.weight])
+            theirs.experts.gate_up_proj[number].copy_(both)
+            theirs.experts.down_proj[number].copy_(expert.contract.weight)
+    x = torch.randn(B, T, C)
+    torch.testing.assert_close(ours(x)[0], theirs(x), **CLOSE)
+    ours.normalise = False
+    assert not torch.allclose(ours(x)[0], theirs(x), atol=1e-2)
+
+
+# What it costs
+
+
+def test_two_experts_are_computed_where_the_dense_loop_computes_sixteen():
+    layer, x = MixtureOfExperts(C, HIDDEN, 8, 2), torch.randn(B, T, C)
+
+    def flops(call):
+        with FlopCounterMode(display=False) as counter:
+            call(x)
+        return counter.get_total_flops()
+
+    one, router = flops(layer.experts[0]), flops(layer.router)
+    assert one == N * 4 * C * HIDDEN
+    assert flops(layer) == 2 * one + router
+    assert flops(lambda x: dense_loop(layer, x)) == 16 * one + router
+
+
+@pytest.mark.parametrize("activation, matrices, biases", [("gelu", 2, 1), ("swiglu", 3, 0)])
+def test_parameters_all_and_active(activation, matrices, biases):
+    layer = mixture(k=2, num_shared=3, activation=activation)
+    expert = matrices * C * HIDDEN + biases * (C + HIDDEN)
+    router = EXPERTS * C
+    assert sum(p.numel() for p in layer.parameters()) == router + (EXPERTS + 3) * expert
+    assert layer.active_parameters == router + (2 + 3) * expert
+
+
+def test_experts_cut_finer_cost_the_same_but_for_router_and_biases():
+    coarse = MixtureOfExperts(C, 12, 4, 2, activation="swiglu")
+    fine = MixtureOfExperts(C, 3, 16, 8, activation="swiglu")
+    router = C * (16 - 4)
+    assert fine.active_parameters - coarse.active_parameters == router
+    ours, theirs = (sum(p.numel() for p in each.parameters()) for each in (fine, coarse))
+    assert ours - theirs == router
+
+
+# A token sees itself alone
+
+
+def test_no_token_feels_another():
+    layer = mixture(num_shared=1)
+    reach = gradient_reach(lambda x: layer(x[None])[0][0], torch.randn(T, C))
+    assert torch.equal(reach > 0, torch.eye(T) > 0)
+
+
+def test_with_a_capacity_no_token_feels_a_later_one():
+    layer, x = mixture(capacity=0.5), torch.randn(1, T, C)
+    out, routing = layer(x)
+    assert routing.dropped > 0
+    for changed in range(T):
+        other = x.clone()
+        other[:, changed:] = torch.randn(1, T - changed, C)
+        later, rerouted = layer(other)
+        assert torch.equal(rerouted.kept[:changed], routing.kept[:changed])
+        torch.testing.assert_close(later[:, :changed], out[:, :changed], **CLOSE)
+
+
+def test_dropped_choices_add_nothing_and_the_residual_passes():
+    layer, x = mixture(k=1, capacity=0.5), torch.randn(B, T, C)
+    out, routing = layer(x)
+    lost = ~routing.kept[:, 0]
+    assert routing.dropped == lost.sum() > 0
+    assert torch.equal(out.flatten(0, 1)[lost], torch.zeros(int(lost.sum()), C))
+    assert torch.equal((x + out).flatten(0, 1)[lost], x.flatten(0, 1)[lost])
+    assert (out.flatten(0, 1)[~lost] != 0).all()
+    # Of two choices the one that is kept goes on, with its own gate.
+    layer = mixture(k=2, capacity=0.5)
+    out, routing = layer(x)
+    half = torch.where(routing.kept.sum(dim=1) == 1)[0]
+    assert len(half)
+    for token in half.tolist():
+        (place,) = routing.kept[token].nonzero()[0].tolist()
+        expert = layer.experts[routing.chosen[token, place]]
+        expected = routing.gates[token, place] * expert(x.flatten(0, 1)[token])
+        torch.testing.assert_close(out.flatten(0, 1)[token], expected, **CLOSE)
+
+
+# The router
+
+
+def test_one_gate_made_to_sum_to_one_teaches_the_router_nothing():
+    x = torch.randn(B, T, C)
+    sizes = {}
+    for normalise in (None, False, True):
+        torch.manual_seed(0)
+        layer = mixture(k=1, normalise=normalise)
+        out, routing = layer(x)
+        sizes[normalise] = gradients(out, [layer.router.weight])[0].abs().max()
+        best = routing.probabilities.amax(dim=1, keepdim=True)
+        assert torch.equal(routing.gates, torch.ones(N, 1) if normalise else best)
+    assert sizes[None] == sizes[False] > 1e-2
+    assert sizes[True] < 1e-6  # p / p: rounding
+
+
+def test_gates_of_several_sum_to_one_unless_told_otherwise():
+    x = torch.randn(B, T, C)
+    torch.testing.assert_close(mixture(k=3)(x)[1].gates.sum(dim=1), torch.ones(N))
+    assert (mixture(k=3, normalise=False)(x)[1].gates.sum(dim=1) < 0.99).all()
+
+
+def test_with_rows_of_one_length_the_router_finds_the_nearest():
+    layer, x = mixture(k=EXPERTS), torch.randn(B, T, C)
+
+    def by_distance():
+        return torch.cdist(x.flatten(0, 1), layer.router.weight).argsort(dim=1)
+
+    assert not torch.equal(layer.route(x).chosen, by_distance())
+    with torch.no_grad():
+        layer.router.weight.copy_(F.normalize(layer.router.weight, dim=1))
+    assert torch.equal(layer.route(x).chosen, by_distance())
+
+
+def test_the_bias_moves_the_choice_and_no_gate():
+    layer, x = mixture(k=1), torch.randn(B, T, C)
+    before = layer.route(x)
+    layer.balance_bias[3] = 1.0  # more than any probability
+    after = layer.route(x)
+    assert after.load[3] == N and before.load[3] < N
+    assert torch.equal(after.gates[:, 0], before.probabilities[:, 3])
+
+
+def test_rebalancing_evens_the_load_out():
+    """Seven experts and a router that has one favourite; the inputs do not change."""
+    layer, x = mixture(k=1), torch.randn(1, 997, C)
+    with torch.no_grad():
+        layer.router.weight[2] *= 5
+    spread = [layer.route(x).asked.max().item()]
+    for _ in range(300):
+        layer.rebalance(layer.route(x), rate=0.003)
+    spread.append(layer.route(x).asked.max().item())
+    assert spread[0] > 2 * 997 / EXPERTS
+    assert spread[1] < 1.5 * 997 / EXPERTS  # steps of one size swing about the mean
+    assert layer.balance_bias.argmin() == 2
+    assert "balance_bias" in layer.state_dict() and not layer.balance_bias.requires_grad
+
+
+def test_the_balance_loss_is_mixtrals_over_k():
+    logits = torch.randn(N, EXPERTS, requires_grad=True)
+    for k in (1, 2, 3):
+        ours = balance_loss(choose_experts(logits.softmax(dim=-1), k))
+        theirs = load_balancing_loss_func((logits,), EXPERTS, k) / k
+        torch.testing.assert_close(ours, theirs)
+        mine, other = (torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs))
+        torch.testing.assert_close(mine, other)
+
+
+# What comes at the edges
+
+
+def test_an_empty_batch_gives_an_empty_output():
+    for capacity in (None, 1.0):
+        out, routing = mixture(capacity=capacity, num_shared=1)(torch.zeros(0, T, C))
+        assert out.shape == (0, T, C) and routing.dropped == 0
+        assert routing.load.tolist() == [0] * EXPERTS
+    with raises_saying(ValueError, "routing must be of at least one token, got 0"):
+        balance_loss(routing)
+
+
+@pytest.mark.parametrize("capacity", [None, 1.0])
+def test_all_tokens_to_one_expert_is_finite_and_counted(capacity):
+    layer = mixture(k=1, capacity=capacity)
+    out, routing = layer(torch.ones(B, T, C))
+    assert out.isfinite().all() and routing.asked.max() == N
+    room = N if capacity is None else 4  # ceil(22 / 7)
+    assert routing.load.max() == room and routing.dropped == N - room
+    # Where everything goes to one of them, the loss is their number times its probability.
+    largest = routing.probabilities.mean(dim=0).max()
+    torch.testing.assert_close(balance_loss(routing), EXPERTS * largest)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused(bad):
+    x = torch.zeros(B, T, C)
+    x[1, 3, 2] = bad
+    message = "x must be finite, got NaN or infinity"
+    with raises_saying(ValueError, message):
+        mixture()(x)
+
+
+def test_it_trains_in_a_block():
+    """Some steps on a fixed target: the loss falls, and every part that was chosen has moved."""
+    layer, x = mixture(num_shared=1), torch.randn(B, T, C)
+    target, before = x.flip(-1), {n: p.clone() for n, p in layer.named_parameters()}
+    adam, losses = torch.optim.Adam(layer.parameters(), lr=0.01), []
+    for _ in range(50):
+        out, routing = layer(x)
+        loss = (x + out - target).square().mean() + 0.01 * balance_loss(routing)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    moved = [name for name, p in layer.named_parameters() if not torch.equal(p, before[name])]
+    assert len(moved) == len(before)
+
+
+def test_half_precision_stays_what_it_is():
+    layer = mixture(num_shared=1).to(torch.bfloat16)
+    out, _ = layer(torch.randn(B, T, C, dtype=torch.bfloat16))
+    assert out.dtype == torch.bfloat16
+
+
+def test_parts_have_no_more_than_the_weights_of_their_names():
+    names = {name.split(".")[0] for name, _ in mixture(num_shared=1).named_parameters()}
+    assert names == {"router", "experts", "shared"}
+    assert isinstance(mixture().router, nn.Linear) and mixture().router.bias is None

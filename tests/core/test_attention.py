@@ -1,0 +1,386 @@
+"""attend() and its kin against PyTorch, against their definitions, and under bad input."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
+
+from course_utils.attention import (
+    attend,
+    cosine_attend,
+    effective_tokens,
+    masked_softmax,
+    softmax_jacobian,
+    top_k_attend,
+    unit_vectors,
+)
+from course_utils.masks import causal_mask
+from tests.core.support_properties import given, st
+
+B, H, T, S, D, E = 2, 3, 5, 7, 11, 13
+# float64 sums of a dozen terms: a few units in the sixteenth digit.
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def qkv(seed=0, *, leading=(B, H), dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(
+        torch.randn(*leading, *shape, generator=generator, dtype=dtype)
+        for shape in ((T, D), (S, D), (S, E))
+    )
+
+
+def some_mask(seed=0):
+    """A mask with a row of nothing, a row of one key, and random rows."""
+    mask = torch.rand(T, S, generator=torch.Generator().manual_seed(seed)) < 0.6
+    mask[1] = False
+    mask[2] = torch.arange(S) == 3
+    return mask
+
+
+def wrong_no_scale(q, k, v):
+    return (q @ k.mT).softmax(-1) @ v
+
+
+def wrong_width_not_root(q, k, v):
+    return (q @ k.mT / D).softmax(-1) @ v
+
+
+def wrong_softmax_axis(q, k, v):
+    return (q @ k.mT / math.sqrt(D)).softmax(-2) @ v
+
+
+@pytest.mark.parametrize("leading", [(), (B,), (B, H), (B, H, 17)])
+def test_attend_agrees_with_torch(leading):
+    q, k, v = qkv(leading=leading)
+    out, weights = attend(q, k, v)
+    reference = scaled_dot_product_attention(q, k, v)
+    assert torch.allclose(out, reference, **CLOSE)
+    assert weights.shape == (*leading, T, S)
+    for wrong in (wrong_no_scale, wrong_width_not_root, wrong_softmax_axis):
+        assert not torch.allclose(wrong(q, k, v), reference, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0, -1.5, 0.3, 10])
+def test_attend_agrees_with_torch_at_a_given_scale(scale):
+    q, k, v = qkv()
+    reference = scaled_dot_product_attention(q, k, v, scale=scale)
+    assert torch.allclose(attend(q, k, v, scale=scale)[0], reference, **CLOSE)
+    assert not torch.allclose(attend(q, k, v)[0], reference, atol=1e-3)
+
+
+@pytest.mark.parametrize("mask", [some_mask(), causal_mask(T, S), some_mask()[None, None]])
+def test_attend_agrees_with_torch_under_a_mask(mask):
+    q, k, v = qkv()
+    reference = scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    reference = reference.where(mask.any(-1, keepdim=True), 0.0)
+    assert torch.allclose(attend(q, k, v, may_attend=mask)[0], reference, **CLOSE)
+    inverted = attend(q, k, v, may_attend=~mask)[0]
+    assert not torch.allclose(inverted, reference, atol=1e-3)
+
+
+def test_attend_gradients_agree_with_torch():
+    inputs = [x.requires_grad_() for x in qkv()]
+    mask = causal_mask(T, S)
+    upstream = torch.randn(B, H, T, E, dtype=torch.float64)
+    ours = torch.autograd.grad(attend(*inputs, may_attend=mask)[0], inputs, upstream)
+    theirs = torch.autograd.grad(
+        scaled_dot_product_attention(*inputs, attn_mask=mask), inputs, upstream
+    )
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(mine, other, **CLOSE)
+
+
+@pytest.mark.parametrize("attention", [attend, cosine_attend, top_k_attend])
+def test_a_query_that_may_read_nothing_gets_zeros_and_finite_gradients(attention):
+    more = {attend: {}, cosine_attend: {"scale": 3.0}, top_k_attend: {"k_keep": 2}}[attention]
+    inputs = [x.requires_grad_() for x in qkv()]
+    # Anomaly mode raises at the first NaN inside the backward pass, even if it is hidden later.
+    with torch.autograd.set_detect_anomaly(True):
+        out, weights = attention(*inputs, may_attend=some_mask(), **more)
+        grads = torch.autograd.grad(out.square().sum() + weights.square().sum(), inputs)
+    assert (out[..., 1, :] == 0).all()
+    assert (weights[..., 1, :] == 0).all()
+    assert (grads[0][..., 1, :] == 0).all()
+    assert all(grad.isfinite().all() for grad in grads)
+
+
+def test_minus_infinity_alone_would_give_nan_there():
+    scores = torch.zeros(T, S).masked_fill(~some_mask(), -torch.inf)
+    assert scores.softmax(-1)[1].isnan().all()
+    assert (masked_softmax(torch.zeros(T, S), some_mask())[1] == 0).all()
+
+
+def test_forbidden_keys_and_values_do_not_leak():
+    q, k, v = qkv()
+    inputs = [q, k.requires_grad_(), v.requires_grad_()]
+    out, _ = attend(*inputs, may_attend=causal_mask(T, S))
+    first_query = torch.autograd.grad(out[..., 0, :].sum(), inputs[1:])
+    visible = S - T + 1
+    for grad in first_query:
+        assert (grad[..., visible:, :] == 0).all()
+        assert (grad[..., :visible, :] != 0).any()
+
+
+@given(seed=st.integers(0, 999), scale=st.floats(-30, 30), mask_seed=st.integers(0, 99))
+def test_rows_of_weights_sum_to_one_or_are_empty(seed, scale, mask_seed):
+    mask = some_mask(mask_seed)
+    _, weights = attend(*qkv(seed), may_attend=mask, scale=scale)
+    assert (weights >= 0).all()
+    assert (weights[..., ~mask] == 0).all()
+    assert torch.allclose(weights.sum(-1), mask.any(-1).double().expand(B, H, T), **CLOSE)
+
+
+@given(seed=st.integers(0, 999), order=st.permutations(range(S)))
+def test_the_order_of_the_keys_does_not_matter(seed, order):
+    q, k, v = qkv(seed)
+    mask = some_mask(seed)
+    out, weights = attend(q, k, v, may_attend=mask)
+    shuffled = attend(q, k[..., order, :], v[..., order, :], may_attend=mask[:, order])
+    assert torch.allclose(shuffled[0], out, **CLOSE)
+    assert torch.allclose(shuffled[1], weights[..., order], **CLOSE)
+
+
+@given(seed=st.integers(0, 999), shift=st.floats(-100, 100))
+def test_one_vector_added_to_every_key_changes_nothing(seed, shift):
+    q, k, v = qkv(seed)
+    out, _ = attend(q, k, v)
+    # All scores of a query move by the same amount, and softmax does not see it. The scores reach
+    # about 1e3, so a dozen digits are left.
+    moved, _ = attend(q, k + shift, v)
+    assert torch.allclose(moved, out, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_large_scores_do_not_overflow(dtype):
+    q, k, v = qkv(dtype=dtype)
+    out, weights = attend(1e6 * q, 1e6 * k, v, may_attend=some_mask())
+    assert out.isfinite().all()
+    # Whatever the allowed scores, the forbidden keys take nothing from them.
+    total = some_mask().any(-1).to(dtype).expand(B, H, T)
+    assert torch.allclose(weights.sum(-1), total, atol=S * torch.finfo(dtype).eps)
+    naive = (1e6 * q @ (1e6 * k).mT).exp()
+    assert naive.isinf().any()
+
+
+def test_output_is_the_value_itself_where_one_key_may_be_read():
+    q, k, v = qkv()
+    out, _ = attend(q, k, v, may_attend=some_mask())
+    assert torch.equal(out[..., 2, :], v[..., 3, :])
+
+
+@pytest.mark.parametrize("attention", [attend, cosine_attend, top_k_attend])
+def test_bad_input_is_refused_by_every_variant(attention):
+    more = {attend: {}, cosine_attend: {"scale": 3.0}, top_k_attend: {"k_keep": 2}}[attention]
+    q, k, v = qkv()
+    with pytest.raises(TypeError, match=r"may_attend must be boolean.*additive"):
+        attention(q, k, v, may_attend=torch.zeros(T, S), **more)
+    with pytest.raises(ValueError, match=r"k must have the head width of q, D \(11\)"):
+        attention(q, v, v, **more)
+    with pytest.raises(ValueError, match="q must not be empty"):
+        attention(q[..., :0, :], k, v, **more)
+    with pytest.raises(ValueError, match="scale must be finite, got inf"):
+        attention(q, k, v, **{**more, "scale": math.inf})
+
+
+def test_masked_softmax_refuses_what_does_not_fit():
+    with pytest.raises(TypeError, match="scores must be a floating-point tensor"):
+        masked_softmax(torch.zeros(T, S, dtype=torch.int64))
+    with pytest.raises(ValueError, match="may_attend must broadcast"):
+        masked_softmax(torch.zeros(T, S), some_mask().mT)
+
+
+# Cosine attention
+
+
+def test_cosine_attend_is_softmax_of_scaled_cosines():
+    q, k, v = qkv()
+    cosines = cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), dim=-1)
+    out, weights = cosine_attend(q, k, v, scale=5)
+    assert torch.allclose(weights, (5 * cosines).softmax(-1), **CLOSE)
+    assert torch.allclose(out, weights @ v, **CLOSE)
+    assert not torch.allclose(weights, attend(q, k, v, scale=5)[1], atol=1e-3)
+
+
+@given(factor=st.floats(1e-3, 1e3), seed=st.integers(0, 99))
+def test_cosine_attend_ignores_the_length_of_queries_and_keys(factor, seed):
+    q, k, v = qkv(seed)
+    expected = cosine_attend(q, k, v, scale=7.0)[1]
+    assert torch.allclose(cosine_attend(factor * q, k / factor, v, scale=7.0)[1], expected, **CLOSE)
+
+
+def test_cosine_attend_has_no_default_scale():
+    with pytest.raises(TypeError, match="scale"):
+        cosine_attend(*qkv())
+    with pytest.raises(TypeError, match="scale must be a real number, got None"):
+        cosine_attend(*qkv(), scale=None)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_unit_vectors_have_length_one_and_zero_stays_zero(dtype):
+    x = torch.randn(5, 7).to(dtype)
+    x[2] = 0
+    lengths = unit_vectors(x).double().norm(dim=-1)
+    expected = torch.tensor([1, 1, 0, 1, 1], dtype=torch.float64)
+    # A unit in the last place for each of seven coordinates.
+    assert torch.allclose(lengths, expected, atol=7 * torch.finfo(dtype).eps)
+
+
+def test_unit_vectors_refuse_integers():
+    with pytest.raises(TypeError, match=r"x must be a floating-point tensor, got torch\.int64"):
+        unit_vectors(torch.ones(3, dtype=torch.int64))
+
+
+# Top-k attention
+
+
+@given(seed=st.integers(0, 999), k_keep=st.integers(1, S))
+def test_top_k_keeps_the_best_allowed_keys(seed, k_keep):
+    q, k, v = qkv(seed)
+    mask = some_mask(seed)
+    out, weights = top_k_attend(q, k, v, k_keep=k_keep, may_attend=mask)
+    full = attend(q, k, v, may_attend=mask)[1]
+    allowed = mask.sum(-1).clamp(max=k_keep).expand(B, H, T)
+    assert torch.equal((weights > 0).sum(-1), allowed)
+    dropped_best = full.where(weights == 0, 0.0).amax(-1)
+    kept_worst = full.where(weights > 0, 1.0).amin(-1)
+    assert (dropped_best <= kept_worst).all()
+    # What is kept keeps its proportions: the full weights, divided by what they sum to.
+    kept = full.where(weights > 0, 0.0)
+    proportions = kept / kept.sum(-1, keepdim=True).clamp_min(1e-300)
+    assert torch.allclose(weights, proportions, **CLOSE)
+    assert torch.allclose(out, weights @ v, **CLOSE)
+
+
+def test_top_k_of_all_keys_is_plain_attention():
+    q, k, v = qkv()
+    mask = some_mask()
+    full = attend(q, k, v, may_attend=mask, scale=0.4)
+    kept = top_k_attend(q, k, v, k_keep=S, may_attend=mask, scale=0.4)
+    assert torch.equal(kept[0], full[0])
+    fewer = top_k_attend(q, k, v, k_keep=2, may_attend=mask, scale=0.4)
+    assert not torch.allclose(fewer[0], full[0], atol=1e-3)
+
+
+def test_top_k_keeps_exactly_k_of_equal_scores():
+    q, k = torch.ones(T, D), torch.ones(S, D)
+    _, weights = top_k_attend(q, k, k, k_keep=3)
+    assert (weights > 0).sum(-1).tolist() == [3] * T
+    # A threshold on the third largest score would keep all seven.
+    scores = q @ k.mT
+    assert (scores >= scores.topk(3).values[:, -1:]).sum(-1).tolist() == [S] * T
+
+
+@pytest.mark.parametrize(
+    ("k_keep", "error", "message"),
+    [
+        (0, ValueError, "k_keep must be at least 1, got 0"),
+        (S + 1, ValueError, r"k_keep \(8\) must be at most the number of keys, S \(7\)"),
+        (2.0, TypeError, r"k_keep must be an integer, got 2.0 \(float\)"),
+    ],
+)
+def test_top_k_refuses_a_bad_k_keep(k_keep, error, message):
+    with pytest.raises(error, match=message):
+        top_k_attend(*qkv(), k_keep=k_keep)
+
+
+# The Jacobian of softmax
+
+
+def test_softmax_jacobian_agrees_with_autograd():
+    scores = torch.randn(S, dtype=torch.float64)
+    reference = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
+    p = scores.softmax(-1)
+    assert torch.allclose(softmax_jacobian(p), reference, **CLOSE)
+    assert not torch.allclose(p.diag() + p.outer(p), reference, atol=1e-3)
+    assert not torch.allclose(p.diag(), reference, atol=1e-3)
+
+
+def test_softmax_jacobian_agrees_with_finite_differences():
+    scores = torch.randn(3, S, dtype=torch.float64)
+    step = 1e-6 * torch.eye(S, dtype=torch.float64)
+    up = (scores[:, None] + step).softmax(-1)
+    down = (scores[:, None] - step).softmax(-1)
+    # Central differences: error of order step² = 1e-12, and rounding 1e-16 / step = 1e-10.
+    estimate = ((up - down) / 2e-6).mT
+    assert torch.allclose(softmax_jacobian(scores.softmax(-1)), estimate, atol=1e-9)
+
+
+@given(seed=st.integers(0, 999))
+def test_softmax_jacobian_is_symmetric_with_rows_that_sum_to_zero(seed):
+    generator = torch.Generator().manual_seed(seed)
+    p = torch.randn(2, S, generator=generator, dtype=torch.float64).softmax(-1)
+    jacobian = softmax_jacobian(p)
+    assert torch.equal(jacobian, jacobian.mT)
+    assert torch.allclose(jacobian.sum(-1), torch.zeros(2, S, dtype=torch.float64), **CLOSE)
+    assert (torch.linalg.eigvalsh(jacobian) > -1e-15).all()
+
+
+def test_softmax_jacobian_vanishes_at_a_vertex():
+    assert (softmax_jacobian(torch.eye(S)[3]) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("p", "error", "message"),
+    [
+        (torch.tensor([1, 0]), TypeError, "p must be a floating-point tensor, got torch.int64"),
+        (torch.tensor([0.5, 0.6]), ValueError, "p must sum to 1 over the last axis, got 1.1"),
+        (torch.zeros(3), ValueError, "p must sum to 1 over the last axis, got 0"),
+        (torch.tensor([1.5, -0.5]), ValueError, "p must not be negative, got -0.5"),
+        (torch.tensor([math.nan, 1.0]), ValueError, "p must be finite, got NaN or infinity"),
+        (torch.zeros(0), ValueError, r"p must not be empty, got shape \(0,\)"),
+        (torch.tensor(1.0), ValueError, "p must have at least 1 axes"),
+    ],
+)
+def test_softmax_jacobian_refuses_what_is_no_distribution(p, error, message):
+    with pytest.raises(error, match=message):
+        softmax_jacobian(p)
+
+
+# Effective tokens
+
+
+def test_effective_tokens_agrees_with_torch_entropy():
+    weights = torch.randn(B, T, S, dtype=torch.float64).softmax(-1)
+    reference = torch.distributions.Categorical(probs=weights).entropy().exp()
+    assert torch.allclose(effective_tokens(weights), reference, **CLOSE)
+    base_two = 2 ** (-(weights * weights.log()).sum(-1))
+    assert not torch.allclose(base_two, reference, atol=1e-2)
+
+
+@pytest.mark.parametrize("n", range(1, S + 1))
+def test_effective_tokens_of_n_equal_weights_is_n(n):
+    weights = (torch.arange(S) < n).double() / n
+    assert effective_tokens(weights).item() == pytest.approx(n, rel=1e-12)
+
+
+def test_effective_tokens_counts_nothing_where_nothing_may_be_read():
+    _, weights = attend(*qkv(), may_attend=some_mask())
+    counted = effective_tokens(weights)
+    assert (counted[..., 1] == 0).all()
+    assert (counted[..., 2] == 1).all()
+
+
+def test_effective_tokens_has_a_finite_gradient_at_zero_weights():
+    weights = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
+    effective_tokens(weights).backward()
+    assert weights.grad.isfinite().all()
+    entropy = torch.special.entr(weights).sum().exp()
+    assert torch.autograd.grad(entropy, weights)[0].isinf().any()
+
+
+@given(seed=st.integers(0, 999), temperature=st.floats(0.01, 100))
+def test_effective_tokens_lies_between_one_and_all(seed, temperature):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(S, generator=generator, dtype=torch.float64) / temperature
+    counted = effective_tokens(scores.softmax(-1)).item()
+    # Rounding of a sum of seven terms.
+    assert 1 - 1e-12 <= counted <= S + 1e-12
+
+
+def test_effective_tokens_refuses_scores():
+    with pytest.raises(ValueError, match="weights must sum to 1 over the last axis, got 3"):
+        effective_tokens(torch.ones(T, 3))
+    with pytest.raises(ValueError, match="weights must not be negative"):
+        effective_tokens(torch.randn(T, S))

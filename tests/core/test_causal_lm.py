@@ -1,0 +1,360 @@
+"""The small causal model: no leak, a cache that changes nothing, six ways to bring in order."""
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, grad, stack_module_state, vmap
+from torch.nn import functional as F
+
+from course_utils.layers import KVCache, Rotary
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
+from course_utils.measure.dependence import gradient_reach, leaks, reach_through
+from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
+from course_utils.positions import alibi_bias, sinusoidal_positions
+from course_utils.training import train
+from tests.core.support_layers import torch_encoder_layer, with_random_norms
+from tests.support_errors import raises_saying
+
+B, T, V, C, H, LONGEST = 2, 7, 31, 12, 3, 13
+STRETCHED = "rope, stretched"
+SCHEMES = (*POSITIONS, STRETCHED)
+# Two float32 paths through two blocks; logits are of size 1.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def build(scheme="learned", **changed) -> CausalLM:
+    sizes = {"vocab_size": V, "width": C, "num_layers": 2, "num_heads": H} | changed
+    positions = "rope" if scheme == STRETCHED else scheme
+    model = CausalLM(CausalLMConfig(**sizes, max_positions=LONGEST, positions=positions))
+    if scheme == STRETCHED:
+        model.set_rotary(Rotary(interpolation=3, ntk=2))
+    return model
+
+
+@pytest.fixture
+def token_ids():
+    return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
+
+
+def torchs_logits(model, token_ids, **changed):
+    """The same model, put together from PyTorch's own layers."""
+    kind = model.config.positions
+    tables = {"learned": model.positions, "sinusoidal": sinusoidal_positions(LONGEST, C)}
+    x = F.embedding(token_ids, model.tokens.weight)
+    if kind in tables:
+        x = x + tables[kind][:T]
+    added = nn.Transformer.generate_square_subsequent_mask(T)  # 0 and -inf
+    if kind == "alibi":
+        added = (added + alibi_bias(H, T, T)).repeat(B, 1, 1)
+    for block in model.blocks:
+        x = torch_encoder_layer(block, **changed)(x, src_mask=added)
+    x = F.layer_norm(x, (C,), model.norm.weight, model.norm.bias)
+    return x @ model.logits.weight.T
+
+
+@pytest.mark.parametrize("scheme", [each for each in POSITIONS if each != "rope"])
+def test_it_agrees_with_a_model_of_torchs_layers(scheme, token_ids):
+    """RoPE is not among torch's layers: tests/layers compares it with ``apply_rope``."""
+    model = with_random_norms(build(scheme, feedforward_width=17))
+    found = model(token_ids)
+    # The norms' random weights make logits of size 10.
+    close = {"rtol": 0, "atol": 1e-4}
+    torch.testing.assert_close(found, torchs_logits(model, token_ids), **close)
+    post_ln = torchs_logits(model, token_ids, norm_first=False)
+    assert (found - post_ln).abs().max() > 1e-1
+    assert [block.feedforward.expand.out_features for block in model.blocks] == [17] * 2
+
+
+def reach(model, token_ids, **options):
+    """How much each output feels each token's vector, (T, T), in the first sequence."""
+
+    def run(vectors):
+        with model.tokens.register_forward_hook(lambda *_: vectors[None]):
+            return model(token_ids[:1], **options)[0]
+
+    return gradient_reach(run, model.tokens.weight[token_ids[0]].detach())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_output_feels_itself_and_all_before_and_nothing_later(scheme, token_ids):
+    assert torch.equal(reach(build(scheme), token_ids) != 0, causal_mask(T))
+
+
+RULES = {
+    "causal": causal_mask(T),
+    "window": sliding_window_mask(T, 3),
+    "prefix": prefix_mask(T, 3),
+    "padding": padding_mask([5], T)[0, 0].expand(T, T),
+    "documents": same_document_mask([2, 1, 4]) & causal_mask(T),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_whole_model_reaches_what_its_mask_allows(scheme, rule, token_ids):
+    model, mask = build(scheme), RULES[rule]
+    found = reach(model, token_ids, may_attend=mask)
+    assert torch.equal(found != 0, reach_through(mask, len(model.blocks)))
+
+
+def test_the_same_look_catches_a_mask_that_is_off_by_one(token_ids):
+    leaky = torch.ones(T, T, dtype=torch.bool).tril(1)
+    found = leaks(reach(build(), token_ids, may_attend=leaky), causal_mask(T))
+    # Two blocks carry it two tokens ahead.
+    assert found == [(t, s) for t in range(T) for s in (t + 1, t + 2) if s < T]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
+def test_with_caches_every_step_equals_the_full_pass(scheme, chunks, token_ids):
+    model = build(scheme)
+    full, caches = model(token_ids), model.new_caches()
+    start = 0
+    for part in token_ids.split(chunks, dim=1):
+        found = model(part, caches=caches)
+        end = start + part.shape[1]
+        torch.testing.assert_close(found, full[:, start:end], **CLOSE)
+        assert [cache.length for cache in caches] == [end] * 2
+        start = end
+
+
+def test_without_gradients_too_where_the_cache_keeps_room(token_ids):
+    model = build("rope")
+    with torch.no_grad():
+        caches = model.new_caches()
+        parts = [model(part, caches=caches) for part in token_ids.split(1, dim=1)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), model(token_ids), **CLOSE)
+
+
+def test_a_step_that_starts_again_at_position_0_would_be_noticed(token_ids):
+    """The same keys and values, but the newest token at a wrong place."""
+    for scheme in ("learned", "sinusoidal"):
+        model = build(scheme)
+        expected, caches = model(token_ids)[:, -1:], model.new_caches()
+        model(token_ids[:, :-1], caches=caches)
+        with torch.no_grad():
+            model.positions.copy_(model.positions.roll(LONGEST - T + 1, dims=0))
+        found = model(token_ids[:, -1:], caches=caches)
+        assert (found - expected).abs().max() > 1e-2
+
+
+def last_logits(scheme, token_ids):
+    return build(scheme, num_layers=1)(token_ids)[:, -1]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_order_matters_to_all_but_the_model_without_positions(scheme, token_ids):
+    """One layer: with two, a causal mask alone tells tokens' places apart."""
+    torch.manual_seed(3)
+    first = last_logits(scheme, token_ids)
+    shuffled = token_ids.clone()
+    shuffled[:, :-1] = token_ids[:, :-1].flip(1)
+    torch.manual_seed(3)
+    second = last_logits(scheme, shuffled)
+    if scheme == "none":
+        torch.testing.assert_close(first, second, **CLOSE)
+    else:
+        assert (first - second).abs().max() > 1e-3
+
+
+def test_two_layers_tell_order_by_the_mask_alone(token_ids):
+    model, shuffled = build("none"), token_ids.clone()
+    shuffled[:, :-1] = token_ids[:, :-1].flip(1)
+    assert (model(token_ids) - model(shuffled))[:, -1].abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("scheme", ["rope", "alibi", STRETCHED])
+def test_relative_schemes_do_not_see_where_the_sequence_starts(scheme, token_ids):
+    """The same tokens behind others that no one may read."""
+    model = build(scheme)
+    before = torch.randint(V, (B, 4), generator=torch.Generator().manual_seed(2))
+    longer = torch.cat((before, token_ids), dim=1)
+    may_attend = causal_mask(T + 4).clone()
+    may_attend[4:, :4] = False
+    found = model(longer, may_attend=may_attend)[:, 4:]
+    torch.testing.assert_close(found, model(token_ids), **CLOSE)
+    absolute = build("sinusoidal")
+    moved = absolute(longer, may_attend=may_attend)[:, 4:]
+    assert (moved - absolute(token_ids)).abs().max() > 1e-2
+
+
+def test_a_rotation_reaches_every_block():
+    model, rotary = build("rope", num_layers=3), Rotary(interpolation=4)
+    model.set_rotary(rotary)
+    assert [block.attention.position for block in model.blocks] == [rotary] * 3
+
+
+def test_a_stretched_model_reads_a_stretched_place_as_the_old_one():
+    """Position interpolation by 2: distance 2 n after it is distance n before."""
+    model, gap = build("rope", num_layers=1), torch.randint(V, (1, LONGEST))
+    before = model(gap[:, ::2])
+    hidden = torch.zeros(LONGEST, dtype=torch.bool)
+    hidden[::2] = True  # only every other token may be read
+    model.set_rotary(Rotary(interpolation=2))
+    after = model(gap, may_attend=causal_mask(LONGEST) & hidden)[:, ::2]
+    torch.testing.assert_close(after, before, **CLOSE)
+
+
+def test_parameters_differ_by_the_learned_table_alone():
+    def count(scheme):
+        return sum(parameter.numel() for parameter in build(scheme).parameters())
+
+    plain = count("none")
+    block = 4 * (C * C + C) + (2 * 4 * C * C + 4 * C + C) + 2 * 2 * C
+    assert plain == 2 * V * C + 2 * block + 2 * C
+    assert count("learned") == plain + LONGEST * C
+    assert all(count(scheme) == plain for scheme in ("sinusoidal", "rope", "alibi"))
+    # The table of sinusoids follows from the sizes: no weight file holds it.
+    assert build("sinusoidal").state_dict().keys() == build("none").state_dict().keys()
+
+
+def batch(generator):
+    """Repeat the token two places back."""
+    ids = torch.randint(5, (16, T), generator=generator)
+    return ids, ids.roll(2, dims=1)
+
+
+def loss(model, ids, targets):
+    return F.cross_entropy(model(ids)[:, 2:].flatten(0, 1), targets[:, 2:].flatten())
+
+
+@pytest.mark.parametrize("scheme", POSITIONS)
+def test_it_trains_side_by_side_as_alone(scheme):
+    def small():
+        return build(scheme, vocab_size=5)
+
+    done = train(small, batch, loss, seeds=(0, 1), steps=2, learning_rate=0.01)
+    for row in (0, 1):
+        torch.manual_seed(row)
+        alone, stream = small(), torch.Generator().manual_seed(row)
+        expected = loss(alone, *batch(stream))
+        torch.testing.assert_close(done.losses[row, 0], expected.detach(), **CLOSE)
+        # Two steps of Adam move a weight by twice the learning rate at most.
+        moved = alone.logits.weight - done.models[row].logits.weight
+        assert 0.01 < moved.abs().max() < 0.021
+
+
+def test_it_learns():
+    done = train(
+        lambda: build("rope", vocab_size=5, width=24),
+        batch, loss, seeds=(0, 1), steps=40, learning_rate=0.01,
+    )  # fmt: skip
+    assert done.losses[:, -5:].mean() < done.losses[:, :5].mean() - 0.2  # chance is log 5 = 1.6
+
+
+def test_float64_and_a_batch_of_one():
+    ids = torch.randint(V, (1, 1))
+    for scheme in SCHEMES:
+        assert build(scheme).double()(ids).dtype == torch.float64
+
+
+# A cache that is longer than the model's positions, and other misuse, by name.
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_more_tokens_than_positions_are_refused(scheme):
+    model = build(scheme)
+    ids = torch.randint(V, (1, LONGEST))
+    assert model(ids).shape == (1, LONGEST, V)
+    said = r"token_ids must make at most max_positions \(13\) tokens, got 14"
+    with pytest.raises(ValueError, match=said + "$"):
+        model(torch.randint(V, (1, LONGEST + 1)))
+    caches = model.new_caches()
+    model(ids, caches=caches)
+    with pytest.raises(ValueError, match=said + r" \(13 in the caches and 1 new\)$"):
+        model(ids[:, :1], caches=caches)
+    assert [cache.length for cache in caches] == [LONGEST] * 2
+
+
+@pytest.mark.parametrize("bad", [-1, V])
+def test_an_unknown_token_is_named(bad, token_ids):
+    token_ids[1, 2] = bad
+    said = f"token_ids must lie in 0 to 30, got {bad}"
+    with raises_saying(ValueError, said):
+        build()(token_ids)
+
+
+def test_an_unknown_token_is_named_side_by_side_too(token_ids):
+    models = [build(), build()]
+    parameters, buffers = stack_module_state(models)
+
+    def total(parameters, ids):
+        return functional_call(models[0], (parameters, buffers), (ids,)).sum()
+
+    both = vmap(grad(total))
+    both(parameters, torch.stack([token_ids, token_ids]))
+    wrong = torch.stack([token_ids, token_ids.clone()])
+    wrong[1, 1, 2] = V
+    with raises_saying(ValueError, "token_ids must lie in 0 to 30, got 31"):
+        both(parameters, wrong)
+
+
+def test_the_caches_have_room_for_the_models_positions():
+    assert [cache.max_positions for cache in build().new_caches()] == [LONGEST] * 2
+
+
+def filled(batch=B, dtype=torch.float32, **options):
+    cache = KVCache(**options)
+    cache.append(*torch.zeros(2, batch, H, T, C // H, dtype=dtype))
+    return cache
+
+
+@pytest.mark.parametrize(
+    ("later", "error", "message"),
+    [
+        (
+            filled(batch=3),
+            ValueError,
+            "caches[1] must hold x's batch size, heads and head width (2, 3, 4), got (3, 3, 4)",
+        ),
+        (
+            filled(dtype=torch.float64),
+            TypeError,
+            "caches[1] must have the dtype of x (torch.float32), got torch.float64",
+        ),
+        (
+            filled(max_positions=T),
+            ValueError,
+            "token_ids must bring the cache to at most max_positions (7), got 8",
+        ),
+    ],
+)
+def test_a_refused_call_leaves_every_cache_as_it_was(later, error, message, token_ids):
+    model = build()
+    caches = model.new_caches()
+    model(token_ids, caches=caches)
+    with raises_saying(error, message):
+        model(token_ids[:, :1], caches=[caches[0], later])
+    assert [caches[0].length, later.length] == [T, T]
+
+
+def test_one_cache_for_two_blocks_is_refused(token_ids):
+    cache = KVCache()
+    said = "caches must be another one for each block, got caches[0] again as caches[1]"
+    with raises_saying(ValueError, said):
+        build()(token_ids, caches=[cache, cache])
+    assert cache.length == 0
+
+
+def test_caches_that_do_not_fit_are_refused(token_ids):
+    model = build()
+    caches = model.new_caches()
+    said = "caches must be one for each block (2), got 3"
+    with raises_saying(ValueError, said):
+        model(token_ids, caches=[*caches, KVCache()])
+    model.blocks[0](torch.zeros(B, 1, C), None, caches[0])
+    said = "caches must hold equally many positions, got [1, 0]"
+    with raises_saying(ValueError, said):
+        model(token_ids, caches=caches)
+
+
+def test_only_rope_can_be_stretched():
+    said = "rotary must be set on a model with positions 'rope', got one with 'alibi'"
+    with raises_saying(ValueError, said):
+        build("alibi").set_rotary(Rotary())

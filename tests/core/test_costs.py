@@ -1,0 +1,263 @@
+"""Costs against FLOPs counted on PyTorch's own modules, reaches against measured gradients."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils.attention import attend
+from course_utils.measure.costs import (
+    attention_flops,
+    attention_mixing_flops,
+    attention_projection_flops,
+    convolution_flops,
+    crossover_length,
+    layers_needed,
+    path_length,
+    recurrent_flops,
+    sequential_steps,
+)
+from tests.support_errors import raises_saying
+
+N, C = 7, 5
+CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+
+
+def counted_flops(run):
+    """Run and count what FlopCounterMode counts: matrix products and convolutions."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_recurrent_flops_are_what_the_cell_costs_over_the_sequence(cell):
+    step, x = CELLS[cell](C, C), torch.randn(N, 1, C)
+
+    def run():
+        state = None
+        for token in x:
+            state = step(token, state)
+
+    assert recurrent_flops(N, C, cell=cell) == counted_flops(run)
+
+
+def test_recurrent_flops_are_what_torchs_rnn_costs():
+    layer = nn.RNN(C, C, batch_first=True)
+    assert recurrent_flops(N, C) == counted_flops(lambda: layer(torch.randn(1, N, C)))
+
+
+@pytest.mark.parametrize("num_heads", [1, 5])
+def test_attention_flops_are_what_torchs_module_costs(num_heads):
+    layer, x = nn.MultiheadAttention(C, num_heads, batch_first=True), torch.randn(1, N, C)
+    assert attention_flops(N, C) == counted_flops(lambda: layer(x, x, x))
+
+
+def test_mixing_and_projections_are_what_each_part_costs():
+    x, project = torch.randn(N, C), nn.Linear(C, C, bias=False)
+    assert attention_mixing_flops(N, C) == counted_flops(lambda: attend(x, x, x))
+    assert attention_projection_flops(N, C) == 4 * counted_flops(lambda: project(x))
+
+
+@pytest.mark.parametrize(("kernel_width", "dilation"), [(3, 1), (5, 1), (3, 3)])
+def test_convolution_flops_are_what_torchs_module_costs(kernel_width, dilation):
+    layer = nn.Conv1d(C, C, kernel_width, padding="same", dilation=dilation)
+    counted = counted_flops(lambda: layer(torch.randn(1, C, N)))
+    assert convolution_flops(N, C, kernel_width=kernel_width) == counted
+
+
+@pytest.mark.parametrize(
+    ("cell", "count_projections", "expected"),
+    [
+        ("rnn", False, 512),
+        ("gru", False, 1536),
+        ("lstm", False, 2048),
+        ("gru", True, 512),
+        ("lstm", True, 1024),
+    ],
+)
+def test_both_cost_the_same_at_the_crossover(cell, count_projections, expected):
+    cost = attention_flops if count_projections else attention_mixing_flops
+    crossover = crossover_length(512, cell=cell, count_projections=count_projections)
+    assert crossover == expected
+    assert cost(crossover, 512) == recurrent_flops(crossover, 512, cell=cell)
+    assert cost(crossover - 1, 512) < recurrent_flops(crossover - 1, 512, cell=cell)
+    assert cost(crossover + 1, 512) > recurrent_flops(crossover + 1, 512, cell=cell)
+
+
+def test_with_its_projections_attention_never_undercuts_a_vanilla_rnn():
+    assert crossover_length(512, count_projections=True) == 0
+    assert attention_flops(1, 512) > recurrent_flops(1, 512)
+
+
+def test_only_a_recurrent_layer_has_steps_that_wait():
+    others = ["convolution", "dilated convolution", "attention"]
+    assert sequential_steps("recurrent", 41) == 41
+    assert [sequential_steps(layer, 41) for layer in others] == [1, 1, 1]
+
+
+# Reaches, by the gradient of one output with respect to the inputs
+
+
+def conv_stack(layers, kernel_width, geometry, dilated):
+    """Convolutions with all weights 1: gradients count paths, so none cancels."""
+    modules = []
+    for i in range(layers):
+        dilation = kernel_width**i if dilated else 1
+        width = (kernel_width - 1) * dilation
+        sides = (width // 2, width // 2) if geometry == "centred" else (width, 0)
+        conv = nn.Conv1d(1, 1, kernel_width, dilation=dilation, bias=False).double()
+        nn.init.ones_(conv.weight)
+        modules += [nn.ConstantPad1d(sides, 0.0), conv]
+    return nn.Sequential(*modules)
+
+
+def inputs_reached(network, length, output):
+    x = torch.zeros(1, 1, length, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(network(x)[0, 0, output], x)
+    return (gradient[0, 0] != 0).tolist()
+
+
+def measured_layers(length, kernel_width, geometry, dilated):
+    """The fewest layers through which the last output depends on the first input."""
+    for layers in range(length + 1):
+        network = conv_stack(layers, kernel_width, geometry, dilated)
+        if inputs_reached(network, length, -1)[0]:
+            return layers
+    raise AssertionError("never reached")
+
+
+STACKS = [
+    *[(kernel_width, "one-sided", False) for kernel_width in (2, 3, 5)],
+    *[(kernel_width, "one-sided", True) for kernel_width in (2, 3, 5)],
+    *[(kernel_width, "centred", False) for kernel_width in (3, 5)],
+]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 9, 10, 25, 27, 28])
+@pytest.mark.parametrize(("kernel_width", "geometry", "dilated"), STACKS)
+def test_layers_needed_is_what_the_gradient_shows(length, kernel_width, geometry, dilated):
+    claimed = layers_needed(length, kernel_width=kernel_width, geometry=geometry, dilated=dilated)
+    assert claimed == measured_layers(length, kernel_width, geometry, dilated)
+
+
+@pytest.mark.parametrize("length", [3, 7, 13, 41])
+def test_width_three_needs_half_as_many_layers_one_sided_as_centred(length):
+    assert layers_needed(length, kernel_width=3) == (length - 1) // 2
+    assert layers_needed(length, kernel_width=3, geometry="centred") == length - 1
+
+
+def test_in_a_centred_stack_the_middle_token_sees_all_after_half_the_layers():
+    length = 41
+    layers = layers_needed(length, kernel_width=3)
+    enough = conv_stack(layers, 3, "centred", False)
+    one_fewer = conv_stack(layers - 1, 3, "centred", False)
+    assert all(inputs_reached(enough, length, length // 2))
+    assert not all(inputs_reached(one_fewer, length, length // 2))
+    assert not all(inputs_reached(enough, length, -1))
+
+
+@pytest.mark.parametrize("kernel_width", [2, 3, 5, 10])
+def test_dilated_layers_are_a_rounded_up_logarithm_also_at_exact_powers(kernel_width):
+    for power in range(1, 12):
+        length = kernel_width**power
+        assert layers_needed(length, kernel_width=kernel_width, dilated=True) == power
+        assert layers_needed(length + 1, kernel_width=kernel_width, dilated=True) == power + 1
+
+
+@pytest.mark.parametrize("length", [3, 7, 9, 21])
+def test_centred_dilated_layers_may_never_join_the_ends(length):
+    # The padding at the ends cuts the only path, however many layers there are.
+    for layers in range(1, 7):
+        network = conv_stack(layers, 3, "centred", True)
+        assert not inputs_reached(network, length, -1)[0]
+    assert inputs_reached(conv_stack(2, 3, "centred", True), 5, -1)[0]
+
+
+def test_a_floating_point_logarithm_would_be_off_by_one():
+    assert math.ceil(math.log(125) / math.log(5)) == 4
+    assert layers_needed(125, kernel_width=5, dilated=True) == 3
+
+
+def test_one_attention_layer_reaches_everything():
+    x = torch.randn(41, C, requires_grad=True)
+    (gradient,) = torch.autograd.grad(attend(x, x, x)[0][-1].sum(), x)
+    assert (gradient != 0).any(dim=-1).all()
+    assert path_length("attention", 41) == 1
+
+
+def test_a_recurrent_path_has_a_step_for_every_token_between():
+    x = torch.randn(1, N, C)
+    layer = nn.RNN(C, C, batch_first=True)
+    steps = 0
+    node = layer(x)[0][0, -1].sum().grad_fn
+    # Down the longest chain of the graph: a tanh for each state, N states, N - 1 transitions.
+    waiting = [(node, 0)]
+    while waiting:
+        node, tanhs = waiting.pop()
+        tanhs += "Tanh" in type(node).__name__
+        steps = max(steps, tanhs)
+        waiting += [(before, tanhs) for before, _ in node.next_functions if before is not None]
+    assert path_length("recurrent", N) == steps - 1
+
+
+def test_path_length_follows_the_layer_and_its_geometry():
+    assert path_length("convolution", 41) == 20
+    assert path_length("convolution", 41, geometry="centred") == 40
+    assert path_length("dilated convolution", 81) == 4
+    assert path_length("dilated convolution", 82) == 5
+    layers = ["recurrent", "convolution", "dilated convolution", "attention"]
+    assert [path_length(layer, 1) for layer in layers] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: recurrent_flops(0, C), ValueError, "length must be at least 1, got 0"),
+        (lambda: recurrent_flops(N, 0), ValueError, "width must be at least 1, got 0"),
+        (
+            lambda: recurrent_flops(N, C, cell="mlp"),
+            ValueError,
+            "cell must be one of rnn, gru, lstm, got 'mlp'",
+        ),
+        (lambda: attention_flops(2.5, C), TypeError, "length must be an integer, got 2.5 (float)"),
+        (
+            lambda: convolution_flops(N, C, kernel_width=0),
+            ValueError,
+            "kernel_width must be at least 1, got 0",
+        ),
+        (lambda: crossover_length(-1), ValueError, "width must be at least 1, got -1"),
+        (
+            lambda: layers_needed(N, kernel_width=1),
+            ValueError,
+            "kernel_width must be at least 2, got 1",
+        ),
+        (
+            lambda: layers_needed(N, kernel_width=4, geometry="centred"),
+            ValueError,
+            "kernel_width must be odd if centred, got 4",
+        ),
+        (
+            lambda: path_length("dilated convolution", N, geometry="centred"),
+            ValueError,
+            "geometry must be 'one-sided' if dilated, got 'centred'",
+        ),
+        (
+            lambda: layers_needed(N, kernel_width=3, geometry="left"),
+            ValueError,
+            "geometry must be one of one-sided, centred, got 'left'",
+        ),
+        (
+            lambda: path_length("cnn", N),
+            ValueError,
+            "layer must be one of recurrent, convolution, dilated convolution, attention, "
+            "got 'cnn'",
+        ),
+        (lambda: sequential_steps("attention", 0), ValueError, "length must be at least 1, got 0"),
+    ],
+)
+def test_costs_refuse_bad_input_by_name(call, error, message):
+    with raises_saying(error, message):
+        call()

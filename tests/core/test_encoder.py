@@ -1,0 +1,161 @@
+"""The post-LN encoder on random weights: against PyTorch's own layer, and under bad input."""
+
+import pytest
+import torch
+from torch import nn
+
+from course_utils.layers import EncoderBlock, MultiHeadAttention
+from course_utils.masks import padding_mask
+from course_utils.models import Encoder, EncoderConfig
+from tests.core.support_layers import torch_encoder_layer, with_random_norms
+from tests.support_errors import raises_saying
+
+B, T, C, H, V = 2, 7, 15, 3, 31
+CONFIG = EncoderConfig(
+    vocab_size=V, width=C, num_layers=2, num_heads=H, feedforward_width=23, max_positions=11
+)
+# float64 through two layers.
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+@pytest.fixture
+def encoder():
+    return Encoder(CONFIG).double().eval()
+
+
+@pytest.fixture
+def token_ids():
+    return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
+
+
+def test_layer_is_post_ln_with_the_exact_gelu(encoder):
+    layer, x = encoder.layers[0], torch.randn(B, T, C, dtype=torch.float64)
+    out, _ = with_random_norms(layer)(x)
+    reference = torch_encoder_layer(layer, layer_norm_eps=1e-12, activation="gelu")
+    assert torch.allclose(out, reference(x), **CLOSE)
+    pre_ln = torch_encoder_layer(layer, norm_first=True)
+    assert not torch.allclose(out, pre_ln(x), atol=1e-2)
+    tanh_gelu = torch_encoder_layer(layer, activation=nn.GELU(approximate="tanh"))
+    assert not torch.allclose(out, tanh_gelu(x), **CLOSE)
+    common_eps = torch_encoder_layer(layer, layer_norm_eps=1e-5)
+    assert not torch.allclose(out, common_eps(x), **CLOSE)
+
+
+def test_encoder_agrees_with_torchs_stack_under_padding(encoder, token_ids):
+    may_attend = padding_mask([4, T], T)
+    x = encoder.embeddings(token_ids)
+    for layer in encoder.layers:
+        x = torch_encoder_layer(layer)(x, src_key_padding_mask=~may_attend[:, 0, 0])
+    output = encoder(token_ids, may_attend)
+    assert torch.allclose(output.hidden_states[-1], x, **CLOSE)
+    assert not torch.allclose(encoder(token_ids).hidden_states[-1], x, atol=1e-2)
+
+
+def test_encoder_is_made_of_the_blocks_that_the_lecture_builds(encoder):
+    assert {type(layer) for layer in encoder.layers} == {EncoderBlock}
+    assert {type(layer.attention) for layer in encoder.layers} == {MultiHeadAttention}
+
+
+def test_output_holds_every_layer_and_head(encoder, token_ids):
+    output = encoder(token_ids)
+    assert [tuple(x.shape) for x in output.hidden_states] == [(B, T, C)] * 3
+    assert [tuple(x.shape) for x in output.attentions] == [(B, H, T, T)] * 2
+    assert [tuple(x.shape) for x in output.queries] == [(B, H, T, C // H)] * 2
+    assert [tuple(x.shape) for x in output.keys] == [(B, H, T, C // H)] * 2
+
+
+def test_queries_and_keys_explain_the_weights(encoder, token_ids):
+    output = encoder(token_ids)
+    for q, k, weights in zip(output.queries, output.keys, output.attentions, strict=True):
+        again = (q @ k.mT / (C // H) ** 0.5).softmax(-1)
+        assert torch.allclose(again, weights, **CLOSE)
+        assert not torch.allclose((q @ k.mT / C**0.5).softmax(-1), weights, **CLOSE)
+
+
+def test_last_hidden_state_is_the_last_layers_output(encoder, token_ids):
+    states = encoder(token_ids).hidden_states
+    for i, layer in enumerate(encoder.layers):
+        assert torch.equal(layer(states[i])[0], states[i + 1])
+
+
+def test_padding_does_not_change_what_the_real_tokens_become(encoder, token_ids):
+    may_attend = padding_mask([4, T], T)
+    padded = encoder(token_ids, may_attend).hidden_states[-1][0, :4]
+    alone = encoder(token_ids[:1, :4]).hidden_states[-1][0]
+    assert torch.allclose(padded, alone, **CLOSE)
+    unmasked = encoder(token_ids).hidden_states[-1][0, :4]
+    assert not torch.allclose(unmasked, alone, atol=1e-3)
+
+
+def test_positions_count(encoder, token_ids):
+    forwards = encoder(token_ids).hidden_states[-1]
+    backwards = encoder(token_ids.flip(1)).hidden_states[-1].flip(1)
+    assert not torch.allclose(forwards, backwards, atol=1e-3)
+
+
+def test_forward_keeps_nothing_on_the_module(encoder, token_ids):
+    before = {name: set(vars(module)) for name, module in encoder.named_modules()}
+    encoder(token_ids)
+    assert {name: set(vars(module)) for name, module in encoder.named_modules()} == before
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        ([[1, 2]], TypeError, "token_ids must be a torch.Tensor, got list"),
+        (
+            torch.zeros(T, dtype=torch.int64),
+            ValueError,
+            "token_ids must have 2 axes (B, T), got shape (7,)",
+        ),
+        (torch.zeros(B, T), TypeError, "token_ids must be torch.int64, got torch.float32"),
+        (
+            torch.zeros(B, 0, dtype=torch.int64),
+            ValueError,
+            "the length of token_ids, T, must be at least 1, got 0",
+        ),
+        (
+            torch.zeros(B, 12, dtype=torch.int64),
+            ValueError,
+            "the length of token_ids, T, must be at most 11, got 12",
+        ),
+        (
+            torch.full((B, T), V),
+            ValueError,
+            "token_ids must lie in 0 to 30, got 31",
+        ),
+        (
+            torch.full((B, T), -1),
+            ValueError,
+            "token_ids must lie in 0 to 30, got -1",
+        ),
+    ],
+)
+def test_encoder_refuses_bad_ids(encoder, ids, error, message):
+    with raises_saying(error, message):
+        encoder(ids)
+
+
+def test_encoder_refuses_a_bad_mask(encoder, token_ids):
+    with pytest.raises(TypeError, match="this looks like an additive mask"):
+        encoder(token_ids, torch.zeros(B, 1, 1, T))
+    with raises_saying(
+        ValueError,
+        "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (2, 7)",
+    ):
+        encoder(token_ids, torch.ones(B, T, dtype=torch.bool))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"num_heads": 7}, ValueError, "num_heads (7) must divide width (15)"),
+        ({"num_layers": 0}, ValueError, "num_layers must be at least 1, got 0"),
+        ({"width": 15.0}, TypeError, "width must be an integer, got 15.0 (float)"),
+        ({"norm_eps": 0.0}, ValueError, "norm_eps must be positive, got 0.0"),
+        ({"norm_eps": float("nan")}, ValueError, "norm_eps must be finite, got nan"),
+    ],
+)
+def test_config_refuses_bad_sizes(changed, error, message):
+    with raises_saying(error, message):
+        EncoderConfig(**(vars(CONFIG) | changed))

@@ -1,0 +1,71 @@
+"""Confidence intervals against scipy, and by how often they hold."""
+
+import pytest
+import scipy.stats
+import torch
+
+from course_utils.measure.estimates import Z_99, Interval, estimate_mean
+from tests.support_errors import raises_saying
+
+
+def test_the_quantile_is_scipys():
+    assert pytest.approx(scipy.stats.norm.ppf(0.995), abs=1e-15) == Z_99
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_interval_is_scipys(dtype):
+    samples = 3 + 2 * torch.randn(997, generator=torch.Generator().manual_seed(1), dtype=dtype)
+    interval = estimate_mean(samples)
+    low, high = scipy.stats.norm.interval(
+        0.99, loc=samples.double().mean(), scale=scipy.stats.sem(samples.double().numpy())
+    )
+    assert interval.mean - interval.half_width == pytest.approx(low)
+    assert interval.mean + interval.half_width == pytest.approx(high)
+    assert 3.0 in interval and 3.5 not in interval
+
+
+def test_it_holds_99_times_in_100_even_for_skewed_samples():
+    repeats, count = 3000, 499
+    samples = torch.empty(repeats, count).exponential_(generator=torch.Generator().manual_seed(2))
+    held = sum(1.0 in estimate_mean(each) for each in samples) / repeats
+    # Four standard errors of a share of 0.99 are 0.007; an exponential mean of 499 is itself
+    # skewed, which costs about 0.003. An interval of 95 % would be found out.
+    assert 0.98 < held < 0.997
+
+
+def test_a_large_offset_costs_no_precision():
+    samples = torch.tensor([2.0**20 - 1, 2.0**20 + 1] * 50)
+    interval = estimate_mean(samples)
+    assert interval.mean == 2.0**20
+    assert interval.half_width == pytest.approx(Z_99 * (100 / 99) ** 0.5 / 10)
+
+
+def test_both_ends_belong_to_it_and_it_reads_as_it_is():
+    interval = Interval(1.5, 0.25)
+    assert 1.25 in interval and 1.75 in interval
+    assert 1.249 not in interval and 1.751 not in interval
+    assert str(interval) == "1.500 ± 0.250"
+
+
+@pytest.mark.parametrize(
+    ("samples", "error", "message"),
+    [
+        ([1.0, 2.0], TypeError, "samples must be a torch.Tensor, got list"),
+        (torch.ones(2, 3), ValueError, "samples must have 1 axes (n), got shape (2, 3)"),
+        (
+            torch.ones(5).long(),
+            TypeError,
+            "samples must be a floating-point tensor, got torch.int64",
+        ),
+        (torch.ones(1), ValueError, "samples must be at least 2, to have a spread; got 1"),
+        (torch.ones(0), ValueError, "samples must not be empty, got shape (0,)"),
+        (
+            torch.tensor([1.0, float("nan")]),
+            ValueError,
+            "samples must be finite, got NaN or infinity",
+        ),
+    ],
+)
+def test_bad_input(samples, error, message):
+    with raises_saying(error, message):
+        estimate_mean(samples)

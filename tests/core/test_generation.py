@@ -1,0 +1,174 @@
+"""Writing: as transformers writes, with the cache as without it, and by the chances it states."""
+
+import pytest
+import torch
+
+from course_utils.models import gpt2
+from course_utils.models.generation import generate
+from course_utils.models.gpt2 import ATTENTIONS
+from course_utils.models.gpt2_weights import load_gpt2
+from course_utils.sampling import next_token_probabilities
+from tests.core.support_gpt2 import L, P, V, ours, some_ids, theirs
+from tests.support_errors import raises_saying
+
+B, T, NEW = 2, 3, 7
+VARIED = 12  # with this seed, greedy text of the reference has many different tokens
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return some_ids(B, T)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_greedy_text_is_that_of_transformers(attention, use_cache, ids, tmp_path):
+    reference = theirs(VARIED)
+    reference.save_pretrained(tmp_path)
+    model = load_gpt2(tmp_path, attention=attention)
+    expected = reference.generate(
+        ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=NEW
+    )
+    found = generate(model, ids, NEW, temperature=0, use_cache=use_cache)
+    assert found.tolist() == expected.tolist()
+    assert all(len(set(text)) > 3 for text in found[:, T:].tolist())  # not one over and over
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("draw", [{"temperature": 0}, {}, {"temperature": 0.7, "k": 5}, {"p": 0.9}])
+def test_with_the_cache_as_without_it_token_by_token(attention, seed, draw, ids):
+    model = ours(seed, attention=attention)
+    kept, again = (
+        generate(
+            model,
+            ids,
+            P - T,
+            use_cache=use_cache,
+            generator=torch.Generator().manual_seed(1),
+            **draw,
+        )
+        for use_cache in (True, False)
+    )
+    assert kept.shape == (B, P)
+    assert kept.tolist() == again.tolist()
+    assert torch.equal(kept[:, :T], ids)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_with_the_cache_each_token_is_read_once(use_cache, ids):
+    model, read, scored = ours(), [], []
+    model.blocks[0].register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].shape[1]))
+    model.norm.register_forward_pre_hook(lambda _, inputs: scored.append(inputs[0].shape[1]))
+    generate(model, ids, NEW, use_cache=use_cache)
+    assert scored == [1] * NEW
+    expected = [T] + [1] * (NEW - 1) if use_cache else list(range(T, T + NEW))
+    assert read == expected
+
+
+def test_a_step_that_starts_again_at_position_0_would_be_noticed(ids, monkeypatch):
+    model = ours(seed=3)
+    expected = generate(model, ids, NEW, temperature=0)
+    monkeypatch.setattr(gpt2, "check_next_tokens", lambda *_: 0)
+    assert generate(model, ids, NEW, temperature=0).tolist() != expected.tolist()
+    again = generate(model, ids, NEW, temperature=0, use_cache=False)
+    assert again.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("narrow", [{"temperature": 0}, {"k": 1}, {"p": 1e-9}])
+def test_three_ways_to_take_the_most_probable_token(narrow, ids):
+    model, text = ours(), ids
+    for _ in range(NEW):
+        text = torch.cat((text, model(text)[:, -1:].argmax(dim=-1)), dim=1)
+    assert torch.equal(generate(model, ids, NEW, **narrow), text)
+
+
+@pytest.mark.parametrize("wide", [{}, {"k": V}, {"k": V + 100}, {"p": 1}])
+def test_what_cuts_nothing_changes_nothing(wide, ids):
+    drawn = [
+        generate(ours(), ids, NEW, generator=torch.Generator().manual_seed(3), **options)
+        for options in ({"temperature": 1}, wide)
+    ]
+    assert torch.equal(*drawn)
+
+
+def test_the_same_seed_writes_the_same_and_another_something_else(ids):
+    model = ours()
+    texts = [
+        generate(model, ids, NEW, generator=torch.Generator().manual_seed(seed)).tolist()
+        for seed in (5, 5, 7)
+    ]
+    assert texts[0] == texts[1] != texts[2]
+    alone = []
+    for _ in range(2):
+        torch.manual_seed(11)
+        alone.append(generate(model, ids, NEW).tolist())
+    assert alone[0] == alone[1]
+
+
+@pytest.mark.parametrize("draw", [{}, {"temperature": 0.5, "k": 4, "p": 0.9}])
+def test_tokens_come_as_often_as_the_probabilities_say(draw):
+    model, prompt, rows = ours(), some_ids(1, T), 4001
+    drawn = generate(model, prompt.repeat(rows, 1), 1, **draw)[:, -1]
+    expected = next_token_probabilities(model(prompt)[0, -1].detach(), **draw)
+    shares = drawn.bincount(minlength=V) / rows
+    assert bool((shares[expected == 0] == 0).all())
+    # Five standard deviations of a share of 4001 draws.
+    assert bool(((shares - expected).abs() <= 5 * (expected / rows).sqrt()).all())
+
+
+def test_nothing_is_recorded_and_nothing_of_the_model_changed(ids):
+    model, recorded = ours(), []
+    model.norm.register_forward_pre_hook(lambda _, read: recorded.append(read[0].requires_grad))
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    generate(model, ids, NEW)
+    assert recorded == [False] * NEW
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert model(ids).requires_grad and len(model.new_caches()) == L
+
+
+# What must be refused, word for word; support_bad_gpt2.py has the rest.
+
+
+def test_a_text_may_fill_the_positions_and_no_more():
+    model = ours()
+    assert generate(model, some_ids(1, T), P - T).shape == (1, P)
+    said = f"max_new_tokens and the {T} of the prompt must make at most max_positions ({P}) tokens"
+    with raises_saying(ValueError, f"{said}, got {P - T + 1}"):
+        generate(model, some_ids(1, T), P - T + 1)
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        (P + 1, f"token_ids must make at most max_positions ({P}) tokens, got {P + 1}"),
+        (0, "the length of token_ids, T, must be at least 1, got 0"),
+    ],
+)
+def test_a_prompt_too_long_or_empty_is_refused(length, said):
+    with raises_saying(ValueError, said):
+        generate(ours(), some_ids(1, length), 1)
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        ({"temperature": -0.5}, "temperature must not be negative, got -0.5"),
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"p": 0}, "p must be above 0 and at most 1, got 0"),
+        ({"p": 1.5}, "p must be above 0 and at most 1, got 1.5"),
+    ],
+)
+def test_a_draw_that_means_nothing_is_refused(draw, said, ids):
+    with raises_saying(ValueError, said):
+        generate(ours(), ids, 1, **draw)
+
+
+def test_a_generator_of_another_device_is_refused(ids):
+    class Elsewhere(torch.Generator):
+        device = torch.device("cuda", 0)
+
+    with raises_saying(
+        ValueError, "generator must be on the device of token_ids (cpu), got one on cuda:0"
+    ):
+        generate(ours(), ids, 1, generator=Elsewhere())

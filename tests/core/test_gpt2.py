@@ -1,0 +1,304 @@
+"""GPT-2: part by part the model of transformers; its sizes, its cache, its two attentions."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from course_utils.layers import EncoderBlock, FeedForward, KVCache
+from course_utils.masks import causal_mask
+from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Block, GPT2Config
+from course_utils.models.gpt2_weights import load_gpt2
+from course_utils.training import train
+from tests.core.support_gpt2 import CLOSE, SIZES, C, D, F, H, L, P, V, ours, some_ids, theirs
+from tests.support_errors import raises_saying
+
+B, T = 2, 7
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return theirs()
+
+
+@pytest.fixture(scope="module")
+def model(reference, tmp_path_factory):
+    """Our model with the reference's weights."""
+    folder = tmp_path_factory.mktemp("gpt2")
+    reference.save_pretrained(folder)
+    return load_gpt2(folder)
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return some_ids(B, T)
+
+
+@pytest.fixture(scope="module")
+def passes(reference, ids):
+    """What went into each part of the reference, and what came out."""
+    seen = {}
+
+    def record(name):
+        def keep(part, inputs, keywords, output):
+            read = inputs[0] if inputs else keywords["hidden_states"]
+            seen[name] = (read, output[0] if isinstance(output, tuple) else output)
+
+        return keep
+
+    handles = [
+        part.register_forward_hook(record(name), with_kwargs=True)
+        for name, part in reference.named_modules()
+    ]
+    with torch.no_grad():
+        reference(ids)
+    for handle in handles:
+        handle.remove()
+    return seen
+
+
+# The ladder: each rung gets what the reference's got.
+
+
+@pytest.mark.parametrize("block", range(L))
+@pytest.mark.parametrize(
+    ("theirs_name", "ours_name"),
+    [("ln_1", "attention_norm"), ("ln_2", "feedforward_norm"), ("mlp", "feedforward")],
+)
+def test_norms_and_mlp_are_those_of_transformers(model, passes, block, theirs_name, ours_name):
+    read, expected = passes[f"transformer.h.{block}.{theirs_name}"]
+    found = model.blocks[block].get_submodule(ours_name)(read)
+    torch.testing.assert_close(found, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("block", range(L))
+def test_attention_is_that_of_transformers(model, passes, block):
+    read, expected = passes[f"transformer.h.{block}.attn"]
+    layer = model.blocks[block].attention
+    found, heads = layer(read, may_attend=causal_mask(T))
+    torch.testing.assert_close(found, expected, **CLOSE)
+    assert heads.queries.shape == (B, H, T, D)
+    looks_ahead, _ = layer(read)
+    assert (looks_ahead - expected).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("block", range(L))
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_block_is_that_of_transformers(model, passes, block, attention):
+    read, expected = passes[f"transformer.h.{block}"]
+    same = GPT2Block(GPT2Config(**SIZES, attention=attention))
+    same.load_state_dict(model.blocks[block].state_dict())
+    found, heads = same(read)
+    torch.testing.assert_close(found, expected, **CLOSE)
+    assert (heads is None) == (attention == "flash")
+
+
+def test_the_last_norm_and_the_logits_are_those_of_transformers(model, passes, reference, ids):
+    read, expected = passes["transformer.ln_f"]
+    torch.testing.assert_close(model.norm(read), expected, **CLOSE)
+    _, logits = passes["lm_head"]
+    torch.testing.assert_close(model.logits(read), logits, **CLOSE)
+    torch.testing.assert_close(model(ids), reference(ids).logits, **CLOSE)
+
+
+@pytest.mark.parametrize("changed", [{"n_inner": F}, {"layer_norm_epsilon": 0.1}, {"n_layer": 3}])
+def test_other_sizes_too(changed, tmp_path, ids):
+    reference = theirs(**changed)
+    reference.save_pretrained(tmp_path)
+    found = load_gpt2(tmp_path)(ids)
+    torch.testing.assert_close(found, reference(ids).logits, **CLOSE)
+
+
+def test_the_exact_gelu_would_be_noticed(model, passes):
+    """The two differ by less than 5e-4."""
+    read, expected = passes["transformer.h.0.mlp"]
+    exact = FeedForward(C, 4 * C, "gelu")
+    exact.load_state_dict(model.blocks[0].feedforward.state_dict())
+    off = (exact(read) - expected).abs().max()
+    assert 5e-5 < off < 5e-3
+
+
+def test_hidden_states_are_those_of_transformers(model, reference, ids):
+    states, heads = model.trace(ids)
+    expected = reference(ids, output_hidden_states=True).hidden_states
+    for found, state in zip(states[:-1], expected[:-1], strict=True):
+        torch.testing.assert_close(found, state, **CLOSE)
+    # theirs counts the last norm as part of the last state
+    torch.testing.assert_close(model.norm(states[-1]), expected[-1], **CLOSE)
+    assert len(heads) == L
+    assert all(of_block.weights.shape == (B, H, T, T) for of_block in heads)
+    torch.testing.assert_close(model.logits(states[-1]), model(ids), **CLOSE)
+
+
+# How many numbers are learned.
+
+
+@pytest.mark.parametrize("changed", [{}, {"feedforward_width": F}, {"num_layers": 5}])
+def test_parameters_by_formula_are_those_counted(changed):
+    config = GPT2Config(**SIZES | changed)
+    model = GPT2(config)
+
+    def count(part):
+        return sum(parameter.numel() for parameter in part.parameters())
+
+    assert count(model) == config.parameters
+    assert count(model.blocks[0]) == config.block_parameters
+
+
+def test_the_published_model_has_as_many_as_it_should():
+    with torch.device("meta"):
+        model = GPT2(GPT2Config())
+    assert sum(parameter.numel() for parameter in model.blocks[0].parameters()) == 7_087_872
+    assert sum(parameter.numel() for parameter in model.parameters()) == 124_439_808
+
+
+def test_the_output_layer_is_the_embeddings(ids):
+    model = ours()
+    unseen = (set(range(V)) - set(ids.flatten().tolist())).pop()
+    before = model(ids)
+    model(ids).sum().backward()
+    assert model.tokens.weight.grad[unseen].abs().max() > 0
+    with torch.no_grad():
+        model.tokens.weight[unseen] += 1
+    changed = (model(ids) - before).abs().amax(dim=(0, 1)) > 1e-5
+    assert changed.nonzero().flatten().tolist() == [unseen]
+
+
+def test_weights_before_training_have_the_published_sizes():
+    model = GPT2(GPT2Config(vocab_size=211, max_positions=101, width=96, num_layers=3, num_heads=2))
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            assert bool((parameter == 0).all())
+        elif "norm" in name:
+            assert bool((parameter == 1).all())
+        else:
+            added = name.endswith(("attention.output.weight", "feedforward.contract.weight"))
+            expected = 0.02 / 6**0.5 if added else 0.02
+            # At least 9216 numbers each: the estimate is off by 0.8 %, five of those at most.
+            assert abs(parameter.std().item() / expected - 1) < 0.04, name
+
+
+# What a block is made of.
+
+
+def test_a_block_is_a_pre_norm_encoder_block_under_a_causal_mask():
+    block = ours().blocks[0]
+    same, x = (
+        EncoderBlock(C, H, 4 * C, activation="gelu_tanh", norm_first=True),
+        torch.randn(B, T, C),
+    )
+    same.load_state_dict(block.state_dict())
+    found, heads = block(x)
+    expected, expected_heads = same(x, causal_mask(T))
+    torch.testing.assert_close(found, expected, **CLOSE)
+    torch.testing.assert_close(heads.weights, expected_heads.weights, **CLOSE)
+    post = EncoderBlock(C, H, 4 * C, activation="gelu_tanh", norm_first=False)
+    post.load_state_dict(block.state_dict())
+    assert (post(x, causal_mask(T))[0] - expected).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_no_output_depends_on_a_later_token(attention, ids):
+    model = ours(attention=attention)
+    before, felt = model(ids[:1]), torch.zeros(T, T, dtype=torch.bool)
+    for place in range(T):
+        changed = ids[:1].clone()
+        changed[0, place] = (changed[0, place] + 1) % V
+        felt[:, place] = (model(changed) - before)[0].abs().amax(dim=1) > 1e-6
+    assert torch.equal(felt, causal_mask(T))
+
+
+def test_flash_is_the_same_model(ids):
+    attend, flash = ours(), ours(attention="flash")
+    torch.testing.assert_close(flash(ids), attend(ids), **CLOSE)
+    for model in (attend, flash):
+        functional.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
+    for (name, one), two in zip(attend.named_parameters(), flash.parameters(), strict=True):
+        torch.testing.assert_close(two.grad, one.grad, **CLOSE, msg=name)
+    assert flash.trace(ids).heads == (None,) * L
+
+
+# The cache.
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
+def test_with_caches_every_step_equals_the_full_pass(attention, chunks, ids):
+    model = ours(attention=attention)
+    full, caches, start = model(ids), model.new_caches(), 0
+    for part in ids.split(chunks, dim=1):
+        found = model(part, caches=caches)
+        end = start + part.shape[1]
+        torch.testing.assert_close(found, full[:, start:end], **CLOSE)
+        assert [cache.length for cache in caches] == [end] * L
+        start = end
+    assert all(cache.max_positions == P for cache in caches)
+
+
+def test_a_cache_begun_with_one_attention_can_be_gone_on_with_the_other(ids):
+    attend, flash = ours(), ours(attention="flash")
+    caches = flash.new_caches()
+    flash(ids[:, :3], caches=caches)
+    torch.testing.assert_close(attend(ids[:, 3:], caches=caches), attend(ids)[:, 3:], **CLOSE)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_the_last_position_alone_is_scored_as_among_all(attention, ids):
+    model = ours(attention=attention)
+    found = model(ids, last_only=True)
+    assert found.shape == (B, 1, V)
+    torch.testing.assert_close(found, model(ids)[:, -1:], **CLOSE)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_more_tokens_than_positions_are_refused_and_the_caches_left(attention):
+    model, caches = ours(attention=attention), None
+    assert model(some_ids(1, P)).shape == (1, P, V)
+    said = f"token_ids must make at most max_positions ({P}) tokens, got {P + 1}"
+    with raises_saying(ValueError, said):
+        model(some_ids(1, P + 1))
+    caches = model.new_caches()
+    model(some_ids(1, P), caches=caches)
+    with raises_saying(ValueError, f"{said} ({P} in the caches and 1 new)"):
+        model(some_ids(1, 1), caches=caches)
+    assert [cache.length for cache in caches] == [P] * L
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_refused_step_leaves_every_cache_as_it_was(attention, ids):
+    model = ours(attention=attention)
+    caches = [KVCache(), KVCache(max_positions=3)]
+    model(ids[:, :2], caches=caches)
+    said = "token_ids must bring the cache to at most max_positions (3), got 4"
+    with raises_saying(ValueError, said):
+        model(ids[:, 2:4], caches=caches)
+    said = "caches[0] must hold x's batch size, heads and head width (1, 3, 5), got (2, 3, 5)"
+    with raises_saying(ValueError, said):
+        model(ids[:1, 2:3], caches=caches)
+    assert [cache.length for cache in caches] == [2, 2]
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_precisions(attention, dtype, ids):
+    exact, model = ours().double()(ids), ours(attention=attention).to(dtype)
+    found = model(ids)
+    assert found.dtype == dtype
+    # bfloat16 has 8 bits: 0.4 % each time, over some twenty roundings of numbers of size 1 to 4.
+    atol = 1e-10 if dtype == torch.float64 else 0.3
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=atol)
+
+
+def batch(generator):
+    """Repeat the token two places back."""
+    ids = torch.randint(5, (16, T), generator=generator)
+    return ids, ids.roll(2, dims=1)
+
+
+def loss(model, ids, targets):
+    return functional.cross_entropy(model(ids)[:, 2:].flatten(0, 1), targets[:, 2:].flatten())
+
+
+def test_it_learns():
+    small = GPT2Config(**SIZES | {"vocab_size": 5})
+    done = train(lambda: GPT2(small), batch, loss, seeds=(0, 1), steps=40, learning_rate=0.01)
+    assert done.losses[:, -5:].mean() < done.losses[:, :5].mean() - 0.2  # chance is log 5 = 1.6

@@ -1,0 +1,148 @@
+"""A GPT-2 whose query heads share keys and values: the same model at G = H, its cache and files."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_utils.layers.gqa import GroupedQueryAttention
+from course_utils.measure.costs import kv_cache_bytes
+from course_utils.models.generation import generate
+from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Config
+from course_utils.models.gpt2_weights import save_gpt2
+from course_utils.models.grouped import with_grouped_attention
+from course_utils.training import train
+from tests.core.support_gpt2 import P, V, ours, some_ids
+from tests.support_errors import raises_saying
+
+B, T, C, H, D, L = 2, 7, 30, 6, 5, 2
+GROUPS = (1, 2, 3, 6)
+SIZES = {"width": C, "num_heads": H}
+# Two float32 paths through two blocks; what they compute is of size 1.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return some_ids(B, T)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_with_as_many_groups_as_heads_it_is_the_model_bit_for_bit(attention, ids):
+    model = ours(**SIZES, attention=attention).eval()
+    same = with_grouped_attention(model, H)
+    assert torch.equal(same(ids), model(ids))
+    assert not any(part.training for part in same.modules())
+    assert same.config.parameters == model.config.parameters
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_parameters_by_formula_are_those_counted(num_kv_heads):
+    pooled = with_grouped_attention(ours(**SIZES), num_kv_heads)
+    built = GPT2(pooled.config)
+    for model in (pooled, built):
+        assert sum(weight.numel() for weight in model.parameters()) == model.config.parameters
+        block = sum(weight.numel() for weight in model.blocks[0].parameters())
+        assert block == model.config.block_parameters
+        assert isinstance(model.blocks[0].attention, GroupedQueryAttention)
+    assert pooled.state_dict().keys() == built.state_dict().keys() == ours().state_dict().keys()
+
+
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_both_attentions_and_every_split_of_the_text_agree(num_kv_heads, ids):
+    flash = with_grouped_attention(ours(**SIZES, attention="flash"), num_kv_heads)
+    model = with_grouped_attention(ours(**SIZES), num_kv_heads)
+    expected = model(ids)
+    torch.testing.assert_close(flash(ids), expected, **CLOSE)
+    for each in (model, flash):
+        for chunks in ([1] * T, [3, 4], [T]):
+            caches = each.new_caches()
+            parts = [each(part, caches=caches) for part in ids.split(chunks, dim=1)]
+            torch.testing.assert_close(torch.cat(parts, dim=1), expected, **CLOSE)
+    _, heads = model.trace(ids)
+    assert [of_block.keys.shape for of_block in heads] == [(B, num_kv_heads, T, D)] * L
+    assert [of_block.weights.shape for of_block in heads] == [(B, H, T, T)] * L
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("num_kv_heads", GROUPS)
+def test_the_caches_shrink_by_the_size_of_a_group(num_kv_heads, ids):
+    model = with_grouped_attention(ours(**SIZES), num_kv_heads)
+    caches = model.new_caches()
+    model(ids, caches=caches)
+    held = sum(cache.bytes for cache in caches)
+    assert held == kv_cache_bytes(L, num_kv_heads, D, T, batch=B, bytes_per_number=4)
+    assert held * (H // num_kv_heads) == kv_cache_bytes(L, H, D, T, batch=B, bytes_per_number=4)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_it_writes_with_its_cache_as_without(attention, ids):
+    model = with_grouped_attention(ours(**SIZES, attention=attention), 2)
+    kept, again = (
+        generate(model, ids[:, :3], P - 3, temperature=0, use_cache=use_cache)
+        for use_cache in (True, False)
+    )
+    assert kept.tolist() == again.tolist()
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_cache_of_other_heads_is_refused_and_left(attention, ids):
+    model = ours(**SIZES, attention=attention)
+    caches = with_grouped_attention(model, 3).new_caches()
+    with_grouped_attention(model, 3)(ids[:, :2], caches=caches)
+    said = "caches[0] must hold x's batch size, heads and head width (2, {}, 5), got (2, 3, 5)"
+    with raises_saying(ValueError, said.format(2)):
+        with_grouped_attention(model, 2)(ids[:, 2:], caches=caches)
+    with raises_saying(ValueError, said.format(6)):
+        model(ids[:, 2:], caches=caches)
+    assert [cache.length for cache in caches] == [2] * L
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_no_output_depends_on_a_later_token(attention, ids):
+    model, changed = with_grouped_attention(ours(**SIZES, attention=attention), 2), ids.clone()
+    changed[:, 4] = (changed[:, 4] + 1) % V
+    felt = (model(changed) - model(ids)).abs().amax(dim=(0, 2)) > 1e-6
+    assert felt.tolist() == [False] * 4 + [True] * 3
+
+
+def repeat_first(generator):
+    ids = torch.randint(V, (8, 5), generator=generator)
+    return ids, ids[:, :1].expand(-1, 5)
+
+
+def loss(model, ids, targets):
+    return F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+
+
+def test_it_learns_beside_others():
+    sizes = GPT2Config(V, P, C, L, H, num_kv_heads=2)
+    done = train(
+        lambda: GPT2(sizes), repeat_first, loss, seeds=(0, 1), steps=30, learning_rate=0.01
+    )
+    assert (done.losses[:, -5:].mean(dim=1) < done.losses[:, :5].mean(dim=1) - 0.3).all()
+
+
+def test_the_model_is_left_as_it_was(ids):
+    model = ours(**SIZES)
+    before = model(ids)
+    grouped = with_grouped_attention(model, 2)
+    with torch.no_grad():
+        for weight in grouped.parameters():
+            weight.zero_()
+    assert torch.equal(model(ids), before) and model.config.num_kv_heads is None
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    grouped = with_grouped_attention(ours(**SIZES), 2)
+    said = "model must have num_kv_heads=None, heads that share nothing yet, got num_kv_heads=2"
+    with raises_saying(ValueError, said):
+        with_grouped_attention(grouped, 1)
+    with raises_saying(ValueError, "num_kv_heads (4) must divide num_heads (6)"):
+        with_grouped_attention(ours(**SIZES), 4)
+    said = (
+        "model must have num_kv_heads=None, since the format has no place for shared heads, "
+        "got num_kv_heads=2"
+    )
+    with raises_saying(ValueError, said):
+        save_gpt2(grouped, tmp_path / "grouped")
+    assert not (tmp_path / "grouped").exists()

@@ -1,0 +1,154 @@
+"""The language model's task: windows, the loss of transformers, entropies of scipy."""
+
+import math
+
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+from course_utils.language_modeling import (
+    next_token_loss,
+    split_text,
+    text_batch,
+    text_loss,
+    unigram_entropy,
+)
+from course_utils.models import load_gpt2
+from course_utils.training import train
+from tests.core.support_gpt2 import P, V, some_ids, theirs
+from tests.support_errors import raises_saying
+
+N, T, B = 101, 7, 5
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return theirs()
+
+
+@pytest.fixture(scope="module")
+def model(reference, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpt2")
+    reference.save_pretrained(folder)
+    return load_gpt2(folder)
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return some_ids(1, N)[0]
+
+
+class Cycle(nn.Module):
+    """Says that after token i comes i + 1, and is as sure of it as it can be."""
+
+    def forward(self, inputs):
+        return 100.0 * nn.functional.one_hot((inputs + 1) % V, V)
+
+
+def test_the_loss_is_that_of_transformers(model, reference):
+    ids = some_ids(B, T + 1)
+    found = next_token_loss(model, ids[:, :-1], ids[:, 1:])
+    torch.testing.assert_close(found, reference(ids, labels=ids).loss, rtol=1e-5, atol=1e-5)
+    unshifted = next_token_loss(model, ids[:, :-1], ids[:, :-1])
+    assert (unshifted - found).abs() > 1e-2
+
+
+def test_who_knows_the_text_pays_nothing_and_who_knows_nothing_ln_v():
+    ids = torch.arange(N) % V
+    draw = text_batch(ids, T, B)
+    batch = draw(torch.Generator().manual_seed(3))
+    assert next_token_loss(Cycle(), *batch) == 0
+    uniform = next_token_loss(lambda inputs: torch.zeros(*inputs.shape, V), *batch)
+    assert uniform.item() == pytest.approx(math.log(V))
+    assert text_loss(Cycle(), ids, length=T) == 0
+
+
+def test_windows_are_pieces_of_the_text_and_begin_anywhere():
+    ids = torch.arange(N)
+    draw, generator = text_batch(ids, T, B), torch.Generator().manual_seed(0)
+    starts = set()
+    for _ in range(300):
+        inputs, targets = draw(generator)
+        assert inputs.shape == targets.shape == (B, T)
+        assert torch.equal(targets, inputs + 1) and torch.equal(inputs[:, 1:], targets[:, :-1])
+        starts |= set(inputs[:, 0].tolist())
+    # 1500 draws of 94 starts: one is missed with a chance of 94 exp(-1500 / 94) = 1e-5.
+    assert starts == set(range(N - T))
+
+
+def test_the_same_seed_draws_the_same_windows():
+    draw = text_batch(torch.arange(N), T, B)
+    first, again, other = (draw(torch.Generator().manual_seed(seed))[0] for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("length", [1, 5, 10, P, 20])
+def test_text_loss_asks_for_each_token_once(ids, length):
+    """10 and 20 divide the 100 that are asked for, 5 windows of 20 too; 7 and P leave a rest."""
+    asked = []
+
+    class Remember(nn.Module):
+        def forward(self, inputs):
+            logits = torch.zeros(*inputs.shape, V)
+            logits[..., 3] = inputs
+            asked.append(inputs)
+            return logits
+
+    found = text_loss(Remember(), ids, length=length)
+    assert torch.equal(torch.cat([part.flatten() for part in asked]), ids[:-1])
+    logits = torch.zeros(N - 1, V)
+    logits[:, 3] = ids[:-1].float()
+    expected = nn.functional.cross_entropy(logits, ids[1:])
+    assert found == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_text_loss_reads_within_its_windows_alone(model, ids):
+    windows = [ids[at : at + T + 1] for at in range(0, N - 1, T)]
+    losses = [next_token_loss(model, w[None, :-1], w[None, 1:]) * (len(w) - 1) for w in windows]
+    expected = sum(losses).item() / (N - 1)
+    assert text_loss(model, ids, length=T) == pytest.approx(expected, rel=1e-5)
+    assert abs(text_loss(model, ids, length=T + 1) - expected) > 1e-5
+
+
+def test_unigram_entropy_is_that_of_scipy(ids):
+    counts = [(ids == token).sum().item() for token in range(V)]
+    assert unigram_entropy(ids, V) == pytest.approx(stats.entropy(counts), rel=1e-12)
+    assert unigram_entropy(ids, V + 7) == unigram_entropy(ids, V)
+    assert unigram_entropy(torch.zeros(5, dtype=torch.int64), 3) == 0
+    assert unigram_entropy(torch.arange(V), V) == pytest.approx(math.log(V))
+
+
+def test_unigram_entropy_is_the_least_loss_without_reading(ids):
+    """A bias alone, trained, comes down to it and not below."""
+
+    class Bias(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = nn.Parameter(torch.zeros(V))
+
+        def forward(self, inputs):
+            return self.bias.expand(*inputs.shape, V)
+
+    whole = lambda generator: (ids[None, :-1], ids[None, 1:])  # noqa: E731
+    done = train(Bias, whole, next_token_loss, seeds=[0], steps=300, learning_rate=0.1)
+    least = unigram_entropy(ids[1:], V)
+    assert least - 1e-5 < done.losses.min() < least + 1e-2
+
+
+@pytest.mark.parametrize(("share", "first"), [(0.9, 91), (0.5, 50), (0.01, 1)])
+def test_split(ids, share, first):
+    learn, held_out = split_text(ids, share)
+    assert len(learn) == first and torch.equal(torch.cat((learn, held_out)), ids)
+    text = "".join(map(chr, range(97, 97 + N)))
+    assert split_text(text, share) == (text[:first], text[first:])
+
+
+def test_a_text_too_short_to_cut():
+    with raises_saying(ValueError, "text must be long enough to be cut at 0.1, got length 3"):
+        split_text("abc", 0.1)
+
+
+def test_a_text_too_short_for_a_window():
+    with raises_saying(ValueError, "ids must be at least length + 1 (8) tokens, got 7"):
+        text_batch(torch.arange(7), T, B)

@@ -1,0 +1,180 @@
+"""Masks against their definitions, written out pair by pair."""
+
+import pytest
+import torch
+from torch.nn.attention.bias import causal_lower_right
+
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
+from tests.core.support_properties import given, st
+from tests.support_errors import raises_saying
+
+SIZE = st.integers(1, 13)
+
+
+def pairs(T, S, may_read):
+    return torch.tensor([[may_read(t, s) for s in range(S)] for t in range(T)])
+
+
+@given(T=SIZE, S=SIZE)
+def test_causal_mask_lets_the_last_query_see_the_last_key(T, S):
+    assert torch.equal(causal_mask(T, S), pairs(T, S, lambda t, s: s <= t + S - T))
+
+
+def test_causal_mask_matches_the_two_drawings():
+    assert causal_mask(2, 5).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+    assert causal_mask(5, 2).int().tolist() == [[0, 0], [0, 0], [0, 0], [1, 0], [1, 1]]
+
+
+def test_causal_mask_agrees_with_torch_at_the_bottom_right_alone():
+    q, k = torch.randn(2, 1, 3, 8), torch.randn(2, 1, 7, 8)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    ours = attention(q, k, k, attn_mask=causal_mask(3, 7))
+    lower_right = attention(q, k, k, attn_mask=causal_lower_right(3, 7))
+    top_left = attention(q, k, k, is_causal=True)
+    # Same computation, float32: a few roundings apart.
+    assert torch.allclose(ours, lower_right, atol=1e-6)
+    assert not torch.allclose(ours, top_left, atol=1e-2)
+
+
+def test_causal_mask_is_square_by_default():
+    assert torch.equal(causal_mask(7), causal_mask(7, 7))
+
+
+@given(T=SIZE, window=st.integers(1, 17))
+def test_sliding_window_holds_the_newest_keys(T, window):
+    expected = pairs(T, T, lambda t, s: t - window + 1 <= s <= t)
+    assert torch.equal(sliding_window_mask(T, window), expected)
+
+
+def test_sliding_window_edges_are_the_identity_and_the_causal_mask():
+    assert torch.equal(sliding_window_mask(7, 1), torch.eye(7, dtype=torch.bool))
+    assert torch.equal(sliding_window_mask(7, 7), causal_mask(7))
+    assert not torch.equal(sliding_window_mask(7, 6), causal_mask(7))
+
+
+@given(data=st.data(), T=SIZE)
+def test_prefix_is_read_by_all_and_the_rest_is_causal(data, T):
+    prefix = data.draw(st.integers(0, T))
+    expected = pairs(T, T, lambda t, s: s < prefix or s <= t)
+    assert torch.equal(prefix_mask(T, prefix), expected)
+
+
+@given(lengths=st.lists(st.integers(0, 11), min_size=1, max_size=5))
+def test_padding_hides_what_lies_beyond_each_length(lengths):
+    mask = padding_mask(lengths, 11)
+    assert mask.shape == (len(lengths), 1, 1, 11)
+    assert torch.equal(mask[:, 0, 0], pairs(len(lengths), 11, lambda b, s: s < lengths[b]))
+
+
+def test_padding_takes_a_tensor_of_lengths():
+    assert torch.equal(padding_mask(torch.tensor([2, 5]), 7), padding_mask([2, 5], 7))
+
+
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=5))
+def test_same_document_lets_a_token_read_its_own_document(lengths):
+    T = sum(lengths)
+    document = [which for which, length in enumerate(lengths) for _ in range(length)]
+    expected = pairs(T, T, lambda t, s: document[t] == document[s])
+    assert torch.equal(same_document_mask(lengths), expected)
+    blocks = [torch.ones(length, length, dtype=torch.bool) for length in lengths]
+    assert torch.equal(expected, torch.block_diag(*blocks).bool())
+
+
+def test_one_document_reads_all_and_documents_of_one_token_read_themselves():
+    assert same_document_mask([7]).all()
+    assert torch.equal(same_document_mask([1] * 7), torch.eye(7, dtype=torch.bool))
+
+
+def test_packed_documents_come_out_as_each_would_alone():
+    q, k, v = torch.randn(3, 1, 10, 5).unbind()
+    lengths = [2, 5, 3]
+    attention = torch.nn.functional.scaled_dot_product_attention
+    packed = attention(q, k, v, attn_mask=same_document_mask(lengths) & causal_mask(10))
+    alone = [
+        attention(*parts, attn_mask=causal_mask(parts[0].shape[1]))
+        for parts in zip(*(tensor.split(lengths, dim=1) for tensor in (q, k, v)), strict=True)
+    ]
+    # Float32: sums over other numbers of zeros.
+    assert torch.allclose(packed, torch.cat(alone, dim=1), atol=1e-6)
+    one = attention(q, k, v, attn_mask=causal_mask(10))
+    assert not torch.allclose(packed, one, atol=1e-2)
+
+
+def test_same_document_takes_a_tensor_of_lengths_and_keeps_its_device():
+    assert torch.equal(same_document_mask(torch.tensor([2, 5])), same_document_mask([2, 5]))
+    assert same_document_mask([2, 5], device="meta").device.type == "meta"
+
+
+def test_masks_are_boolean_and_made_where_asked():
+    made = [
+        causal_mask(3, device="meta"),
+        sliding_window_mask(3, 2, device="meta"),
+        prefix_mask(3, 2, device="meta"),
+        same_document_mask([2, 1], device="meta"),
+        padding_mask(torch.tensor([2]), 3),
+    ]
+    assert [mask.dtype for mask in made] == [torch.bool] * 5
+    assert [mask.device.type for mask in made] == ["meta"] * 4 + ["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: causal_mask(0), ValueError, "T must be at least 1, got 0"),
+        (lambda: causal_mask(3, 0), ValueError, "S must be at least 1, got 0"),
+        (lambda: causal_mask(-2), ValueError, "T must be at least 1, got -2"),
+        (lambda: causal_mask(True), TypeError, "T must be an integer, got True (bool)"),
+        (lambda: causal_mask(3.0), TypeError, "T must be an integer, got 3.0 (float)"),
+        (lambda: sliding_window_mask(5, 0), ValueError, "window must be at least 1, got 0"),
+        (lambda: prefix_mask(5, 6), ValueError, "prefix (6) must be at most T (5)"),
+        (lambda: prefix_mask(5, -1), ValueError, "prefix must be at least 0, got -1"),
+        (lambda: padding_mask([3, -1], 5), ValueError, "lengths[1] must be at least 0, got -1"),
+        (lambda: padding_mask([3, 6], 5), ValueError, "lengths[1] (6) must be at most S (5)"),
+        (
+            lambda: padding_mask([2.5], 5),
+            TypeError,
+            "lengths[0] must be an integer, got 2.5 (float)",
+        ),
+        (
+            lambda: padding_mask([], 5),
+            ValueError,
+            "lengths must hold at least one length, got none",
+        ),
+        (lambda: padding_mask(3, 5), TypeError, "lengths must hold one length per sequence, got 3"),
+        (
+            lambda: padding_mask(torch.tensor(3), 5),
+            TypeError,
+            "lengths must hold one length per sequence, got tensor(3)",
+        ),
+        (lambda: padding_mask([3], 0), ValueError, "S must be at least 1, got 0"),
+        (
+            lambda: same_document_mask([]),
+            ValueError,
+            "lengths must hold at least one length, got none",
+        ),
+        (
+            lambda: same_document_mask([3, 0]),
+            ValueError,
+            "lengths[1] must be at least 1, got 0",
+        ),
+        (
+            lambda: same_document_mask([-2, 3]),
+            ValueError,
+            "lengths[0] must be at least 1, got -2",
+        ),
+        (
+            lambda: same_document_mask(7),
+            TypeError,
+            "lengths must hold one length per document, got 7",
+        ),
+    ],
+)
+def test_masks_refuse_bad_input_by_name(call, error, message):
+    with raises_saying(error, message):
+        call()

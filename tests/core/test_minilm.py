@@ -1,0 +1,198 @@
+"""MiniLM through our encoder: against transformers, and the figures that the lectures quote."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_utils.attention import effective_tokens
+from course_utils.models import Encoder, load_minilm
+from course_utils.models.minilm import _load
+from tests.support_errors import raises_saying
+
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+SENTENCES = [
+    TIRED,
+    WIDE,
+    "The bat flew out of the cave.",
+    "He swung the bat at the ball!",
+    "naïve café, 3.14159 and 日本語",
+    "word " * 61 + "end",
+]
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    """The same files through transformers: another tokenizer front end, another model."""
+    from transformers import AutoTokenizer, BertModel
+
+    model = BertModel.from_pretrained(folder, attn_implementation="eager", local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+    def read(text, dtype=torch.float32):
+        with torch.no_grad():
+            inputs = tokenizer(text, return_tensors="pt")
+            run = model.eval().to(dtype)
+            output = run(**inputs, output_attentions=True, output_hidden_states=True)
+        return tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]), output
+
+    return read
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_agrees_with_transformers(minilm, reference, text):
+    reading = minilm.read(text)
+    tokens, output = reference(text)
+    assert list(reading.tokens) == tokens
+    # The bound the course promises. Both are float32, and each is up to 5e-6 from the exact value.
+    for ours, theirs in zip(reading.hidden_states, output.hidden_states, strict=True):
+        assert torch.allclose(ours, theirs[0], rtol=0, atol=1e-5)
+    for ours, theirs in zip(reading.attentions, output.attentions, strict=True):
+        assert torch.allclose(ours, theirs[0], rtol=0, atol=1e-5)
+
+
+def test_agrees_with_transformers_in_double_precision(minilm, reference):
+    encoder = copy.deepcopy(minilm.encoder).double()
+    _, output = reference(TIRED, torch.float64)
+    ours = encoder(torch.tensor([minilm.tokenizer.encode(TIRED).ids]))
+    # Nothing but float64's rounding is left between the two.
+    for mine, theirs in zip(ours.hidden_states, output.hidden_states, strict=True):
+        assert torch.allclose(mine, theirs, rtol=0, atol=1e-12)
+    for mine, theirs in zip(ours.attentions, output.attentions, strict=True):
+        assert torch.allclose(mine, theirs, rtol=0, atol=1e-12)
+
+
+def test_agreement_would_notice_a_small_mistake(minilm, reference):
+    _, output = reference(TIRED)
+    wrong = Encoder(replace(minilm.encoder.config, norm_eps=1e-5))  # PyTorch's default
+    wrong.load_state_dict(minilm.encoder.state_dict())
+    ids = torch.tensor([minilm.tokenizer.encode(TIRED).ids])
+    with torch.no_grad():
+        states = wrong.eval()(ids).hidden_states
+    assert not torch.allclose(states[-1], output.hidden_states[-1], rtol=0, atol=1e-5)
+
+
+# What the lectures say about it. Layers and heads count from 0.
+
+
+def weight(minilm, text, layer, head, query, key):
+    reading = minilm.read(text)
+    attention = reading.attentions[layer][head]
+    return attention[reading.tokens.index(query), reading.tokens.index(key)].item()
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "expected"),
+    [
+        (TIRED, "animal", 0.677),
+        (TIRED, "street", 0.050),
+        (WIDE, "animal", 0.281),
+        (WIDE, "street", 0.121),
+    ],
+)
+def test_what_it_refers_to_at_layer_3_head_1(minilm, text, key, expected):
+    # Three decimals are quoted; 1e-3 leaves room for another machine's rounding.
+    assert weight(minilm, text, 3, 1, "it", key) == pytest.approx(expected, abs=1e-3)
+
+
+def test_counting_from_one_would_find_another_head(minilm):
+    assert weight(minilm, TIRED, 2, 0, "it", "animal") < 0.3
+
+
+def test_layer_0_head_2_reads_the_previous_token(minilm):
+    previous = minilm.read(TIRED).attentions[0][2].diagonal(-1)
+    assert previous.mean().item() == pytest.approx(1.0, abs=0.005)
+    assert previous.min() > 0.99
+
+
+def test_effective_tokens_range_over_the_heads(minilm):
+    reading = minilm.read(TIRED)
+    per_query = torch.stack([effective_tokens(weights) for weights in reading.attentions])
+    assert len(reading.tokens) == 16
+    typical = per_query.log().mean(-1).exp()  # exp of the head's mean entropy
+    assert typical.min().item() == pytest.approx(1.0, abs=0.05)
+    assert typical.max().item() == pytest.approx(12.5, abs=0.05)
+    # The plain mean over the queries is another number.
+    assert per_query.mean(-1).max().item() == pytest.approx(13.0, abs=0.05)
+
+
+def test_size_is_the_one_quoted(minilm):
+    config = minilm.encoder.config
+    assert (config.num_layers, config.num_heads, config.width) == (6, 12, 384)
+    # The pooler's 147,840 parameters are left aside; with them it is 22.7 million.
+    assert sum(p.numel() for p in minilm.encoder.parameters()) + 384 * 385 == 22_713_216
+
+
+# Reading
+
+
+def test_readings_have_no_batch_axis(minilm):
+    reading = minilm.read("one two three")
+    assert [tuple(x.shape) for x in reading.hidden_states] == [(5, 384)] * 7
+    assert [tuple(x.shape) for x in reading.attentions] == [(12, 5, 5)] * 6
+    assert [tuple(x.shape) for x in reading.queries] == [(12, 5, 32)] * 6
+    assert [tuple(x.shape) for x in reading.keys] == [(12, 5, 32)] * 6
+    assert reading.truncated is False
+
+
+def test_nothing_asks_for_gradients(minilm):
+    reading = minilm.read(TIRED)
+    assert not any(p.requires_grad for p in minilm.encoder.parameters())
+    assert not any(x.requires_grad for x in reading.hidden_states)
+    assert not any(module.training for module in minilm.encoder.modules())
+
+
+def test_a_long_text_is_cut_and_says_so(minilm):
+    reading = minilm.read("word " * 500)
+    assert reading.tokens == ("[CLS]", *["word"] * 62, "[SEP]")
+    assert reading.truncated is True
+    short = minilm.read("word word word word", max_tokens=5)
+    assert short.tokens == ("[CLS]", "word", "word", "word", "[SEP]")
+    # The tokenizer's own limit of 128 is off.
+    longer = minilm.read("word " * 300, max_tokens=512)
+    assert (len(longer.tokens), longer.truncated) == (302, False)
+    exact = minilm.read("word word word word", max_tokens=6)
+    assert (len(exact.tokens), exact.truncated) == (6, False)
+
+
+@pytest.mark.parametrize("text", ["😀", "日本語のテキスト", "مرحبا بالعالم", "a\x00b", "x" * 999])
+def test_any_script_is_read(minilm, text):
+    reading = minilm.read(text)
+    assert len(reading.tokens) >= 3
+    assert all(x.isfinite().all() for x in reading.hidden_states)
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b", "\x00"])
+def test_a_text_with_nothing_to_read_is_refused(minilm, text):
+    with raises_saying(ValueError, f"text must contain at least one word or sign, got {text!r}"):
+        minilm.read(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((None,), TypeError, "text must be a string, got None (NoneType)"),
+        (("\ud83d",), ValueError, "text must be valid Unicode, got half of a surrogate pair"),
+        (("a", 2), ValueError, "max_tokens must be at least 3, got 2"),
+        (("a", 513), ValueError, "max_tokens must be at most 512, got 513"),
+        (("a", 8.0), TypeError, "max_tokens must be an integer, got 8.0 (float)"),
+    ],
+)
+def test_read_refuses_bad_arguments(minilm, arguments, error, message):
+    with raises_saying(error, message):
+        minilm.read(*arguments)
+
+
+def test_loading_twice_gives_the_same_object(minilm, folder):
+    assert load_minilm(folder) is minilm
+    assert load_minilm(str(folder)) is minilm
+
+
+def test_loading_leaves_the_callers_random_numbers_alone(folder):
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    _load.__wrapped__(folder)
+    assert torch.equal(torch.rand(3), expected)

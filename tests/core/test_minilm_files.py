@@ -1,0 +1,256 @@
+"""MiniLM's files: where they are found, what is refused, and whose tensor goes where."""
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from course_utils.models import load_minilm, minilm_files
+from course_utils.models.minilm import config_from_bert, weights_from_bert
+from course_utils.models.minilm_files import (
+    HUB_FOLDER,
+    MINILM_SHA256,
+    NEEDED_FILES,
+    MiniLMNotFoundError,
+    MiniLMRefusedError,
+    find_minilm,
+    verified_weights,
+)
+from tests.support_errors import raises_saying
+
+
+@pytest.fixture
+def copied(folder, tmp_path):
+    """A folder with the small files; each test adds the weights it wants to try."""
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copy(folder / name, tmp_path / name)
+    return tmp_path
+
+
+# Finding and verifying the files
+
+
+def test_the_package_is_found_without_running_it():
+    program = (
+        "import sys\n"
+        "from course_utils.models.minilm_files import PACKAGE, find_minilm\n"
+        "print(find_minilm().name, PACKAGE in sys.modules, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "model False False\n"
+
+
+def make_snapshot(hub: Path, name: str) -> Path:
+    snapshot = hub / HUB_FOLDER / "snapshots" / name
+    snapshot.mkdir(parents=True)
+    for needed in NEEDED_FILES:
+        (snapshot / needed).write_bytes(b"")
+    return snapshot
+
+
+@pytest.mark.parametrize(
+    ("variable", "hub"),
+    [("HF_HUB_CACHE", "."), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")],
+)
+def test_the_hub_cache_is_found_where_the_variables_say(monkeypatch, tmp_path, variable, hub):
+    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
+    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    snapshot = make_snapshot(tmp_path / hub, "abc")
+    assert find_minilm() == snapshot.resolve()
+
+
+def test_the_hub_cache_prefers_the_main_branch(monkeypatch, tmp_path):
+    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    make_snapshot(tmp_path, "aaa")
+    newest = make_snapshot(tmp_path, "bbb")
+    (tmp_path / HUB_FOLDER / "refs").mkdir()
+    (tmp_path / HUB_FOLDER / "refs" / "main").write_text("bbb\n")
+    assert find_minilm() == newest.resolve()
+
+
+def test_an_incomplete_snapshot_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    (make_snapshot(tmp_path, "aaa") / "config.json").unlink()
+    with pytest.raises(MiniLMNotFoundError):
+        find_minilm()
+
+
+def test_where_nothing_is_found_the_error_says_the_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    message = "MiniLM is not installed here: `make setup` (or `python course.py setup`) installs it"
+    with raises_saying(FileNotFoundError, message):
+        load_minilm()
+
+
+def test_a_folder_without_the_files_is_refused_by_what_it_lacks(copied):
+    with pytest.raises(MiniLMNotFoundError, match=r"has no model\.safetensors$"):
+        load_minilm(copied)
+    (copied / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(MiniLMNotFoundError, match=r"pytorch_model\.bin are never read"):
+        load_minilm(copied)
+    with raises_saying(TypeError, "path must be a folder, got 3 (int)"):
+        load_minilm(3)
+
+
+def test_one_flipped_bit_is_refused(folder, copied):
+    damaged = bytearray((folder / "model.safetensors").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (copied / "model.safetensors").write_bytes(damaged)
+    with pytest.raises(MiniLMRefusedError, match="damaged or belongs to another model"):
+        load_minilm(copied)
+
+
+class Trap:
+    """Unpickling it would leave a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.path),))
+
+
+def test_foreign_files_are_refused_unread(copied):
+    weights, sprung = copied / "model.safetensors", copied / "sprung"
+    foreign = [
+        safetensors.torch.save({"x": torch.zeros(3)}),
+        pickle.dumps(Trap(sprung)),
+        b"version https://git-lfs.github.com/spec/v1\n",
+        b"",
+    ]
+    for content in foreign:
+        weights.write_bytes(content)
+        with pytest.raises(MiniLMRefusedError, match=f"SHA-256 {MINILM_SHA256[:16]}.*make setup"):
+            load_minilm(copied)
+    assert not sprung.exists()
+    pickle.loads(foreign[1])
+    assert sprung.exists()  # the trap does work
+
+
+def test_verified_weights_are_the_file_of_the_folder(folder):
+    assert verified_weights(folder) == folder / "model.safetensors"
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says what is shared")
+def test_the_weights_are_mapped_and_not_copied():
+    """So that the kernels of a class have them once; a copy would be private to each."""
+    code = (
+        "from course_utils.models import load_minilm\n"
+        "model = load_minilm()\n"
+        "assert all(p.isfinite().all() for p in model.encoder.parameters())  # touches every page\n"
+        "print(open('/proc/self/smaps').read())"
+    )
+    command = [sys.executable, "-c", code]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.endswith("model.safetensors"))
+    mapped = dict(line.split(":", 1) for line in lines[start + 1 : start + 15])
+    size, dirty = (int(mapped[name].split()[0]) for name in ("Rss", "Private_Dirty"))
+    assert size > 80_000 and dirty < 1_000  # kB
+
+
+def test_models_are_read_without_torchs_compiler():
+    """A normal draw on the meta device imports it: seconds, and 75 MB for each kernel."""
+    code = (
+        "import sys\n"
+        "from course_utils.models import load_minilm\n"
+        "from course_utils.models.small_gpt import load_small_gpt\n"
+        "load_minilm(), load_small_gpt()\n"
+        "print('torch._dynamo' in sys.modules)\n"
+        "import torch\n"
+        "torch.empty(3, device='meta').normal_()\n"
+        "print('torch._dynamo' in sys.modules)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout.split() == ["False", "True"], answer.stderr
+
+
+def test_a_foreign_tokenizer_or_config_is_refused(folder, copied):
+    shutil.copy(folder / "model.safetensors", copied)
+    tokenizer = json.loads((copied / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["model"]["vocab"].pop("animal")
+    (copied / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    message = "tokenizer.json must have the model's vocabulary (30522), got 30521 tokens"
+    with raises_saying(MiniLMRefusedError, message):
+        load_minilm(copied)
+    (copied / "tokenizer.json").write_text("{}")
+    with pytest.raises(MiniLMRefusedError, match=r"tokenizer\.json must be a tokenizer, got: "):
+        load_minilm(copied)
+    (copied / "config.json").write_text("not JSON")
+    with pytest.raises(MiniLMRefusedError, match=r"config\.json must be JSON, got: "):
+        load_minilm(copied)
+    (copied / "config.json").write_text("[]")
+    with raises_saying(MiniLMRefusedError, "config.json must be a JSON object, got []"):
+        load_minilm(copied)
+
+
+def test_config_refuses_what_our_encoder_is_not(folder):
+    bert = json.loads((folder / "config.json").read_text())
+    assert config_from_bert(bert) == load_minilm().encoder.config
+    with raises_saying(
+        MiniLMRefusedError, "config.json: hidden_act must be 'gelu', got 'gelu_new'"
+    ):
+        config_from_bert(bert | {"hidden_act": "gelu_new"})
+    with raises_saying(MiniLMRefusedError, "config.json: num_heads (7) must divide width (384)"):
+        config_from_bert(bert | {"num_attention_heads": 7})
+    with raises_saying(
+        MiniLMRefusedError, "config.json: width must be an integer, got '384' (str)"
+    ):
+        config_from_bert(bert | {"hidden_size": "384"})
+    del bert["hidden_size"], bert["layer_norm_eps"]
+    with raises_saying(MiniLMRefusedError, "config.json must give hidden_size, layer_norm_eps"):
+        config_from_bert(bert)
+
+
+# Mapping the names
+
+
+@pytest.fixture(scope="module")
+def tensors(folder):
+    return safetensors.torch.load_file(folder / "model.safetensors")
+
+
+def test_every_tensor_is_used_once(tensors, minilm):
+    expected = minilm.encoder.state_dict()
+    mapped = weights_from_bert(tensors, expected)
+    assert mapped.keys() == expected.keys()
+    assert len(tensors) == len(mapped) + 3  # the pooler's two and position_ids
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda t: t.pop("encoder.layer.4.attention.self.key.bias"),
+            "weights: layers.4.attention.key.bias is missing",
+        ),
+        (
+            lambda t: t.update({"encoder.layer.6.output.dense.bias": torch.zeros(384)}),
+            "weights: layers.6.feedforward.contract.bias is not part of this encoder",
+        ),
+        (
+            lambda t: t.update({"a": torch.zeros(1), "b": torch.zeros(1)}),
+            "weights: a is not part of this encoder (and 1 more)",
+        ),
+        (
+            lambda t: t.update({"encoder.layer.0.intermediate.dense.bias": torch.zeros(3)}),
+            "weights: layers.0.feedforward.expand.bias must have shape (1536,), got (3,)",
+        ),
+    ],
+)
+def test_a_missing_extra_or_misshapen_tensor_is_named(tensors, minilm, change, message):
+    changed = dict(tensors)
+    change(changed)
+    with raises_saying(MiniLMRefusedError, message):
+        weights_from_bert(changed, minilm.encoder.state_dict())

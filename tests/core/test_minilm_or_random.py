@@ -1,0 +1,117 @@
+"""The random encoder that stands in for MiniLM: the same shape, the same refusals, no surprise."""
+
+import pytest
+import torch
+
+from course_utils.models import minilm
+from course_utils.models import minilm_or_random as stand_in
+from course_utils.models.minilm import load_minilm
+from course_utils.models.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
+from course_utils.models.minilm_or_random import minilm_is_here, read_text, read_with_random_weights
+from tests.support_errors import raises_saying
+
+TEXT = "The animal didn't cross the street."
+
+
+@pytest.fixture
+def finding(monkeypatch):
+    """Make the search for MiniLM's files end in an error."""
+
+    def fail_with(error):
+        def find(path=None):
+            raise error
+
+        monkeypatch.setattr(minilm, "find_minilm", find)
+        minilm_is_here.cache_clear()
+
+    yield fail_with
+    minilm_is_here.cache_clear()
+
+
+def test_with_the_files_the_real_model_reads():
+    assert minilm_is_here()
+    real, ours = load_minilm().read(TEXT), read_text(TEXT)
+    assert ours.tokens == real.tokens
+    assert torch.equal(ours.attentions[3], real.attentions[3])
+    random = read_with_random_weights(TEXT)
+    assert not torch.allclose(random.attentions[3], real.attentions[3], atol=0.1)
+
+
+def test_without_the_files_the_random_one_reads(finding):
+    finding(MiniLMNotFoundError("nowhere"))
+    assert not minilm_is_here()
+    assert torch.equal(read_text(TEXT).attentions[3], read_with_random_weights(TEXT).attentions[3])
+
+
+def test_a_damaged_file_is_an_error_and_no_absence(finding):
+    finding(MiniLMRefusedError("damaged"))
+    for _ in range(2):
+        with raises_saying(MiniLMRefusedError, "damaged"):
+            read_text(TEXT)
+
+
+def test_a_reading_has_the_shape_of_the_real_one():
+    real, random = load_minilm().read(TEXT), read_with_random_weights(TEXT)
+    assert random.tokens == real.tokens and random.truncated is real.truncated is False
+    for part in ("hidden_states", "attentions", "queries", "keys"):
+        shapes = [[tuple(x.shape) for x in getattr(r, part)] for r in (real, random)]
+        assert shapes[0] == shapes[1]
+    for weights in random.attentions:
+        # Each row is a softmax in float32.
+        assert torch.allclose(weights.sum(-1), torch.ones_like(weights[..., 0]), atol=1e-5)
+
+
+def test_it_is_the_same_each_time_and_leaves_the_seed_alone():
+    first = read_with_random_weights(TEXT)
+    stand_in.random_encoder.cache_clear()
+    torch.manual_seed(3)
+    expected = torch.rand(5)
+    torch.manual_seed(3)
+    again = read_with_random_weights(TEXT)
+    assert torch.equal(torch.rand(5), expected)
+    assert torch.equal(first.hidden_states[-1], again.hidden_states[-1])
+    assert not first.hidden_states[-1].requires_grad
+
+
+def test_equal_words_enter_alike_but_for_their_place():
+    encoder = stand_in.random_encoder()
+    one, other = (
+        read_with_random_weights(text).hidden_states[0] for text in ("cat cat", "cat dog")
+    )
+    assert torch.equal(one[1], other[1]) and not torch.equal(one[2], other[2])
+    assert encoder.training is False
+
+
+def test_a_long_text_is_cut_as_the_real_one_cuts_it():
+    for words, truncated in ((3, False), (4, True)):
+        text = " ".join(["cat"] * words)
+        real, random = load_minilm().read(text, 5), read_with_random_weights(text, 5)
+        assert random.tokens == real.tokens == ("[CLS]", "cat", "cat", "cat", "[SEP]")
+        assert random.truncated is real.truncated is truncated
+
+
+def test_words_are_cut_after_twelve_letters():
+    assert read_with_random_weights("Incomprehensibly so").tokens[1:-1] == (
+        "incomprehens",
+        "ibly",
+        "so",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "max_tokens", "error", "message"),
+    [
+        ("", 64, ValueError, "text must contain at least one word or sign, got ''"),
+        (" \n", 64, ValueError, r"text must contain at least one word or sign, got ' \n'"),
+        ("\x00", 64, ValueError, r"text must contain at least one word or sign, got '\x00'"),
+        ("a\ud83d", 64, ValueError, "text must be valid Unicode, got half of a surrogate pair"),
+        (7, 64, TypeError, "text must be a string, got 7 (int)"),
+        ("cat", 2, ValueError, "max_tokens must be at least 3, got 2"),
+        ("cat", 513, ValueError, "max_tokens must be at most 512, got 513"),
+        ("cat", 5.0, TypeError, "max_tokens must be an integer, got 5.0 (float)"),
+    ],
+)
+def test_it_refuses_in_the_words_of_the_real_one(text, max_tokens, error, message):
+    for read in (read_with_random_weights, load_minilm().read):
+        with raises_saying(error, message):
+            read(text, max_tokens)

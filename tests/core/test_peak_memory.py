@@ -1,0 +1,152 @@
+"""Counted memory against allocations of known size, and against torch's own profiler."""
+
+import json
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from course_utils.attention import attend
+from course_utils.measure.peak_memory import growth_exponent, peak_bytes
+from tests.support_errors import raises_saying
+
+KILO = 4 * 1000  # bytes of a thousand float32 numbers
+
+
+def test_what_lives_together_adds_up_and_what_is_freed_does_not():
+    def run():
+        first, second = torch.zeros(7000), torch.zeros(5000)  # 12
+        del first
+        third = torch.zeros(3000)  # 8
+        return second, third
+
+    assert peak_bytes(run) == 12 * KILO
+
+
+def test_the_result_counts_until_the_function_is_over_and_each_run_starts_at_nothing():
+    def run():
+        return torch.zeros(3000)
+
+    assert [peak_bytes(run), peak_bytes(run)] == [3 * KILO] * 2
+
+
+@pytest.mark.parametrize(
+    "in_place",
+    [
+        lambda x: x.view(10, 100).mT[3:].unsqueeze(0),
+        lambda x: x.mul_(2).add_(1),
+        lambda x: torch.add(x, 1, out=x),
+        lambda x: x.expand(7, 1000),
+        lambda x: x.detach(),
+    ],
+)
+def test_views_and_work_in_place_take_nothing(in_place):
+    x = torch.ones(1000)
+    assert peak_bytes(lambda: in_place(x)) == 0
+    assert peak_bytes(lambda: in_place(x).contiguous() + 0) > 0
+
+
+def test_tensors_from_before_do_not_count_and_their_end_takes_nothing_off():
+    before = [torch.zeros(9000)]
+
+    def run():
+        before[0].sum()
+        before.clear()
+        return torch.zeros(2000)
+
+    assert peak_bytes(run) == 2 * KILO
+
+
+def test_a_dtype_counts_by_its_bytes():
+    assert peak_bytes(lambda: torch.zeros(1000, dtype=torch.float16)) == 2000
+    assert peak_bytes(lambda: torch.zeros(1000, dtype=torch.float64)) == 8000
+
+
+def test_the_backward_pass_counts():
+    x = torch.ones(1000, requires_grad=True)
+
+    def forward():
+        return (x.exp() * 2).sum()
+
+    def both():
+        forward().backward()
+
+    assert peak_bytes(both) >= peak_bytes(forward) + KILO
+
+
+def profiled_peak(function, folder):
+    """What the allocator handed out at most, by torch's profiler, which sees temporaries too."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as seen:
+        function()
+    seen.export_chrome_trace(str(folder / "trace.json"))
+    events = json.loads((folder / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    moves = [event for event in events if event.get("name") == "[memory]"]
+    held = peak = 0
+    for event in sorted(moves, key=lambda each: each["args"]["Ev Idx"]):
+        held += event["args"]["Bytes"]
+        peak = max(peak, held)
+    return peak
+
+
+def test_it_is_what_the_allocator_sees(tmp_path):
+    q, k, v = torch.randn(3, 1, 2, 331, 16)
+    counted = peak_bytes(lambda: attend(q, k, v))
+    # The allocator also sees a few bytes of scalars; a matrix more would be 876,488 bytes.
+    assert counted == pytest.approx(profiled_peak(lambda: attend(q, k, v), tmp_path), abs=1024)
+    assert counted >= 2 * 2 * 331 * 331 * 4
+
+
+def test_the_matrix_grows_with_the_square_and_a_loop_over_its_rows_does_not():
+    def row_by_row(q):
+        out = torch.empty_like(q)
+        for i in range(len(q)):
+            out[i] = attend(q[i : i + 1], q, q)[0][0]
+
+    lengths = [101, 211, 401]
+    whole, rows = [], []
+    for length in lengths:
+        q = torch.randn(length, 8)
+        whole.append(peak_bytes(lambda q=q: attend(q, q, q)))
+        rows.append(peak_bytes(lambda q=q: row_by_row(q)))
+    assert growth_exponent(lengths, whole) == pytest.approx(2, abs=0.05)
+    assert growth_exponent(lengths, rows) == pytest.approx(1, abs=0.05)
+
+
+def test_growth_exponents_of_powers_are_exact():
+    sizes = [3, 5, 17, 101]
+    for power in (0, 1, 2, -0.5):
+        assert growth_exponent(sizes, [7 * size**power for size in sizes]) == pytest.approx(power)
+    # Not the slope between the ends alone: the middle counts.
+    assert growth_exponent([1, 10, 100], [1, 100, 100]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: peak_bytes(7), TypeError, "function must be callable, got 7 (int)"),
+        (lambda: growth_exponent(3, [1]), TypeError, "sizes must be a sequence, got 3 (int)"),
+        (
+            lambda: growth_exponent([1, 2], [1]),
+            ValueError,
+            "values must be one for each of the 2 sizes, got 1",
+        ),
+        (lambda: growth_exponent([1, 0], [1, 1]), ValueError, "sizes must be positive, got 0"),
+        (
+            lambda: growth_exponent([2, 2], [1, 1]),
+            ValueError,
+            "sizes must be two different ones at least, got [2, 2]",
+        ),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, error, message):
+    with raises_saying(error, message):
+        call()
+
+
+def test_what_the_function_raises_comes_through():
+    def fails():
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        peak_bytes(fails)
+    assert peak_bytes(lambda: torch.zeros(1000)) == KILO

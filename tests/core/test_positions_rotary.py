@@ -1,0 +1,291 @@
+"""RoPE against transformers' Llama and GPT-J, against its algebra, and far out."""
+
+import math
+
+import pytest
+import torch
+from torch.func import functional_call, grad, stack_module_state, vmap
+from transformers import LlamaConfig
+from transformers.models.gptj import modeling_gptj as gptj
+from transformers.models.llama import modeling_llama as llama
+
+from course_utils.attention import attend
+from course_utils.masks import causal_mask
+from course_utils.positions import (
+    PAIRINGS,
+    alibi_bias,
+    apply_rope,
+    interpolated_positions,
+    ntk_base,
+    pairing_permutation,
+    rope_frequencies,
+)
+from tests.core.support_properties import given, st
+
+B, H, T, S, D = 2, 3, 11, 13, 14
+FAR = torch.tensor([0, 1, 2, 17, 256, 1009, 2048, 4999, 7919, 9998, 9999, 10_000])
+# Coordinates of a few units in float32; each result is a sum of two products.
+CLOSE = {"rtol": 0, "atol": 1e-5}
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def normal(*shape, seed=0, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+# Against other code
+
+
+def llama_rotary(positions, width, *, dtype=torch.float32, **rope):
+    """The cosines and sines that transformers' Llama turns with, for one sequence."""
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, **rope}
+    config = LlamaConfig(
+        hidden_size=width, num_attention_heads=1, max_position_embeddings=T, rope_parameters=rope
+    )
+    return llama.LlamaRotaryEmbedding(config)(torch.zeros(1, dtype=dtype), positions[None])
+
+
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0])
+@pytest.mark.parametrize("width", [2, 14, 64, 128])
+def test_rope_agrees_with_llama(base, width):
+    q, k = normal(B, H, T, width), normal(B, H, T, width, seed=1)
+    positions = torch.arange(5, 5 + T)
+    theirs = llama.apply_rotary_pos_emb(q, k, *llama_rotary(positions, width, rope_theta=base))
+    for x, reference in zip((q, k), theirs, strict=True):
+        assert torch.allclose(apply_rope(x, positions, base=base), reference, **CLOSE)
+        if width > 2:
+            other = apply_rope(x, positions, base=base, pairing="interleaved")
+            assert not torch.allclose(other, reference, atol=0.1)
+
+
+def test_rope_agrees_with_llama_far_out_where_its_angles_are_exact():
+    width = 64
+    x = normal(B, H, len(FAR), width)
+    angles = FAR[:, None].double() * 10_000 ** (-torch.arange(0, width, 2).double() / width)
+    angles = torch.cat([angles, angles], dim=-1)[None]
+    exact = llama.apply_rotary_pos_emb(x.double(), x.double(), angles.cos(), angles.sin())[0]
+    assert torch.allclose(apply_rope(x, FAR).double(), exact, atol=2e-6)
+    single = llama.apply_rotary_pos_emb(x, x, *llama_rotary(FAR, width))[0]
+    assert 1e-4 < (single - exact).abs().max() < 2e-3
+
+
+def test_rope_agrees_with_gptj_interleaved():
+    x = normal(B, T, H, D)  # its layout
+    sin, cos = gptj.create_sinusoidal_positions(T, D).expand(B, T, D).chunk(2, dim=-1)
+    reference = gptj.apply_rotary_pos_emb(x, sin, cos).transpose(1, 2)
+    ours = apply_rope(x.transpose(1, 2), torch.arange(T), pairing="interleaved")
+    assert torch.allclose(ours, reference, **CLOSE)
+
+
+def test_interleaved_rope_is_a_complex_product():
+    x, positions = normal(B, H, T, D, dtype=torch.float64), torch.arange(T)
+    turns = torch.polar(torch.ones(T, D // 2).double(), positions[:, None] * rope_frequencies(D))
+    product = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns)
+    ours = apply_rope(x, positions, pairing="interleaved")
+    assert torch.allclose(ours, product.flatten(-2), **EXACT)
+
+
+# What RoPE is for
+
+
+def distances():
+    """All pairs of the far positions, each with its distance."""
+    return FAR[:, None] - FAR
+
+
+def relative_scores(q, k, **how):
+    """The scores of one query vector at all far places with one key vector at all of them."""
+    turned = [apply_rope(x.expand(len(FAR), -1), FAR, **how) for x in (q, k)]
+    return turned[0] @ turned[1].mT / math.sqrt(len(q))
+
+
+def in_single_precision(x, positions, *, base=10_000.0):
+    """RoPE in half pairing, with angles in float32."""
+    frequencies = (base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])).float()
+    angles = positions[:, None].float() * frequencies
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize("base", [10_000, 500_000])
+def test_row_16_scores_depend_on_the_distance_alone(pairing, base):
+    width = 64
+    q, k = normal(width), normal(width, seed=1)
+    scores = relative_scores(q, k, base=base, pairing=pairing)
+    order = pairing_permutation(width) if pairing == "interleaved" else torch.arange(width)
+    pairs_q, pairs_k = (torch.complex(*x[order].double().chunk(2)) for x in (q, k))
+    turns = torch.exp(1j * distances()[..., None] * rope_frequencies(width, base=base))
+    exact = (pairs_q * pairs_k.conj() * turns).real.sum(-1) / math.sqrt(width)
+    assert torch.allclose(scores.double(), exact, **CLOSE)
+    # The formula in the text, without its unnamed cross terms, is something else.
+    text = ((pairs_q * pairs_k.conj()).real * turns.real).sum(-1) / math.sqrt(width)
+    assert (text - exact).abs().max() > 0.1
+
+
+@given(seed=st.integers(0, 999), shift=st.integers(0, 10_000), pairing=st.sampled_from(PAIRINGS))
+def test_shifting_queries_and_keys_together_changes_nothing(seed, shift, pairing):
+    q, k = normal(H, T, D, seed=seed), normal(H, S, D, seed=seed + 1)
+    here = apply_rope(q, torch.arange(T), pairing=pairing)
+    here = here @ apply_rope(k, torch.arange(S), pairing=pairing).mT
+    there = apply_rope(q, torch.arange(T) + shift, pairing=pairing)
+    there = there @ apply_rope(k, torch.arange(S) + shift, pairing=pairing).mT
+    assert torch.allclose(there, here, **CLOSE)
+
+
+def spread_at_equal_distance(turn):
+    """How far scores at one distance lie apart: 64 places, of which the last is near 10,000."""
+    places = torch.arange(64) * 157
+    q, k = (normal(64, seed=seed).expand(64, 64) for seed in (0, 1))
+    scores = (turn(q, places + 3) * turn(k, places)).sum(-1) / 8
+    return (scores.max() - scores.min()).item()
+
+
+def test_float32_angles_would_make_scores_drift():
+    assert spread_at_equal_distance(apply_rope) < 2e-6
+    assert spread_at_equal_distance(in_single_precision) > 2e-5
+
+
+@pytest.mark.parametrize(("position", "largest"), [(10_000, 3.5e-4), (100_000, 4.7e-3)])
+def test_the_error_of_float32_angles_is_what_the_module_says(position, largest):
+    positions = torch.arange(position + 1)
+    exact = positions[:, None] * rope_frequencies(64)
+    single = positions[:, None].float() * rope_frequencies(64).float()
+    error = (single - exact).abs().max().item()
+    assert error == pytest.approx(largest, rel=0.02)
+
+
+def test_mixed_pairings_lose_the_distance():
+    q, k = normal(D), normal(D, seed=1)
+    turned = apply_rope(q.expand(len(FAR), D), FAR, pairing="half")
+    scores = turned @ apply_rope(k.expand(len(FAR), D), FAR, pairing="interleaved").mT
+    same_place = scores.diagonal()
+    assert same_place.max() - same_place.min() > 1
+    right = turned @ apply_rope(k.expand(len(FAR), D), FAR, pairing="half").mT
+    assert torch.allclose(right.diagonal(), q @ k, **CLOSE)
+
+
+@pytest.mark.parametrize("width", [2, 6, 14, 64])
+def test_the_permutation_turns_one_pairing_into_the_other(width):
+    order = pairing_permutation(width)
+    q, k = normal(T, width), normal(S, width, seed=1)
+    turned = [
+        (apply_rope(x, places, pairing="interleaved"), apply_rope(x[:, order], places))
+        for x, places in ((q, torch.arange(T)), (k, torch.arange(S)))
+    ]
+    for interleaved, half in turned:
+        assert torch.equal(interleaved[:, order], half)
+        assert torch.equal(half[:, order.argsort()], interleaved)
+    (q_inter, q_half), (k_inter, k_half) = turned
+    assert torch.allclose(q_inter @ k_inter.mT, q_half @ k_half.mT, **CLOSE)
+    if width > 4:  # below, the permutation is its own inverse
+        back = apply_rope(q[:, order.argsort()], torch.arange(T))
+        assert not torch.allclose(back, turned[0][0][:, order.argsort()], atol=1e-2)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_lengths_stay_and_position_zero_does_nothing(pairing):
+    x = normal(B, H, T, D)
+    turned = apply_rope(x, torch.arange(T), pairing=pairing)
+    assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), **CLOSE)
+    assert torch.equal(turned[..., 0, :], x[..., 0, :])
+    assert not torch.allclose(turned[..., 1:, :], x[..., 1:, :], atol=0.1)
+
+
+def test_rope_takes_positions_by_sequence_and_fractions():
+    x = normal(B, H, T, D)
+    places = torch.stack([torch.arange(T), torch.arange(T) + 100])[:, None]  # (B, 1, T)
+    turned = apply_rope(x, places)
+    for b in range(B):
+        assert torch.equal(turned[b], apply_rope(x[b], places[b, 0]))
+    once = apply_rope(apply_rope(x, places / 2), places / 2)
+    assert torch.allclose(once, turned, **CLOSE)
+    back = apply_rope(turned, -places)
+    assert torch.allclose(back, x, **CLOSE)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_rope_keeps_the_dtype_and_rounds_once(dtype, pairing):
+    x = normal(H, len(FAR), D).to(dtype)
+    turned = apply_rope(x, FAR, pairing=pairing)
+    assert turned.dtype == dtype
+    exact = apply_rope(x.double(), FAR, pairing=pairing)
+    # Half a unit in the last place for 16 bits; some more where the sum itself is rounded.
+    units = {torch.float16: 0.51, torch.bfloat16: 0.51}.get(dtype, 4)
+    assert ((turned - exact).abs() <= units * torch.finfo(dtype).eps * exact.abs().clamp(1)).all()
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_the_gradient_of_a_rotation_is_the_rotation_back(pairing):
+    x, upstream = normal(H, T, D).requires_grad_(), normal(H, T, D, seed=1)
+    apply_rope(x, torch.arange(T), pairing=pairing).backward(upstream)
+    assert torch.allclose(x.grad, apply_rope(upstream, -torch.arange(T), pairing=pairing), **CLOSE)
+
+
+class TinyAttention(torch.nn.Module):
+    """One head with RoPE or ALiBi, for models trained side by side."""
+
+    def __init__(self, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.project = torch.nn.Linear(D, 2 * D)
+
+    def forward(self, x):
+        q, k = self.project(x).chunk(2, dim=-1)
+        q, k = (apply_rope(part, torch.arange(T)) for part in (q, k))
+        return attend(q, k, x, may_attend=causal_mask(T), bias=alibi_bias(1, T, T)[0])[0]
+
+
+def test_side_by_side_models_give_what_each_gives_alone():
+    models = [TinyAttention(seed) for seed in range(3)]
+    parameters, _ = stack_module_state(models)
+    x = normal(3, T, D)  # its own data for each model
+
+    def loss(parameters, x):
+        return functional_call(models[0], parameters, (x,)).square().sum()
+
+    gradients = vmap(grad(loss))(parameters, x)
+    for index, model in enumerate(models):
+        model(x[index]).square().sum().backward()
+        for name, parameter in model.named_parameters():
+            # Sums over 11 tokens of 14 coordinates, in another order.
+            assert torch.allclose(gradients[name][index], parameter.grad, rtol=1e-4, atol=1e-4)
+            assert parameter.grad.abs().max() > 1e-2
+
+
+# Longer texts
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.5])
+def test_interpolation_agrees_with_llamas_linear_scaling(factor):
+    width, positions = 14, torch.arange(2 * T)
+    q = normal(B, H, 2 * T, width)
+    turning = llama_rotary(positions, width, rope_type="linear", factor=factor)
+    reference = llama.apply_rotary_pos_emb(q, q, *turning)[0]
+    ours = apply_rope(q, interpolated_positions(positions, factor))
+    assert torch.allclose(ours, reference, **CLOSE)
+    assert not torch.allclose(apply_rope(q, positions), reference, atol=0.1)
+
+
+def test_ntk_agrees_with_llamas_dynamic_scaling():
+    width, length, factor = 14, 3 * T, 2.0
+    q = normal(B, H, length, width)
+    turning = llama_rotary(torch.arange(length), width, rope_type="dynamic", factor=factor)
+    reference = llama.apply_rotary_pos_emb(q, q, *turning)[0]
+    grown = factor * length / T - (factor - 1)  # how it makes a factor from the length
+    ours = apply_rope(q, torch.arange(length), base=ntk_base(grown, width))
+    assert torch.allclose(ours, reference, **CLOSE)
+
+
+@given(factor=st.floats(1, 64), pairs=st.integers(2, 64), base=st.floats(2, 1e6))
+def test_ntk_keeps_the_first_pair_and_slows_the_last_by_the_factor(factor, pairs, base):
+    width = 2 * pairs
+    before = rope_frequencies(width, base=base)
+    after = rope_frequencies(width, base=ntk_base(factor, width, base=base))
+    ratio = before / after
+    assert ratio[0] == 1
+    assert ratio[-1].item() == pytest.approx(factor, rel=1e-9)
+    assert (ratio.diff() >= -1e-9).all()

@@ -1,0 +1,179 @@
+"""Byte pairs: the merges and ids of tokenizers, trained alike; round trips; ties; borders."""
+
+import json
+import time
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from course_utils.data.course_text import course_code, course_prose
+from course_utils.tokens import BytePairs, train_bpe
+from tests.support_errors import raises_saying
+
+# GPT-2's way of writing a byte as a sign: those that can be seen stand for themselves, the others
+# for the signs from U+0100 on. (Radford et al. 2019, src/encoder.py.)
+SEEN = [*range(33, 127), *range(161, 173), *range(174, 256)]
+SIGNS = {byte: chr(byte) for byte in SEEN} | {
+    byte: chr(256 + place) for place, byte in enumerate(b for b in range(256) if b not in SEEN)
+}
+LETTER = r"[A-Za-z\x{80}-\x{10FFFF}]"
+BLANK = r"[ \t\n\r\f\v]"
+PIECES = (
+    rf" ?{LETTER}+| ?[0-9]+| ?[^A-Za-z0-9\x{{80}}-\x{{10FFFF}} \t\n\r\f\v]+"
+    rf"|{BLANK}+(?!{BLANK.replace('[', '[^')})|{BLANK}+"
+)
+
+SCRIPTS = "Größe größer 注意 注意力 тест тест 🙂🙂 e\u0301 \u2003\u0085\xa0x\x1c\x1dy "
+PROSE = train_bpe(course_prose()[:10_000], 320)
+
+
+def cut_in_pieces():
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(PIECES), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+
+def theirs(text, vocab_size):
+    """Train tokenizers' byte pairs, and return its merges by id, and a tokenizer that uses them.
+
+    In training it numbers the signs by their code; listed as special they keep the bytes' order.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = cut_in_pieces()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[SIGNS[byte] for byte in range(256)],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([text], trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    merges = [tuple(merge) for merge in model["merges"]]
+    plain = Tokenizer(models.BPE(model["vocab"], merges))
+    plain.pre_tokenizer, plain.decoder = cut_in_pieces(), decoders.ByteLevel()
+    ids = model["vocab"]
+    return tuple((ids[left], ids[right]) for left, right in merges), plain
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "vocab_size"),
+    [
+        ("prose", course_prose()[:25_000], 401),
+        ("code", course_code()[:15_000], 331),
+        ("scripts", 3 * SCRIPTS, 347),
+        ("ties", "aaaa aaa aa ab ba abab baba  \n\n x\t\ty 10 1010 ...!? '' ", 307),
+    ],
+)
+def test_merges_and_ids_are_those_of_tokenizers(name, text, vocab_size):
+    ours = train_bpe(text, vocab_size)
+    merges, tokenizer = theirs(text, vocab_size)
+    assert ours.merges == merges
+    unseen = text + "An unseen sentence, 1234 of them:\n\n\tnaïve — 🙃."
+    assert ours.encode(unseen) == tokenizer.encode(unseen).ids
+
+
+def test_other_ties_would_be_noticed():
+    """Equally frequent pairs: ours and theirs take the smallest, not the first that was read."""
+    pairs = train_bpe("\nzy\nzy\nab\nab", 258)
+    assert pairs.tokens[256:] == (b"ab", b"zy")
+    assert pairs.merges == theirs("\nzy\nzy\nab\nab", 258)[0]
+
+
+def test_other_borders_would_be_noticed():
+    """Without pieces a blank would join the word before it."""
+    ours = train_bpe("to be to be to be", 300)
+    assert {b"to", b" be", b" to"} <= set(ours.tokens)
+    assert not any(token.endswith(b" ") for token in ours.tokens[256:])
+
+
+@given(st.text())
+def test_any_text_comes_back(text):
+    assert PROSE.decode(PROSE.encode(text)) == text
+
+
+@given(st.binary())
+def test_any_bytes_have_ids_that_stand_for_them(data):
+    ids = PROSE.encode(data)
+    assert b"".join(PROSE.tokens[i] for i in ids) == data
+    assert PROSE.decode(ids) == data.decode("utf-8", "replace")
+
+
+@settings(max_examples=50)
+@given(st.text("ab \n1.é", max_size=60), st.integers(256, 290))
+def test_training_on_any_text(text, vocab_size):
+    pairs = train_bpe(text, vocab_size)
+    assert pairs.vocab_size <= vocab_size
+    assert len(set(pairs.tokens)) == pairs.vocab_size
+    assert pairs.merges == theirs(text, vocab_size)[0]
+    assert len(pairs.encode(text)) <= len(text.encode())
+
+
+def test_the_first_token_of_a_tiny_text():
+    pairs = train_bpe("low low lower lowest", 260)
+    assert pairs.tokens[256:] == (b"lo", b"low", b" low", b" lowe")
+    assert pairs.encode("slow lowest") == [ord("s"), 257, 259, ord("s"), ord("t")]
+
+
+def test_merges_go_by_age_not_by_length():
+    """In "abc" the older pair (b, c) is merged, though (a, b) stands first."""
+    pairs = BytePairs(((98, 99), (97, 98)))
+    assert pairs.encode("abc") == [97, 256]
+    assert pairs.encode("ab") == [257]
+
+
+def test_a_run_of_one_letter_is_merged_from_the_left():
+    assert BytePairs(((97, 97),)).encode("aaaaa") == [256, 256, 97]
+
+
+@pytest.mark.parametrize("text", ["", "x", "x y", b"\xff", "1 2"])
+def test_training_ends_when_no_pair_is_left(text):
+    pairs = train_bpe(text, 300)
+    assert pairs.vocab_size == 256 + (" " in str(text))
+    assert pairs.decode(pairs.encode(text)) == (text if isinstance(text, str) else "\ufffd")
+
+
+def test_bytes_that_are_no_utf8():
+    """A letter cut in two cannot be read; its other half makes it whole."""
+    pairs = BytePairs(())
+    ids = pairs.encode("é")
+    assert pairs.decode(ids[:1]) == "\ufffd" and pairs.decode(ids) == "é"
+    assert pairs.encode(b"\xc3") == ids[:1]
+
+
+def test_ids_may_come_as_a_list_an_iterator_or_a_tensor():
+    ids = PROSE.encode("attention")
+    assert {PROSE.decode(form) for form in (ids, iter(ids), torch.tensor(ids))} == {"attention"}
+    assert PROSE.decode([]) == PROSE.decode(torch.tensor([], dtype=torch.int64)) == ""
+
+
+def test_a_vocabulary_is_a_value():
+    again = BytePairs(PROSE.merges)
+    assert again == PROSE and hash(again) == hash(PROSE)
+    assert again != BytePairs(PROSE.merges[:-1])
+
+
+def test_a_batch_is_no_text():
+    with raises_saying(TypeError, "ids[0] must be an integer, got [97, 98] (list)"):
+        PROSE.decode(torch.tensor([[97, 98]]))
+
+
+def test_half_of_a_surrogate_pair_has_no_bytes():
+    with raises_saying(ValueError, "text must be valid Unicode, got half of a surrogate pair"):
+        PROSE.encode("\ud800")
+
+
+def test_training_is_fast_enough_for_a_lecture():
+    """Pieces are counted once: ten times the same text costs little more than the text."""
+    text = course_prose()[:10_000]
+
+    def seconds(text):
+        start = time.process_time()
+        train_bpe(text, 300)
+        return time.process_time() - start
+
+    assert min(seconds(text * 10) for _ in range(3)) < 3 * min(seconds(text) for _ in range(3))

@@ -1,0 +1,363 @@
+"""The trainer: each run is the one it would be alone, and none ends early without a word."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_utils.attention import attend, masked_softmax
+from course_utils.lectures.l02_softmax import experiments as tasks_scaling
+from course_utils.lectures.l03_heads.experiments import copying as tasks_heads
+from course_utils.lectures.l03_heads.experiments import dates as tasks_dates
+from course_utils.lectures.l04_positions import experiments as tasks_recall
+from course_utils.masks import causal_mask
+from course_utils.training import Training, train
+from tests.support_errors import raises_saying
+
+V, C, H, T, B = 7, 6, 2, 5, 3
+# In float64, twenty steps of Adam keep rounding (1e-16) below this; a run that saw another's data,
+# weights or optimiser state is off by more than 1e-3 (test_runs_differ).
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+
+
+class Tiny(nn.Module):
+    """One causal attention layer on ``attend``, with all its checks and annotations."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(V, C)
+        self.project = nn.Linear(C, 3 * C)
+        self.norm = nn.LayerNorm(C)
+        self.output = nn.Linear(C, V)
+        self.register_buffer("shift", torch.arange(T)[:, None] / T)
+        self.double()
+
+    def forward(self, token_ids):
+        x = self.tokens(token_ids) + self.shift
+        q, k, v = (
+            part.unflatten(-1, (H, -1)).transpose(1, 2)
+            for part in self.project(self.norm(x)).chunk(3, -1)
+        )
+        out, _ = attend(q, k, v, may_attend=causal_mask(T))
+        return self.output(x + out.transpose(1, 2).flatten(2))
+
+
+def batch(generator):
+    ids = torch.randint(V, (B, T), generator=generator)
+    return ids, ids.roll(1, dims=1)
+
+
+def cross_entropy(model, ids, targets):
+    return F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+
+
+def train_by_hand(seed, steps, optimizer, learning_rate):
+    """The same run in the plain way: one module, one optimiser, autograd, no vmap."""
+    torch.manual_seed(seed)
+    model, stream = Tiny(), torch.Generator().manual_seed(seed)
+    update = optimizer(model.parameters(), lr=learning_rate)
+    losses = []
+    for _ in range(steps):
+        loss = cross_entropy(model, *batch(stream))
+        update.zero_grad()
+        loss.backward()
+        update.step()
+        losses.append(loss.item())
+    return model, torch.tensor(losses, dtype=torch.float64)
+
+
+def quick(**changed) -> Training:
+    options = {"steps": 3, "learning_rate": 0.01}
+    return train(Tiny, batch, cross_entropy, **(options | changed))
+
+
+@pytest.mark.parametrize(
+    ("name", "optimizer", "rate"),
+    [("adam", torch.optim.Adam, 0.01), ("sgd", torch.optim.SGD, 0.5)],
+)
+def test_each_run_is_the_one_trained_alone_by_hand(name, optimizer, rate):
+    seeds, steps = (11, 2, 5), 20
+    together = quick(seeds=seeds, steps=steps, learning_rate=rate, optimizer=name)
+    assert together.losses.shape == (3, steps) and together.stopped_early == ""
+    for row, seed in enumerate(seeds):
+        model, losses = train_by_hand(seed, steps, optimizer, rate)
+        torch.testing.assert_close(together.losses[row], losses, **CLOSE)
+        for ours, theirs in zip(together.models[row].parameters(), model.parameters(), strict=True):
+            torch.testing.assert_close(ours, theirs, **CLOSE)
+
+
+def test_runs_differ():
+    done = quick(seeds=(1, 2), steps=20)
+    assert (done.losses[0] - done.losses[1]).abs().min() > 1e-6
+    assert (done.losses[0] - done.losses[1]).abs().max() > 1e-3
+
+
+def test_a_seed_gives_the_same_run_in_any_company():
+    alone, third = quick(seeds=[5]), quick(seeds=range(3, 8))
+    torch.testing.assert_close(alone.losses[0], third.losses[2], **CLOSE)
+
+
+def test_it_learns_what_can_be_learned():
+    def successor(generator):
+        ids, _ = batch(generator)
+        return ids, (ids + 1) % V
+
+    done = train(Tiny, successor, cross_entropy, steps=60, learning_rate=0.05)
+    assert done.losses[:, 0].min() > 0.8 * math.log(V)  # about chance
+    assert done.losses[:, -10:].max() < 0.3
+
+
+def test_the_readers_random_numbers_stay_as_they_are():
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    quick()
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_models_hold_the_trained_weights_and_share_none():
+    done = quick(seeds=(0, 1))
+    first, second = done.models
+    before = second.output.bias.clone()
+    with torch.no_grad():
+        first.output.bias += 1
+    assert torch.equal(second.output.bias, before)
+    ids, targets = batch(torch.Generator().manual_seed(9))
+    again = quick(seeds=(0, 1), steps=4).losses[:, 3]
+    # The loss of the fourth step is measured with the weights after three.
+    streams = [torch.Generator().manual_seed(seed) for seed in (0, 1)]
+    for model, stream, expected in zip(quick(seeds=(0, 1)).models, streams, again, strict=True):
+        for _ in range(4):
+            ids, targets = batch(stream)
+        torch.testing.assert_close(cross_entropy(model, ids, targets), expected, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "expected"), [(7, 3, (3, 6, 7)), (6, 3, (3, 6)), (2, 5, (2,))]
+)
+def test_scores_are_measured_when_it_says(steps, every, expected):
+    seen = []
+
+    def evaluate(model):
+        assert isinstance(model, Tiny) and not torch.is_grad_enabled()
+        seen.append(model.output.bias.clone())
+        return model.output.bias.sum()
+
+    done = quick(seeds=(0, 1), steps=steps, every=every, evaluate=evaluate)
+    assert done.steps_checked == expected and done.scores.shape == (2, len(expected))
+    assert len({tuple(bias.tolist()) for bias in seen}) == 2 * len(expected)
+    torch.testing.assert_close(
+        done.scores[:, -1], torch.stack([model.output.bias.sum() for model in done.models])
+    )
+    earlier = quick(seeds=(0, 1), steps=expected[0])
+    torch.testing.assert_close(
+        done.scores[:, 0], torch.stack([model.output.bias.sum() for model in earlier.models])
+    )
+
+
+@pytest.mark.parametrize("score", [1, 0.5, np.float32(0.5), Fraction(1, 2), torch.tensor(0.5)])
+def test_a_score_is_any_real_number(score):
+    done = quick(seeds=(0, 1), evaluate=lambda model: score)
+    assert done.scores.dtype == torch.float64
+    assert done.scores.tolist() == [[float(score)]] * 2
+
+
+def test_without_evaluate_there_is_no_score():
+    done = quick(every=1)
+    assert done.scores.shape == (3, 0) and done.steps_checked == ()
+    assert done.seconds > 0 and not done.diverged.any()
+
+
+def test_a_spent_budget_stops_it_and_says_so():
+    with pytest.warns(UserWarning, match=r"after 1 of 3 steps: its budget of 1e-09 s was spent"):
+        done = quick(budget_s=1e-9, evaluate=lambda model: 1.0)
+    assert "after 1 of 3 steps" in done.stopped_early
+    assert done.losses.shape == (3, 1)
+    assert done.steps_checked == (1,)
+    torch.testing.assert_close(done.losses, quick().losses[:, :1])
+
+
+def test_a_budget_that_suffices_changes_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = quick(budget_s=1e9)
+    assert done.stopped_early == ""
+    assert torch.equal(done.losses, quick().losses)
+
+
+class Cliff(nn.Module):
+    """The square root of a weight: NaN for the seeds whose first weight is negative."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(()))
+
+    def forward(self, x):
+        return self.weight.sqrt() * x
+
+
+def numbers(generator):
+    return (torch.rand(3, generator=generator),)
+
+
+def mean(model, x):
+    return model(x).mean()
+
+
+def seeds_by_sign():
+    firsts = {}
+    for seed in range(20):
+        torch.manual_seed(seed)
+        firsts[seed] = torch.randn(()).item()
+    up = [seed for seed, first in firsts.items() if first > 0.5]
+    down = [seed for seed, first in firsts.items() if first < 0]
+    return up, down
+
+
+def test_a_diverged_run_is_marked_and_the_others_go_on():
+    (up, *_), (down, *_) = seeds_by_sign()
+    done = train(Cliff, numbers, mean, seeds=(down, up), steps=5, learning_rate=0.01)
+    assert done.diverged.tolist() == [True, False]
+    assert done.losses[0].isnan().all() and done.losses[1].isfinite().all()
+    assert done.stopped_early == ""
+    alone = train(Cliff, numbers, mean, seeds=[up], steps=5, learning_rate=0.01)
+    torch.testing.assert_close(done.losses[1], alone.losses[0])
+
+
+def test_it_ends_when_all_have_diverged():
+    _, down = seeds_by_sign()
+    with pytest.warns(UserWarning, match=r"after 1 of 5 steps: the loss of every run is NaN"):
+        done = train(Cliff, numbers, mean, seeds=down[:2], steps=5, learning_rate=0.01)
+    assert done.diverged.all() and done.losses.shape == (2, 1)
+
+
+def test_parameters_that_need_no_gradient_stay():
+    def build():
+        model = Tiny()
+        model.tokens.requires_grad_(False)
+        return model
+
+    done = train(build, batch, cross_entropy, seeds=(4,), steps=3, learning_rate=0.1)
+    torch.manual_seed(4)
+    start = Tiny()
+    assert torch.equal(done.models[0].tokens.weight, start.tokens.weight)
+    assert not torch.equal(done.models[0].output.weight, start.output.weight)
+
+
+def test_the_bar_shows_the_label(monkeypatch, capsys):
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    quick(label="two heads")
+    assert "two heads" not in "".join(capsys.readouterr())
+    monkeypatch.delenv("TQDM_DISABLE")
+    quick(label="two heads")
+    shown = "".join(capsys.readouterr())
+    assert "two heads: 100%" in shown and "3/3" in shown
+
+
+# What the models are built on has to keep its meaning under vmap, its checks included.
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_the_same_under_vmap(masked):
+    q, k, v = torch.randn(3, 2, T, 4), torch.randn(3, 2, T, 4), torch.randn(3, 2, T, 7)
+    mask = causal_mask(T).clone()
+    mask[0] = False  # a query that may read nothing
+    may_attend = mask if masked else None
+    expected = attend(q, k, v, may_attend=may_attend)
+    found = torch.func.vmap(lambda *x: attend(*x, may_attend=may_attend))(q, k, v)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    weights = torch.func.vmap(lambda x: masked_softmax(x, may_attend))(q @ k.mT)
+    torch.testing.assert_close(weights, masked_softmax(q @ k.mT, may_attend))
+
+
+def test_gradients_through_attention_are_each_runs_own():
+    q, k, v = (torch.randn(3, T, 4, dtype=torch.float64) for _ in range(3))
+
+    def total(q, k, v):
+        return attend(q, k, v, may_attend=causal_mask(T))[0].square().sum()
+
+    found = torch.func.vmap(torch.func.grad(total))(q, k, v)
+    for row in range(3):
+        alone = torch.func.grad(total)(q[row], k[row], v[row])
+        torch.testing.assert_close(found[row], alone)
+
+
+@pytest.mark.parametrize(
+    ("build", "draw", "loss", "wrong", "message"),
+    [
+        (lambda: tasks_heads.TwoPlaceCopier(2), tasks_heads.copy_batch, tasks_heads.copy_loss,
+         0, "token_ids must lie in 0 to 10, got 100"),
+        (lambda: tasks_heads.TwoPlaceCopier(2), tasks_heads.copy_batch, tasks_heads.copy_loss,
+         1, "answers must lie in 0 to 10, got 100"),
+        (lambda: tasks_recall.NoteReader("none"), lambda g: tasks_recall.recall_notes(3, 5, g),
+         tasks_recall.note_loss, 1, "values must lie in 0 to 7, got 100"),
+        (lambda: tasks_scaling.OneHeadRecall(3, "scaled"), tasks_scaling.recall_batch,
+         tasks_scaling.recall_loss, 3, "answers must lie in 0 to 7, got 100"),
+        (tasks_dates.DateTranslator, lambda g: tasks_dates.date_pairs(3, g),
+         tasks_dates.date_loss, 0, "source must lie in 0 to 22, got 100"),
+    ],
+)  # fmt: skip
+def test_wrong_ids_are_refused_by_name_while_seeds_train_side_by_side(
+    build, draw, loss, wrong, message
+):
+    def batch_with_a_wrong_id(generator):
+        parts = draw(generator)
+        if generator.initial_seed() == 1:  # of three seeds, the one in the middle
+            parts[wrong].view(-1)[-1] = 100
+        return parts
+
+    with raises_saying(ValueError, message):
+        train(build, batch_with_a_wrong_id, loss, steps=1, learning_rate=0.1)
+
+
+def test_bad_shapes_are_refused_under_vmap_too():
+    q, k = torch.randn(3, T, 4), torch.randn(3, T, 3)
+    with pytest.raises(ValueError, match=r"k must have the head width of q, D \(4\)"):
+        torch.func.vmap(attend)(q, k, k)
+
+
+# The warm-up.
+
+
+@pytest.mark.parametrize("warmup", [1, 4, 50])
+@pytest.mark.parametrize(
+    ("name", "optimizer", "rate"),
+    [("adam", torch.optim.Adam, 0.01), ("sgd", torch.optim.SGD, 0.5)],
+)
+def test_a_warm_up_is_torchs_own_schedule(name, optimizer, rate, warmup):
+    steps = 8
+    found = quick(seeds=(5,), steps=steps, learning_rate=rate, optimizer=name, warmup=warmup)
+    torch.manual_seed(5)
+    model, stream = Tiny(), torch.Generator().manual_seed(5)
+    update = optimizer(model.parameters(), lr=rate)
+    rises = torch.optim.lr_scheduler.LambdaLR(update, lambda step: min(1, (step + 1) / warmup))
+    losses = []
+    for _ in range(steps):
+        loss = cross_entropy(model, *batch(stream))
+        update.zero_grad()
+        loss.backward()
+        update.step()
+        rises.step()
+        losses.append(loss.item())
+    torch.testing.assert_close(found.losses[0], torch.tensor(losses, dtype=torch.float64), **CLOSE)
+    for ours, theirs in zip(found.models[0].parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, **CLOSE)
+
+
+def test_no_warm_up_changes_nothing():
+    """To the last bit: one step of warm-up begins with the whole rate."""
+    plain = quick(steps=5)
+    for warmup in (0, 1):
+        assert torch.equal(quick(steps=5, warmup=warmup).losses, plain.losses)
+    assert not torch.equal(quick(steps=5, warmup=2).losses, plain.losses)
+
+
+def test_a_warm_up_does_not_know_how_long_the_training_is():
+    shorter, longer = quick(steps=3, warmup=6), quick(steps=9, warmup=6)
+    assert torch.equal(shorter.losses, longer.losses[:, :3])

@@ -1,0 +1,105 @@
+"""Heat maps, arcs and labels, against matplotlib's own artists and plain arithmetic."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from course_utils.explorers.draw import (
+    Arcs,
+    HeatMap,
+    arc_segments,
+    draw_weights,
+    drawable,
+    label_tokens,
+)
+from course_utils.explorers.style import MAGNITUDE_MAP, new_figure
+
+
+def pixels_of(figure):
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
+
+
+def whole_axes(width=3.0, height=2.0):
+    figure = new_figure(width, height)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    return figure, axes
+
+
+def test_heat_map_agrees_with_imshow():
+    matrix = np.random.default_rng(0).random((5, 7))
+    ours, axes = whole_axes()
+    HeatMap(axes).set_data(matrix)
+    theirs, other = whole_axes()
+    other.imshow(matrix, cmap=MAGNITUDE_MAP, vmin=0, vmax=1, interpolation="nearest", aspect="auto")
+    difference = np.abs(pixels_of(ours) - pixels_of(theirs)).max(axis=2)
+    # A colour table of 256 may round to the neighbouring entry; a square's edge may sit one
+    # pixel off. A flipped or transposed matrix differs nearly everywhere.
+    assert (difference > 6).mean() < 0.02
+    HeatMap(axes).set_data(matrix[::-1])
+    flipped = np.abs(pixels_of(ours) - pixels_of(theirs)).max(axis=2)
+    assert (flipped > 6).mean() > 0.5
+
+
+def test_heat_map_clips_beyond_its_ends():
+    figure, axes = whole_axes()
+    heat = HeatMap(axes, low=-1.0, high=1.0)
+    heat.set_data(np.array([[-5.0, 5.0]]))
+    beyond = pixels_of(figure)
+    heat.set_data(np.array([[-1.0, 1.0]]))
+    assert np.array_equal(beyond, pixels_of(figure))
+
+
+def test_arcs_show_only_what_is_above_the_threshold():
+    _, axes = whole_axes()
+    arcs = Arcs(axes, threshold=0.3)
+    weights = np.array([[0.2, 0.8, 0.0], [0.31, 0.29, 0.4], [0.0, 0.0, 1.0]])
+    assert arcs.set_data(weights) == 4
+    assert arcs.set_data(weights, row=1) == 2
+    assert arcs.set_data(weights * 0) == 0
+
+
+def test_an_arc_starts_at_the_reader_and_ends_at_the_word_read():
+    segment = arc_segments(np.array([6]), np.array([1]), 11)[0]
+    assert np.allclose(segment[0], [0, 6]) and np.allclose(segment[-1], [0, 1])
+    assert segment[:, 0].min() == pytest.approx(-(0.07 + 0.84 * 5 / 10))
+
+
+def test_a_self_reading_word_gets_a_loop_around_its_row():
+    segment = arc_segments(np.array([4]), np.array([4]), 11)[0]
+    assert segment[:, 1].min() == pytest.approx(3.7) and segment[:, 1].max() == pytest.approx(4.3)
+
+
+def test_letters_the_font_lacks_become_boxes():
+    assert drawable("naïve Ωж") == "naïve Ωж"
+    assert drawable("茶🙂") == "□□"
+
+
+def test_token_labels_are_never_read_as_mathematics():
+    figure, axes = whole_axes()
+    label_tokens(axes, ["$", "x_1", "$"])
+    axes.set_axis_on()
+    pixels_of(figure)
+    assert [label.get_parse_math() for label in axes.get_yticklabels()] == [False] * 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 31, 64, 97])
+def test_labels_are_legible_and_do_not_touch(count):
+    _, axes = whole_axes(3.0, 3.0)
+    label_tokens(axes, ["w"] * count)
+    places = axes.get_yticks()
+    size = axes.get_yticklabels()[0].get_fontsize()
+    distance = 3.0 * 72 / count * (places[1] - places[0] if len(places) > 1 else count)
+    assert 7.5 <= size <= 11 and size <= 0.81 * distance
+    assert places[0] == 0 and len(places) >= min(count, 13)
+
+
+def test_draw_weights_writes_every_number_and_refuses_a_wrong_shape():
+    figure = new_figure()
+    axes = figure.add_subplot()
+    draw_weights(axes, np.array([[0.25, 0.75]]), ["a"], ["b", "c"])
+    assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
+    with pytest.raises(ValueError, match=r"\(1, 2\); got shape \(2, 1\)"):
+        draw_weights(axes, np.zeros((2, 1)), ["a"], ["b", "c"])

@@ -1,0 +1,84 @@
+"""`show`: the picture, its words under it, and nothing registered with pyplot."""
+
+import base64
+import html
+import io
+import re
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from PIL import Image
+from traitlets.config import Config
+
+from course_utils.explorers import show
+from course_utils.explorers.style import RC, course_style, new_figure
+from tests.support_errors import raises_saying
+
+WORDS = "A line that rises from 0 to 1. " + "It is blue and drawn on white. " * 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shell():
+    """`display` hands a picture to a shell; in a notebook there always is one."""
+    yield InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    InteractiveShell.clear_instance()
+
+
+def line_figure(width=3.0, height=2.0):
+    figure = new_figure(width, height)
+    figure.add_subplot().plot([0, 1], [0, 1])
+    return figure
+
+
+def shown(figure, alt):
+    with capture_output() as captured:
+        result = show(figure, alt=alt)
+    assert result is None, "a returned figure would be shown twice"
+    assert captured.stdout == captured.stderr == ""
+    return [output.data for output in captured.outputs]
+
+
+def test_picture_and_words():
+    picture, words = shown(line_figure(), WORDS)
+    with Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))) as image:
+        assert image.size == (300, 200)
+        assert len(np.unique(np.asarray(image))) > 2, "the picture is blank"
+    assert WORDS in picture["text/plain"]
+    assert words["text/plain"] == WORDS
+    assert html.unescape(re.sub(r"</?\w+>", "", words["text/html"])) == WORDS
+
+
+def test_words_are_text_and_never_markup():
+    _, words = shown(line_figure(), "a < b & c > d, $x_1$ and *stars*")
+    assert "a &lt; b &amp; c &gt; d, $x_1$ and *stars*" in words["text/html"]
+
+
+def test_another_figure_gives_another_picture_and_the_same_one_the_same():
+    other = line_figure()
+    other.axes[0].lines[0].set_color("black")
+    first, again, third = (shown(f, "a line")[0] for f in (line_figure(), line_figure(), other))
+    assert first["image/png"] == again["image/png"] != third["image/png"]
+
+
+def test_bad_input():
+    with raises_saying(TypeError, "figure must be a matplotlib Figure; got ndarray"):
+        show(np.zeros(3), alt="zeros")
+    for alt in ("", " \n "):
+        with raises_saying(
+            ValueError, "alt must say in words what the figure shows; got an empty text"
+        ):
+            show(line_figure(), alt=alt)
+
+
+def test_the_style_ends_with_its_block():
+    import matplotlib
+
+    before = {name: matplotlib.rcParams[name] for name in RC}
+    with pytest.raises(ZeroDivisionError), course_style():
+        assert matplotlib.rcParams["font.size"] == RC["font.size"]
+        raise ZeroDivisionError
+    new_figure()
+    assert {name: matplotlib.rcParams[name] for name in RC} == before
+    assert before["lines.linewidth"] != RC["lines.linewidth"]

@@ -1,0 +1,266 @@
+"""Translation of dates: the pairs, the translator, and what its cross-attention comes to read."""
+
+import datetime
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from course_utils.lectures.l03_heads.experiments import dates as tasks_dates
+from course_utils.lectures.l03_heads.experiments.dates import (
+    SOURCE_TOKENS,
+    TARGET_TOKENS,
+    DateTranslator,
+    date_loss,
+    date_pairs,
+    places_to_read,
+    read_dates,
+    to_tokens,
+)
+from course_utils.training import train
+from tests.core.support_layers import torch_decoder_layer, torch_encoder_layer, with_random_norms
+
+PAD, START = SOURCE_TOKENS.index("<pad>"), TARGET_TOKENS.index("<start>")
+CALENDAR = (364_878, 1_095_363)  # days since the year 1: 1 January 1000, 1 January 3000
+# float32, values about 1: another size of batch sums in another order.
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def small(num_heads=3):
+    torch.manual_seed(0)
+    return DateTranslator(width=12, num_heads=num_heads)
+
+
+def text_of(target):
+    return ["".join(to_tokens(row, TARGET_TOKENS)) for row in target]
+
+
+# The pairs
+
+
+def test_a_target_is_the_date_of_its_source_as_the_standard_library_writes_it():
+    source, target = date_pairs(500, seeded())
+    assert source.shape == (500, 7) and target.shape == (500, 10)
+    for row, text in zip(source, text_of(target), strict=True):
+        *day, month, y1, y2, y3, y4 = to_tokens(row, SOURCE_TOKENS)
+        words = f"{''.join(day)} {month} {y1}{y2}{y3}{y4}"
+        assert datetime.datetime.strptime(words, "%d %B %Y").date().isoformat() == text
+        assert torch.equal(read_dates(words)[0], row)
+
+
+def uneven(dates):
+    """Which parts of the dates come up more or less often than in the calendar."""
+    # Every 67th day of the two thousand years stands for all of them, in a fraction of the time.
+    calendar = [datetime.date.fromordinal(n) for n in range(*CALENDAR, 67)]
+    parts = {"day": lambda date: date.day, "month": lambda date: date.month}
+    for place in range(4):
+        parts[f"digit {place}"] = lambda date, place=place: str(date.year)[place]
+    found = []
+    for part, of in parts.items():
+        drawn, every = Counter(map(of, dates)), Counter(map(of, calendar))
+        for value, count in every.items():
+            share = count / len(calendar)
+            # A count has a standard deviation of √(N p (1 - p)), and stays within five of them.
+            spread = math.sqrt(len(dates) * share * (1 - share))
+            if abs(drawn[value] - len(dates) * share) > 5 * spread:
+                found.append(part)
+                break
+    return found
+
+
+def test_every_day_of_the_calendar_is_equally_likely():
+    _, target = date_pairs(5000, seeded())
+    dates = [datetime.date.fromisoformat(text) for text in text_of(target)]
+    assert uneven(dates) == []
+    # Four weeks a month, as one writes it who does not think of the 31st; one thousand years only.
+    short = [date.replace(day=1 + date.day % 28) for date in dates]
+    assert uneven(short) == ["day"]
+    assert "digit 0" in uneven([date.replace(year=1000 + date.year % 1000) for date in dates])
+
+
+def test_the_first_and_the_last_day_are_drawn_and_none_beyond(monkeypatch):
+    first, last = datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)
+    monkeypatch.setattr(tasks_dates, "FIRST", first)
+    monkeypatch.setattr(tasks_dates, "LAST", last)
+    assert set(text_of(date_pairs(60, seeded())[1])) == {"2024-02-28", "2024-02-29", "2024-03-01"}
+
+
+def test_a_generator_gives_its_own_batches():
+    one, same, other = (date_pairs(5, seeded(seed)) for seed in (3, 3, 5))
+    assert all(torch.equal(a, b) for a, b in zip(one, same, strict=True))
+    assert not torch.equal(one[0], other[0])
+
+
+def test_a_date_is_read_with_any_spaces_and_without_a_calendar():
+    expected = [SOURCE_TOKENS.index(token) for token in ("3", "1", "June", *"1789")]
+    assert read_dates("  31  June\n1789 ").tolist() == [expected]
+    assert read_dates("7 May 2024", "17 May 2024")[:, -1].tolist() == [PAD, 4]
+
+
+def test_the_place_to_read_holds_the_token_that_is_written():
+    source, target = date_pairs(300, seeded())
+    for row, places, text in zip(source, places_to_read(source), text_of(target), strict=True):
+        for token, place in zip(text, places.tolist(), strict=True):
+            if place >= 0 and SOURCE_TOKENS[row[place]].isdigit():
+                assert SOURCE_TOKENS[row[place]] == token
+        words = [SOURCE_TOKENS[row[place]] for place in places[5:7]]
+        assert words[0] == words[1] and not words[0].isdigit()
+        untold = [text[place] for place in range(10) if places[place] < 0]
+        assert untold == (["-", "-", "0"] if row[-1] == PAD else ["-", "-"])
+
+
+# The translator
+
+
+def changed_by(decode, target, at):
+    """From which place on logits differ when the right token at one place is another."""
+    other = target.clone()
+    other[:, at] = (other[:, at] + 1) % 10
+    differ = (decode(target) - decode(other)).abs().amax(dim=(0, 2)) > 1e-6
+    return differ.nonzero().flatten().tolist()
+
+
+def test_a_token_is_written_from_the_tokens_before_it_alone():
+    model, (source, target) = small(), date_pairs(5, seeded())
+    memory = model.encode(source)
+    for at in range(10):
+        expected = list(range(at + 1, 10))
+        assert changed_by(lambda t: model(source, t)[0], target, at) == expected
+        # A decoder that is given the targets where it should have those before them sees its own.
+        leak = changed_by(lambda t: model._decode(memory, source, t)[0], target, at)
+        assert leak == [at, *expected]
+
+
+def test_what_fills_up_a_short_source_is_never_read(monkeypatch):
+    model = small()
+    source, target = read_dates("7 May 2024", "17 May 2024"), date_pairs(2, seeded())[1]
+    before, weights = model(source, target)
+    assert (weights[0, ..., -1] == 0).all() and (weights[1, ..., -1] > 0).all()
+    with torch.no_grad():
+        model.source_vectors.weight[PAD] += 7
+    assert torch.equal(model(source, target)[0], before)
+    torch.testing.assert_close(model(source[:1, :-1], target[:1])[0], before[:1], **CLOSE)
+    monkeypatch.setattr(tasks_dates, "_may_read", lambda source: None)
+    after = model(source, target)[0]
+    assert not torch.allclose(after[0], before[0], **CLOSE)
+    torch.testing.assert_close(after[1], before[1], **CLOSE)
+
+
+def test_the_rows_of_a_batch_do_not_see_each_other():
+    model, (source, target) = small(), date_pairs(7, seeded())
+    order = torch.tensor([3, 0, 6, 2, 5, 1, 4])
+    for ours, theirs in zip(
+        (*model(source, target), *model.translate(source)),
+        (*model(source[order], target[order]), *model.translate(source[order])),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours[order], theirs, **CLOSE)
+    torch.testing.assert_close(model(source[:1], target[:1])[0], model(source, target)[0][:1])
+
+
+def test_a_translation_is_what_teacher_forcing_with_it_finds_most_likely():
+    model, (source, _) = small(), date_pairs(5, seeded())
+    written, weights = model.translate(source)
+    logits, forced = model(source, written)
+    assert torch.equal(logits.argmax(dim=-1), written)
+    torch.testing.assert_close(weights, forced, **CLOSE)
+    assert weights.shape == (5, 3, 10, 7)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(5, 3, 10))
+
+
+def test_all_that_the_decoder_knows_of_the_source_it_has_read_in_the_memory():
+    model, source = small(), read_dates("12 March 1999", "25 May 2024", "7 June 1234")
+    memory = model.encode(source)
+    silent = model.translate(source, memory=torch.zeros_like(memory))[0]
+    assert (silent == silent[0]).all()
+    # Logits, since an untrained model may well write the same for two dates.
+    before = torch.full((2, 1), START)
+    swapped, _ = model._decode(memory[:2].flip(0), source[:2], before)
+    own, _ = model._decode(memory[:2], source[:2], before)
+    torch.testing.assert_close(swapped, own.flip(0), **CLOSE)
+    assert (own[0] - own[1]).abs().max() > 1e-3
+
+
+@torch.no_grad()
+def test_the_translator_is_an_encoder_and_a_decoder_of_pytorch():
+    model = with_random_norms(small()).eval()
+    source, target = (
+        read_dates("7 May 2024", "17 May 2024", "3 June 1234"),
+        date_pairs(3, seeded())[1],
+    )
+    angle = torch.arange(10)[:, None] / 10_000 ** (torch.arange(0, 12, 2) / 12)
+    places = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+    hidden = source == PAD  # PyTorch's masks say what may not be read
+    x = 0.25 * model.source_vectors.weight[source] + places[:7]
+    memory = torch_encoder_layer(model.encoder)(x, src_key_padding_mask=hidden)
+    torch.testing.assert_close(model.encode(source), memory, **CLOSE)
+    before = torch.cat([torch.full((3, 1), START), target[:, :-1]], dim=1)
+    x = torch_decoder_layer(model.decoder)(
+        0.25 * model.target_vectors.weight[before] + places,
+        memory,
+        tgt_mask=torch.ones(10, 10, dtype=torch.bool).triu(1),
+        memory_key_padding_mask=hidden,
+    )
+    torch.testing.assert_close(model(source, target)[0], model.logits(x), **CLOSE)
+
+
+def test_order_in_the_source_matters():
+    model = small()
+    one, two = (model.encode(read_dates(text)) for text in ("12 May 1999", "21 May 1999"))
+    swapped = two[:, [1, 0, *range(2, 7)]]
+    assert (one - swapped).abs().max() > 1e-3
+    with torch.no_grad():
+        model.positions.zero_()
+    one, two = (model.encode(read_dates(text)) for text in ("12 May 1999", "21 May 1999"))
+    torch.testing.assert_close(one, two[:, [1, 0, *range(2, 7)]], **CLOSE)
+
+
+def test_order_in_the_target_matters():
+    model, source = small(), read_dates("11 May 1111")
+    same = torch.ones(1, 3, dtype=torch.int64)
+    first, *others = model._decode(model.encode(source), source, same)[0][0]
+    assert all((first - other).abs().max() > 1e-3 for other in others)
+    with torch.no_grad():
+        model.positions.zero_()
+    first, *others = model._decode(model.encode(source), source, same)[0][0]
+    for other in others:
+        torch.testing.assert_close(first, other, **CLOSE)
+
+
+def test_the_loss_is_the_mean_surprise_at_the_tokens():
+    model, (source, target) = small(), date_pairs(3, seeded())
+    share = model(source, target)[0].softmax(dim=-1).gather(-1, target[..., None])
+    torch.testing.assert_close(date_loss(model, source, target), -share.log().mean())
+
+
+def test_the_loss_checks_its_targets_whatever_stands_in_for_the_model():
+    source, target = date_pairs(3, seeded())
+    for wrong in (target[:2], target.float(), target + 30, torch.full_like(target, START)):
+        with pytest.raises((TypeError, ValueError), match=r"^target must"):
+            date_loss(lambda source, target: (torch.zeros(3, 10, 12), None), source, wrong)
+
+
+# What training shows
+
+
+def test_a_short_training_teaches_it_to_write_dates_and_where_to_read():
+    done = train(
+        DateTranslator, lambda generator: date_pairs(32, generator), date_loss,
+        seeds=(0, 3), steps=60, learning_rate=0.006,
+    )  # fmt: skip
+    source, target = date_pairs(200, seeded(7))
+    places = places_to_read(source)
+    # Measured: 0.91 and 0.90 of the tokens right, 0.39 and 0.40 of them without the source; 0.78
+    # and 0.68 of the weight on the right token, where equal weights have 1/7.
+    for model in done.models:
+        written, weights = model.translate(source)
+        blind = model.translate(source, memory=torch.zeros(200, 7, 32))[0]
+        assert (written == target).float().mean() > 0.7
+        assert (blind == target).float().mean() < 0.5
+        share = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
+        assert share[places >= 0].mean() > 0.5

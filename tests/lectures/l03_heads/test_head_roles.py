@@ -1,0 +1,133 @@
+"""What MiniLM's heads do, over lists of sentences: the numbers that lecture 03 states."""
+
+from functools import lru_cache
+
+import pytest
+import torch
+
+from course_utils.lectures.l03_heads.experiments.head_roles import (
+    DESCRIBED,
+    GENDERED,
+    GENDERED_AGAIN,
+    REFERENTS,
+    SUBJECTS,
+    Pair,
+    offset_weights,
+    relation_weights,
+)
+from course_utils.models.minilm_or_random import read_text
+from tests.support_errors import raises_saying
+
+LISTS = {
+    "referents": REFERENTS,
+    "gendered": GENDERED,
+    "again": GENDERED_AGAIN,
+    "subjects": SUBJECTS,
+    "described": DESCRIBED,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_word_is_a_token_and_the_three_are_different(name):
+    for pair in LISTS[name]:
+        tokens = read_text(pair.text).tokens
+        assert {pair.reader, pair.read, pair.other} <= set(tokens)
+        assert len({pair.reader, pair.read, pair.other}) == 3
+        assert tokens.count(pair.read) == tokens.count(pair.other) == 1
+    assert len(set(LISTS[name])) == len(LISTS[name])
+
+
+@pytest.mark.parametrize("name", ["referents", "gendered", "again"])
+def test_a_favourite_noun_is_right_in_exactly_half_of_the_pairs(name):
+    pairs = LISTS[name]
+    for one, other in zip(pairs[::2], pairs[1::2], strict=True):
+        assert (one.read, one.other) == (other.other, other.read)
+    # So is the first of the two nouns, which a head by position alone would read.
+    first = [pair.text.index(f" {pair.read} ") < pair.text.index(f" {pair.other} ")
+             for pair in pairs]  # fmt: skip
+    assert sum(first) == len(pairs) / 2
+
+
+def test_weights_are_those_of_the_reading():
+    read, other = relation_weights(SUBJECTS[:2])
+    tokens = read_text(SUBJECTS[1].text).tokens
+    row, column, wrong = (tokens.index(word) for word in ("are", "keys", "cabinet"))
+    for layer, weights in enumerate(read_text(SUBJECTS[1].text).attentions):
+        assert torch.equal(read[1, layer], weights[:, row, column])
+        assert torch.equal(other[1, layer], weights[:, row, wrong])
+
+
+def test_the_last_of_two_equal_words_reads():
+    text = "It rained on the dog until it found a roof."
+    read, _ = relation_weights([Pair(text, "it", "dog", "roof")])
+    reading = read_text(text)
+    assert reading.tokens.count("it") == 2
+    row = len(reading.tokens) - 1 - reading.tokens[::-1].index("it")
+    assert row > 5
+    assert torch.equal(read[0, 2], reading.attentions[2][:, row, reading.tokens.index("dog")])
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1])
+def test_offsets_against_a_sum_by_index(offset):
+    text = "The cat sat on the mat."
+    reading = read_text(text)
+    T = len(reading.tokens)
+    found = offset_weights([text], offset)[0]
+    for layer, head in ((0, 2), (5, 11)):
+        weights = reading.attentions[layer][head]
+        seen = [float(weights[t, t + offset]) for t in range(T) if 0 <= t + offset < T]
+        assert float(found[layer, head]) == pytest.approx(sum(seen) / len(seen), rel=1e-5)
+
+
+# What the lecture says of MiniLM
+
+weights_of = lru_cache(relation_weights)
+
+
+def counted(pairs, layer, head):
+    read, other = weights_of(pairs)
+    more = int((read > other)[:, layer, head].sum())
+    return float(read[:, layer, head].mean()), float(other[:, layer, head].mean()), more
+
+
+def test_neighbours_are_read_by_one_head_each():
+    texts = [pair.text for pair in (*SUBJECTS[1:], *GENDERED)]
+    previous, following = (offset_weights(texts, offset) for offset in (-1, 1))
+    assert float(previous[:, 0, 2].min()) > 0.99
+    assert divmod(int(following.mean(0).argmax()), 12) == (1, 8)
+    assert 0.5 < float(following.mean(0)[1, 8]) < 0.7
+
+
+def test_the_head_of_the_one_sentence_reads_nouns_not_the_right_noun():
+    read, other, more = counted(REFERENTS, 3, 1)
+    assert float(weights_of(REFERENTS[:1]).read[0, 3, 1]) == pytest.approx(0.677, abs=1e-3)
+    assert more == 5, "of 10: its noun is right as often as a favourite's"
+    assert read + other > 0.6 and read - other < 0.1
+    weights = weights_of(REFERENTS)
+    right = (weights.read > weights.other)[:, 3, 1]
+    assert bool((right[::2] != right[1::2]).all()), "the same noun in both sentences of each pair"
+
+
+def test_a_head_for_gender_is_found_on_one_list_and_holds_on_another():
+    read, other = weights_of(GENDERED)
+    assert divmod(int((read - other).mean(0).argmax()), 12) == (1, 3)
+    again, wrong, more = counted(GENDERED_AGAIN, 1, 3)
+    assert more == 12 and again == pytest.approx(0.392, abs=2e-3)
+    assert wrong == pytest.approx(0.072, abs=2e-3)
+    assert counted(REFERENTS, 1, 3)[2] == 5, "meaning is another matter"
+
+
+@pytest.mark.parametrize("pairs", [SUBJECTS, DESCRIBED], ids=["verb", "adjective"])
+def test_no_head_reads_subjects_or_described_nouns_as_it_reads_gender(pairs):
+    read, other = weights_of(pairs)
+    assert float((read - other).mean(0).max()) < 0.15
+    assert float(read.mean(0).max()) < 0.21
+
+
+def test_bad_input():
+    with raises_saying(
+        ValueError, "pairs[0].other must be a token of its sentence; 'dog' is not in 'A cat sat.'"
+    ):
+        relation_weights([Pair("A cat sat.", "sat", "cat", "dog")])
+    with raises_saying(ValueError, "offset must be smaller than the number of tokens (5), got 5"):
+        offset_weights(["A cat sat"], 5)

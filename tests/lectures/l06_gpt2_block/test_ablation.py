@@ -1,0 +1,78 @@
+"""Silent heads: the copy does what a hook on the heads' output would do, and nothing else."""
+
+import pytest
+import torch
+
+from course_utils.lectures.l06_gpt2_block.experiments.ablation import without_heads
+from tests.core.support_gpt2 import CLOSE, D, H, L, ours, some_ids
+
+IDS = some_ids(2, 7)
+
+
+def with_zeros_by_hook(model, silent):
+    """Run the model with zeros in the place of what these heads hand to W_O."""
+
+    def zeros(layer):
+        def put(_, arguments):
+            heads = arguments[0].unflatten(-1, (H, D)).clone()
+            heads[:, :, [head for at, head in silent if at == layer]] = 0
+            return (heads.flatten(2),)
+
+        return put
+
+    handles = [
+        block.attention.output.register_forward_pre_hook(zeros(layer))
+        for layer, block in enumerate(model.blocks)
+    ]
+    try:
+        return model(IDS)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@pytest.mark.parametrize("attention", ["attend", "flash"])
+@pytest.mark.parametrize("num_kv_heads", [None, 1])
+@pytest.mark.parametrize("silent", [[(0, 0)], [(1, 2)], [(0, 1), (1, 0), (1, 2)], [(1, 1), (1, 1)]])
+def test_it_is_the_model_whose_heads_hand_over_zeros(silent, num_kv_heads, attention):
+    model = ours(attention=attention, num_kv_heads=num_kv_heads)
+    before, expected = model(IDS), with_zeros_by_hook(model, silent)
+    found = without_heads(model, silent)(IDS)
+    torch.testing.assert_close(found, expected, **CLOSE)
+    assert (found - before).abs().max() > 1e-2
+    torch.testing.assert_close(model(IDS), before, rtol=0, atol=0)
+
+
+def test_rows_of_the_output_layer_would_be_another_thing():
+    model = ours()
+    rows = without_heads(model, [])
+    with torch.no_grad():
+        rows.blocks[1].attention.output.weight[D : 2 * D] = 0
+    expected = with_zeros_by_hook(model, [(1, 1)])
+    assert (rows(IDS) - expected).abs().max() > 1e-2
+
+
+def test_none_silent_is_a_copy():
+    model = ours()
+    same = without_heads(model, [])
+    assert torch.equal(same(IDS), model(IDS))
+    assert all(
+        one.data_ptr() != two.data_ptr()
+        for one, two in zip(model.parameters(), same.parameters(), strict=True)
+    )
+
+
+def test_a_silent_head_still_looks():
+    model = ours()
+    silent = without_heads(model, [(0, 1)])
+    before, after = (each.trace(IDS).heads for each in (model, silent))
+    assert torch.equal(before[0].weights, after[0].weights)
+    assert (before[1].weights - after[1].weights).abs().max() > 1e-3  # it hears less
+
+
+def test_with_all_heads_of_all_layers_silent_no_token_reads_another():
+    model = without_heads(ours(), [(layer, head) for layer in range(L) for head in range(H)])
+    changed = IDS.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % 31
+    differs = (model(changed) - model(IDS)).abs().amax(dim=(0, 2)) > 1e-6
+    assert differs.nonzero().flatten().tolist() == [3]

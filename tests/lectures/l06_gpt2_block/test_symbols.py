@@ -1,0 +1,238 @@
+"""The symbol table: every row against the model, and any disagreement an error that names it."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils.lectures.l06_gpt2_block.experiments.symbols import (
+    SymbolMismatchError,
+    symbol_table,
+)
+from course_utils.models.gpt2 import GPT2, GPT2Config
+from tests.core.support_gpt2 import C, D, F, H, P, V, ours, some_ids
+from tests.support_errors import raises_saying
+
+B, T = 2, 7
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ours(feedforward_width=F)
+
+
+@pytest.fixture(scope="module")
+def table(model):
+    return symbol_table(model, some_ids(B, T))
+
+
+def of_block(table, number=1):
+    return {row.symbol: row for row in table.rows if row.part == f"block {number}"}
+
+
+def test_each_shape_is_the_one_that_the_sizes_give(table):
+    sizes = {"B": B, "T": T, "S": T, "H": H, "D": D, "C": C, "F": F, "P": P, "V": V}
+    assert table.sizes == sizes
+    for row in table.rows:
+        letters = row.shape_formula.strip("(),").split(", ")
+        assert row.shape == row.shape_by_formula == tuple(sizes[letter] for letter in letters)
+    assert len({*sizes.values()} - {T}) == len(sizes) - 2, "sizes that repeat could hide a mistake"
+
+
+def test_what_the_run_had_is_what_the_trace_shows(table, model):
+    rows, (states, heads) = of_block(table), model.trace(some_ids(B, T))
+    assert rows["A"].shape == heads[0].weights.shape
+    assert rows["q"].shape == heads[0].queries.shape
+    assert rows["k"].shape == heads[0].keys.shape
+    assert rows["h_1"].shape == states[1].shape
+
+
+def test_learned_rows_are_the_parameters_of_the_block(table, model):
+    learned = [row.parameters for row in of_block(table).values() if row.learned]
+    assert sorted(learned) == sorted(p.numel() for p in model.blocks[0].parameters())
+    assert len(learned) == 16
+    assert all(row.learned == bool(row.parameters) for row in table.rows)
+
+
+def test_totals_are_those_of_the_model(table, model):
+    with FlopCounterMode(display=False) as counter:
+        model(some_ids(B, T))
+    assert table.flops == counter.get_total_flops()
+    assert table.parameters == model.config.parameters
+    assert table.parameters == sum(p.numel() for p in model.parameters())
+
+
+def test_the_work_of_a_block_by_hand(table):
+    counted = {row.symbol: row.flops for row in of_block(table).values() if row.flops}
+    tokens = 2 * B * T
+    assert counted == {
+        **dict.fromkeys("qkvm", tokens * C * C),
+        **dict.fromkeys("Ao", tokens * T * C),
+        **dict.fromkeys("fy", tokens * C * F),
+    }
+
+
+def test_the_smallest_published_block_has_sixteen_parameters():
+    """Row by row, those that corrections.md counts to 7,087,872."""
+    config = GPT2Config(vocab_size=31, max_positions=5, num_layers=1)
+    rows = of_block(symbol_table(GPT2(config), torch.tensor([[3]])))
+    sizes = {row.symbol: row.parameters for row in rows.values() if row.learned}
+    assert sizes == {
+        **dict.fromkeys(("γ_1", "β_1", "γ_2", "β_2"), 768),
+        **dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), 589_824),
+        **dict.fromkeys(("b_q", "b_k", "b_v", "b_o", "b_2"), 768),
+        **dict.fromkeys(("W_1", "W_2"), 2_359_296),
+        "b_1": 3072,
+    }
+    assert sum(sizes.values()) == 7_087_872
+
+
+def test_blocks_that_are_not_shown_are_summed():
+    model = ours(num_layers=3)
+    tables = [symbol_table(model, some_ids(B, T), blocks=blocks) for blocks in (1, 2, 3)]
+    assert (
+        len({table.parameters for table in tables}) == len({table.flops for table in tables}) == 1
+    )
+    for shown, rest in enumerate((["blocks 2 to 3"], ["block 3"], []), start=1):
+        rows = tables[shown - 1].rows
+        parts = [f"block {number}" for number in range(1, shown + 1)]
+        assert [*dict.fromkeys(row.part for row in rows)] == [
+            "embeddings", *parts, *rest, "output"
+        ]  # fmt: skip
+        assert all(len(of_block(tables[shown - 1], number)) == 29 for number in (1, shown))
+        for part in rest:
+            (row,) = [row for row in rows if row.part == part]
+            assert row.parameters == (3 - shown) * model.config.block_parameters
+            assert (row.symbol, row.shape) == ("h_3", (B, T, C))
+
+
+def test_the_model_is_left_as_it_was(model):
+    before = model(some_ids(B, T))
+    symbol_table(model, some_ids(B, T))
+    assert torch.equal(model(some_ids(B, T)), before)
+    assert all(not part._forward_hooks and not part._forward_pre_hooks for part in model.modules())
+    with pytest.raises(ValueError, match="at most max_positions"):
+        symbol_table(model, some_ids(1, P + 1))
+    assert all(not part._forward_hooks and not part._forward_pre_hooks for part in model.modules())
+
+
+# What disagrees is named, with what the formula says and what came.
+
+
+def without_key_bias(model):
+    model.blocks[1].attention.key = nn.Linear(C, C, bias=False)
+
+
+def narrower_keys(model):
+    model.blocks[0].attention.key = nn.Linear(C, D)
+
+
+def wider_network(model):
+    model.blocks[0].feedforward.expand = nn.Linear(C, 4 * C + 1)
+
+
+def one_more_parameter(model):
+    model.blocks[0].gate = nn.Parameter(torch.zeros(3, 5))
+
+
+class Twice(nn.Linear):
+    """Does the work of a projection twice."""
+
+    def forward(self, x):
+        return (super().forward(x) + super().forward(x)) / 2
+
+
+def more_work(model):
+    model.blocks[1].attention.value = Twice(C, C)
+
+
+class Half(nn.Linear):
+    """Looks like a layer of the full size, and computes half of the outputs."""
+
+    def forward(self, x):
+        half = nn.functional.linear(x, self.weight[: 2 * C], self.bias[: 2 * C])
+        return torch.cat([half, half], dim=-1)
+
+
+def fewer_outputs(model):
+    model.blocks[0].feedforward.expand = Half(C, 4 * C)
+
+
+class OneHead(nn.Linear):
+    """Looks like a layer of the full size, and reads the first head alone."""
+
+    def forward(self, x):
+        return nn.functional.linear(x[..., :D], self.weight[:, :D], self.bias)
+
+
+def less_work(model):
+    model.blocks[0].attention.output = OneHead(C, C)
+
+
+class Scorer(nn.Module):
+    """A norm that does a matrix product on the side."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.weight, self.bias, self.norm = norm.weight, norm.bias, [norm]
+
+    def forward(self, x):
+        x @ x.mT
+        return self.norm[0](x)
+
+
+def work_before_the_logits(model):
+    model.norm = Scorer(model.norm)
+
+
+@pytest.mark.parametrize(
+    ("change", "symbol", "message"),
+    [
+        (without_key_bias, "b_k of block 2", "shape (C,) = (15,), got nothing"),
+        (narrower_keys, "W_k of block 1", "shape (C, C) = (15, 15), got (5, 15)"),
+        (wider_network, "W_1 of block 1", "shape (F, C) = (60, 15), got (61, 15)"),
+        (one_more_parameter, "blocks.0.gate", "a symbol, and parameters by formula = 0, got 15"),
+        (more_work, "blocks.1", "a number of matrix products = 8, got 9"),
+        (fewer_outputs, "f of block 1", "shape (B, T, F) = (2, 7, 60), got (2, 7, 30)"),
+        (less_work, "m of block 1", "FLOPs 2 B T C C = 6300, got 2100"),
+        (work_before_the_logits, "the output", "a number of matrix products = 1, got 2"),
+    ],
+)
+def test_a_disagreement_is_an_error_that_names_it(change, symbol, message):
+    model = copy.deepcopy(ours())
+    change(model)
+    with raises_saying(SymbolMismatchError, f"{symbol} must have {message}") as caught:
+        symbol_table(model, some_ids(B, T))
+    assert caught.value.symbol == symbol
+    assert str(caught.value.expected) in message and str(caught.value.found) in message
+
+
+# How it is shown.
+
+
+def test_a_plain_page_says_how_much_was_checked(table):
+    assert repr(table) == (
+        f"SymbolTable: 38 rows, {table.parameters:,} parameters, {table.flops:,} FLOPs, "
+        "all as the formulas say"
+    )
+
+
+def test_markdown_is_a_table_with_a_line_for_each_row(table):
+    legend, _, *lines = table._repr_markdown_().splitlines()
+    assert legend == f"B = 2, T = 7, S = 7, H = 3, D = 5, C = 15, F = {F}, P = 13, V = 31"
+    assert {line.count("|") for line in lines} == {10}
+    parts = 4  # embeddings, the block that is shown, the other one, output
+    assert len(lines) == 2 + parts + len(table.rows) + 1
+    assert "| q | queries of each head | (B, H, T, D) | (2, 3, 7, 5) | (2, 3, 7, 5) |  |  " in (
+        "\n".join(lines)
+    )
+
+
+def test_html_shows_the_same_cells(table):
+    page = table._repr_html_()
+    assert page.count("<tr>") == 1 + 4 + len(table.rows) + 1
+    assert page.count("<td") == 9 * len(table.rows)
+    assert 'W<sub style="line-height: 0;">q</sub>' in page
+    assert f"{table.parameters:,}" in page and f"{table.flops:,}" in page

@@ -1,0 +1,108 @@
+"""The cards: what is asked, what each way of choosing can reach, and who sees the future."""
+
+import math
+
+import pytest
+import torch
+
+from course_utils.layers.mod import MixtureOfDepths
+from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
+    LENGTH,
+    SHARE,
+    WAYS,
+    CardReader,
+    card_batch,
+    card_loss,
+    card_scores,
+    expected_loss,
+    flipped_decisions,
+    train_card_readers,
+)
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+
+
+@pytest.fixture(scope="module")
+def trained():
+    # Fewer steps and seeds than the lecture's: enough for what holds by construction.
+    return train_card_readers(("oracle", "random"), seeds=(0,), steps=120)
+
+
+def test_cards_and_answers():
+    cards, answers, draws = card_batch(torch.Generator().manual_seed(0), batch=200)
+    left, right, sign = cards.unbind(-1)
+    assert cards.shape == (200, LENGTH, 3) and draws.shape == answers.shape == (200, LENGTH)
+    assert torch.equal(answers, torch.where(sign > 0, (left + right) % 5, 5))
+    assert sign.sum(dim=1).tolist() == [round(SHARE * LENGTH)] * 200
+    assert sign.float().mean(dim=0).sub(SHARE).abs().max() < 0.12  # at any place
+    assert left.flatten().bincount().min() > 500 < right.flatten().bincount().min()
+
+
+def test_a_sum_cannot_be_read_off_the_vector():
+    """The best linear readout of both digits, by least squares, is no better than chance."""
+    left, right = torch.cartesian_prod(torch.arange(5), torch.arange(5)).T
+    one_hot = torch.nn.functional.one_hot
+    x = torch.cat((one_hot(left, 5), one_hot(right, 5)), dim=1).double()
+    y = one_hot((left + right) % 5, 5).double()
+    fitted = x @ torch.linalg.lstsq(x, y, driver="gelsd").solution
+    torch.testing.assert_close(fitted, torch.full_like(fitted, 0.2))
+
+
+def test_what_can_be_expected():
+    assert expected_loss(1, "random") == expected_loss(1, "oracle") == 0
+    assert expected_loss(0.125, "oracle") == pytest.approx(0.125 * math.log(5))
+    assert expected_loss(0.125, "random") == pytest.approx(0.25 * 0.875 * math.log(5))
+    assert expected_loss(0.5, "oracle") == 0 < expected_loss(0.5, "random")
+
+
+def test_the_oracle_needs_a_quarter_and_random_choice_gets_what_is_expected(trained):
+    oracle, chance = (card_scores(trained[way].models[0]) for way in ("oracle", "random"))
+    assert oracle.sums_kept == 1 and oracle.loss < 0.1
+    assert chance.sums_kept == pytest.approx(0.25, abs=0.04)
+    # Some of it may not be learned yet; 1024 sums of 256 sequences, a quarter of them by chance.
+    assert expected_loss(SHARE, "random") - 0.03 < chance.loss < 0.45
+    assert oracle.predictor_accuracy > 0.9  # the sign tells
+    assert 0.6 < chance.predictor_accuracy < 0.8  # "no" for all: three quarters
+
+
+def test_scores_are_those_of_the_model(trained):
+    model = trained["oracle"].models[0]
+    cards, answers, draws = card_batch(torch.Generator().manual_seed(2**32 - 1), batch=256)
+    with torch.no_grad():
+        logits, _ = model(cards, draws)
+    by_hand = -logits.log_softmax(-1).gather(2, answers[..., None]).mean()
+    assert card_scores(model).loss == pytest.approx(by_hand.item(), abs=1e-6)
+    assert trained["oracle"].scores[0, -1].item() == pytest.approx(by_hand.item(), abs=1e-6)
+    with torch.no_grad():
+        assert card_loss(model, cards, answers, draws) > by_hand
+
+
+def test_a_late_router_has_learned_with_every_card_let_through():
+    done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
+    training = done["router, late"]
+    assert training.losses.shape == (2, 6)  # the last two thirds
+    for model in training.models:
+        cards, _, draws = card_batch(torch.Generator().manual_seed(0))
+        assert model(cards, draws).kept.mask.sum(dim=1).tolist() == [2] * 16
+
+
+def test_the_ways_choose_as_they_say():
+    cards, _, draws = card_batch(torch.Generator().manual_seed(0))
+    assert torch.equal(CardReader(SHARE, way="oracle")(cards, draws).kept.mask, cards[..., 2] > 0)
+    chosen = CardReader(SHARE, way="random")(cards, draws).kept.mask
+    best = draws.argsort(dim=1, descending=True)[:, :4].sort(dim=1).values
+    assert chosen.nonzero()[:, 1].view(-1, 4).tolist() == best.tolist()
+    reader = CardReader(SHARE)
+    by_router = reader(cards, draws).kept
+    torch.testing.assert_close(by_router.weights, reader.layer.router(reader.embed(cards))[..., 0])
+    assert set(WAYS) == {"oracle", "random", "router", "router, late"}
+
+
+@pytest.mark.parametrize(("capacity", "some"), [(0.5, True), (1, False)])
+def test_a_later_token_flips_decisions_of_the_best_but_none_of_the_predictor(capacity, some):
+    x = torch.randn(5, 11, 12)
+    layer = MixtureOfDepths(GPT2Block(GPT2Config(width=12, num_heads=3)), capacity, 12)
+    with torch.no_grad():
+        layer.predictor[-1].bias -= layer.predictor(x).median()
+    generator = torch.Generator().manual_seed(0)
+    assert (flipped_decisions(layer, x, generator) > 0.02) == some
+    assert flipped_decisions(layer, x, generator, routing="predicted") == 0

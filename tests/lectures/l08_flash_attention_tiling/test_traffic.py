@@ -1,0 +1,256 @@
+"""Costs of attention against FLOPs that torch counts, passes over tensors, tiles cut by hand."""
+
+import dataclasses
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils.attention import attend
+from course_utils.kernels.tiled import forward_tiles
+from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
+    Cost,
+    naive_backward,
+    naive_forward,
+    tiled_backward,
+    tiled_forward,
+)
+from course_utils.masks import causal_mask
+from tests.support_errors import raises_saying
+
+# Distinct primes; more keys than queries, fewer, and blocks that divide nothing.
+LENGTHS = [(7, 11), (11, 7), (13, 13), (2, 17), (17, 2), (1, 1)]
+BLOCKS = [(3, 2), (2, 5), (1, 1), (19, 23)]
+D = 5
+
+
+def tensors(T, S, dtype=torch.float32):
+    return torch.randn(T, D).to(dtype), torch.randn(S, D).to(dtype), torch.randn(S, D).to(dtype)
+
+
+class Meter:
+    """Runs passes and adds up the bytes of the tensors that go into and come out of each."""
+
+    def __init__(self):
+        self.read = self.written = 0
+
+    def run(self, function, *inputs):
+        result = function(*inputs)
+        self.read += sum(each.nbytes for each in inputs)
+        self.written += result.nbytes
+        return result
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_naive_bytes_are_those_of_the_passes(T, S, dtype):
+    q, k, v = tensors(T, S, dtype)
+    meter = Meter()
+    scores = meter.run(lambda q, k: q @ k.mT, q, k)
+    weights = meter.run(lambda scores: scores.softmax(-1), scores)
+    out = meter.run(lambda weights, v: weights @ v, weights, v)
+    cost = naive_forward(T, S, D, element_size=dtype.itemsize)
+    assert (cost.bytes_read, cost.bytes_written) == (meter.read, meter.written)
+
+    meter, dout = Meter(), torch.randn_like(out)
+    meter.run(lambda weights, dout: weights.mT @ dout, weights, dout)
+    dweights = meter.run(lambda dout, v: dout @ v.mT, dout, v)
+    dscores = meter.run(lambda w, dw: w * (dw - (w * dw).sum(-1, keepdim=True)), weights, dweights)
+    meter.run(lambda dscores, k: dscores @ k, dscores, k)
+    meter.run(lambda dscores, q: dscores.mT @ q, dscores, q)
+    cost = naive_backward(T, S, D, element_size=dtype.itemsize)
+    assert (cost.bytes_read, cost.bytes_written) == (meter.read, meter.written)
+
+
+def products(run):
+    """FLOPs in matrix products, as torch counts them while it computes."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+def test_naive_products_are_those_that_torch_counts(T, S):
+    q, k, v = (each.requires_grad_() for each in tensors(T, S))
+    assert naive_forward(T, S, D).matmul_flops == products(lambda: attend(q, k, v))
+    out, _ = attend(q, k, v)
+    assert naive_backward(T, S, D).matmul_flops == products(lambda: out.sum().backward())
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiled_products_and_bytes_are_those_of_the_real_loop(T, S, causal):
+    q, k, v = (each[None, None] for each in tensors(T, S))
+    for block_m, block_n in BLOCKS:
+        tiles, seen = {"causal": causal, "block_m": block_m, "block_n": block_n}, []
+        out, lse = forward_tiles(q, k, v, scale=1.0, watch=seen.append, **tiles)
+        cost = tiled_forward(T, S, D, element_size=4, **tiles)
+        assert cost.matmul_flops == sum(4 * len(t.rows) * len(t.keys) * D for t in seen)
+        readers = sum(len(rows) for rows in {tile.rows for tile in seen})
+        loaded = readers * D * 4 + sum(2 * len(tile.keys) * D * 4 for tile in seen)
+        assert (cost.bytes_read, cost.bytes_written) == (loaded, out.nbytes + lse.nbytes)
+
+
+def five_products(q, k, v, dout):
+    """The gradients with the weights computed again, in one pass: as many products as it needs."""
+    weights = (q @ k.mT).softmax(-1)
+    dweights = dout @ v.mT
+    dscores = weights * (dweights - (weights * dweights).sum(-1, keepdim=True))
+    return dscores @ k, dscores.mT @ q, weights.mT @ dout
+
+
+def test_fused_gradients_take_five_products():
+    q, k, v = (each.requires_grad_() for each in tensors(13, 7))
+    out, _ = attend(q, k, v, scale=1.0)
+    out.sum().backward()
+    found = five_products(q, k, v, torch.ones_like(out))
+    for gradient, leaf in zip(found, (q, k, v), strict=True):
+        torch.testing.assert_close(gradient, leaf.grad)
+    counted = products(lambda: five_products(q, k, v, torch.ones_like(out)))
+    for blocks in BLOCKS:
+        tiles = dict(zip(("block_m", "block_n"), blocks, strict=True))
+        assert tiled_backward(13, 7, D, fused=True, **tiles).matmul_flops == counted
+
+
+def visible(T, S, causal):
+    return causal_mask(T, S) if causal else torch.ones(T, S, dtype=torch.bool)
+
+
+def blocks_of(indices, size):
+    return [indices[i : i + size] for i in range(0, len(indices), size)]
+
+
+def live_tiles(T, S, block_m, block_n, causal):
+    """Rows and keys of each tile that holds a score which counts, from the mask itself."""
+    mask = visible(T, S, causal)
+    readers = [t for t in range(T) if mask[t].any()]
+    for rows in blocks_of(readers, block_m):
+        keys = [s for s in range(S) if mask[rows, s].any()]
+        yield from ((rows, part) for part in blocks_of(keys, block_n))
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiled_costs_are_those_of_the_tiles_one_by_one(T, S, block_m, block_n, causal):
+    read = products = other = 0
+    blocks, seen = set(), set()
+    for rows, keys in live_tiles(T, S, block_m, block_n, causal):
+        read += 2 * 2 * len(keys) * D  # k and v, 2 bytes a number
+        products += 2 * (2 * len(rows) * len(keys) * D)
+        other += len(rows) * (5 * len(keys) + D + 5)
+        blocks.add(tuple(rows))
+        seen.update(keys)
+    readers = sum(map(len, blocks))
+    read += 2 * readers * D
+    other += readers * (D + 2)
+    tiles = {"block_m": block_m, "block_n": block_n, "causal": causal}
+    expected = Cost(products, other, read, T * (2 * D + 4))
+    assert tiled_forward(T, S, D, **tiles) == expected
+    once = dataclasses.replace(expected, bytes_read=2 * D * (readers + 2 * len(seen)))
+    assert tiled_forward(T, S, D, cached=True, **tiles) == once
+
+
+@pytest.mark.parametrize(("T", "S"), LENGTHS)
+@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiled_gradients_cost_what_their_tiles_cost_one_by_one(T, S, block_m, block_n, causal):
+    delta_read, delta_written = 2 * 2 * T * D, 4 * T
+    # dq, by blocks of queries.
+    read = written = products = 0
+    blocks = set()
+    for rows, keys in live_tiles(T, S, block_m, block_n, causal):
+        read += 2 * 2 * len(keys) * D
+        products += 3 * (2 * len(rows) * len(keys) * D)
+        blocks.add(tuple(rows))
+    readers = sum(map(len, blocks))
+    read += readers * (2 * 2 * D + 8)
+    written += readers * 2 * D
+    # dk and dv, by blocks of keys: the queries in whole blocks that hold one which reads a key.
+    mask = visible(T, S, causal)
+    for keys in blocks_of(list(range(S)), block_n):
+        rows = [t for block in blocks if mask[list(block)][:, keys].any() for t in block]
+        read += 2 * 2 * len(keys) * D + len(rows) * (2 * 2 * D + 8)
+        written += 2 * 2 * len(keys) * D
+        products += 4 * (2 * len(rows) * len(keys) * D)
+    cost = tiled_backward(T, S, D, block_m=block_m, block_n=block_n, causal=causal)
+    assert cost.matmul_flops == products
+    assert cost.bytes_read == delta_read + read
+    assert cost.bytes_written == delta_written + written
+
+
+def test_the_tiled_form_computes_more_and_moves_far_less():
+    """The claim that it were faster because it computed less is wrong for the same scores."""
+    sizes, tiles = (1024, 1024, 64), {"block_m": 128, "block_n": 64}
+    naive = naive_forward(*sizes) + naive_backward(*sizes)
+    tiled = tiled_forward(*sizes, **tiles) + tiled_backward(*sizes, **tiles)
+    fused = tiled_forward(*sizes, **tiles) + tiled_backward(*sizes, fused=True, **tiles)
+    assert tiled.matmul_flops * 12 == naive.matmul_flops * 18
+    assert fused.matmul_flops * 12 == naive.matmul_flops * 14
+    # Dao et al., 2022, figure 2, counts 75.2 against 66.6 GFLOP: 1.13.
+    assert 1.1 < fused.flops / naive.flops < 1.2
+    assert tiled.bytes < naive.bytes / 2
+    kept = tiled_forward(*sizes, cached=True, **tiles).bytes
+    assert kept < tiled_forward(*sizes, **tiles).bytes / 3 < naive_forward(*sizes).bytes / 9
+    forward = tiled_forward(*sizes, **tiles).flops / naive_forward(*sizes).flops
+    assert forward == pytest.approx(1, abs=0.01)  # the rescaling costs what one division saved
+
+
+def test_the_smaller_the_tile_of_keys_the_more_is_rescaled():
+    other = [
+        tiled_forward(256, 256, 64, block_m=64, block_n=block_n).vector_flops
+        for block_n in (16, 32, 64, 128)
+    ]
+    assert other == sorted(other, reverse=True)
+    assert other[0] > naive_forward(256, 256, 64).vector_flops > other[-1]
+
+
+def test_a_larger_block_of_queries_moves_less_and_a_larger_one_of_keys_does_not():
+    def moved(block_m, block_n):
+        return tiled_forward(1024, 1024, 64, block_m=block_m, block_n=block_n).bytes
+
+    assert moved(32, 64) > moved(64, 64) > moved(128, 64)
+    assert moved(64, 32) == moved(64, 64) == moved(64, 128)
+
+
+def test_causal_tiles_are_skipped_and_the_naive_form_computes_them():
+    tiles = {"block_m": 128, "block_n": 128}
+    full, causal = (tiled_forward(4096, 4096, 64, causal=c, **tiles) for c in (False, True))
+    assert causal.matmul_flops / full.matmul_flops == pytest.approx(33 / 64)
+    assert naive_forward(4096, 4096, 64).matmul_flops == full.matmul_flops
+
+
+def test_heads_multiply_everything():
+    tiles = {"block_m": 3, "block_n": 2}
+    for cost in (naive_forward, naive_backward):
+        assert cost(7, 11, D, heads=3) == 3 * cost(7, 11, D)
+    for cost in (tiled_forward, tiled_backward):
+        assert cost(7, 11, D, heads=3, **tiles) == 3 * cost(7, 11, D, **tiles)
+
+
+def test_intensity_of_uncached_tiles_is_about_the_block_of_queries():
+    cost = tiled_forward(8192, 8192, 64, block_m=128, block_n=128)
+    assert cost.matmul_flops / cost.bytes == pytest.approx(128, rel=0.05)
+    assert Cost(0, 0, 0, 0).intensity == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: naive_forward(0, 3, 5), ValueError, "T must be at least 1, got 0"),
+        (lambda: naive_backward(3, 3.0, 5), TypeError, "S must be an integer, got 3.0 (float)"),
+        (
+            lambda: tiled_forward(3, 3, 5, block_m=0, block_n=2),
+            ValueError,
+            "block_m must be at least 1, got 0",
+        ),
+        (
+            lambda: tiled_backward(3, 3, 5, block_m=2, block_n=2, causal=1),
+            TypeError,
+            "causal must be True or False, got 1 (int)",
+        ),
+    ],
+)
+def test_bad_sizes_are_refused_by_name(call, error, message):
+    with raises_saying(error, message):
+        call()

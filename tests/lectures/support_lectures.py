@@ -1,0 +1,159 @@
+"""The anatomy of a lecture: what it has to have, and in which order.
+
+Rules as in `support_notebooks`: a notebook in, the places that break the rule out.
+"""
+
+import ast
+import re
+
+from nbformat import NotebookNode
+
+from tests.lectures.support_notebooks import called, imported, markdown_cells, numbered, tree
+from tools.editions.notebook_outputs import MAY_RAISE, code_cells, tags
+
+EXERCISE = "exercise"
+# Beside EXERCISE: the cell holds a whole function with a fault, which its reader mends.
+MEND = "mend"
+
+
+def _prose(notebook: NotebookNode) -> str:
+    return "\n\n".join(cell.source for cell in markdown_cells(notebook))
+
+
+def _has_heading(notebook: NotebookNode, words: str) -> bool:
+    return re.search(rf"^#+ .*{words}", _prose(notebook), re.I | re.M) is not None
+
+
+def _calls(notebook: NotebookNode, name: str) -> int:
+    return sum(name in called(cell) for cell in code_cells(notebook))
+
+
+def rule_title_cell(notebook: NotebookNode) -> list[str]:
+    """The first cell asks the question and says what it takes."""
+    first = notebook.cells[0]
+    title = first.source.partition("\n")[0]
+    found = []
+    if not (title.startswith("# ") and "?" in title):
+        found.append(f"the title is no question: {title}")
+    for needed in ("you will be able to", "minutes", "prerequisites", "hardware"):
+        if needed not in first.source.lower():
+            found.append(f"the title cell does not say: {needed}")
+    return found
+
+
+def rule_setup_cell(notebook: NotebookNode) -> list[str]:
+    """The first code cell imports by name from the helper package, and sets the seed."""
+    cell = code_cells(notebook)[0]
+    found = []
+    if not any(name.startswith("course_utils") for name in imported(cell)):
+        found.append("the first code cell imports nothing from course_utils")
+    if not any("seed" in name for name in called(cell)):
+        found.append("the first code cell sets no seed")
+    return found
+
+
+def rule_axis_letters(notebook: NotebookNode) -> list[str]:
+    """The axis letters used today are named."""
+    named = "axis letters" in _prose(notebook).lower() or _calls(notebook, "axis_table")
+    return [] if named else ["the axis letters are not named"]
+
+
+def rule_predictions(notebook: NotebookNode) -> list[str]:
+    """At least three times the reader is asked to predict first."""
+    count = len(re.findall(r"\*\*Predict", _prose(notebook)))
+    return [] if count >= 3 else [f"{count} prompts marked **Predict, at least 3"]
+
+
+def rule_checked_against_the_library(notebook: NotebookNode) -> list[str]:
+    """What a cell does by hand is held against the library or another reference."""
+    return [] if _calls(notebook, "check_close") else ["no check_close()"]
+
+
+def rule_instructive_failure(notebook: NotebookNode) -> list[str]:
+    """One cell fails on purpose and shows our message."""
+    failing = [cell for cell in code_cells(notebook) if MAY_RAISE in tags(cell)]
+    return [] if failing else [f"no cell tagged {MAY_RAISE}"]
+
+
+def rule_source_notes(notebook: NotebookNode) -> list[str]:
+    """Where the source lectures and a measurement disagree, the reader is told."""
+    found = [] if _has_heading(notebook, "source notes?") else ["no heading with 'Source notes'"]
+    return found + ([] if _calls(notebook, "source_note") else ["no source_note()"])
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    """Return whether a statement is left for the reader: an empty function, or `name = ...`."""
+    if isinstance(node, ast.Assign):
+        return _is_left_open(node)
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return all(_is_left_open(line) for line in body)
+
+
+def _is_left_open(line: ast.stmt) -> bool:
+    if isinstance(line, ast.Raise):
+        return "NotImplementedError" in ast.unparse(line)
+    value = getattr(line, "value", None)
+    return isinstance(value, ast.Constant) and value.value is ...
+
+
+def rule_exercises(notebook: NotebookNode) -> list[str]:
+    """Each stub is tagged, and is followed by its check, a hint and a folded solution."""
+    found = []
+    for where, cell in numbered(code_cells(notebook)):
+        has_stub = MEND in tags(cell) or any(_is_stub(node) for node in tree(cell).body)
+        if has_stub != (EXERCISE in tags(cell)):
+            found.append(f"{where}: a stub and the tag {EXERCISE} belong together")
+    stubs = [i for i, cell in enumerate(notebook.cells) if EXERCISE in tags(cell)]
+    for i in stubs:
+        check, hint, solution = [*notebook.cells[i + 1 : i + 4], None, None, None][:3]
+        if not (check and any(name.startswith("check_") for name in called(check))):
+            found.append(f"exercise in cell {i + 1}: no check in the next cell")
+        if not (hint and "<details>" in hint.source and "hint" in hint.source.lower()):
+            found.append(f"exercise in cell {i + 1}: no folded hint after the check")
+        if not (solution and re.search(r"<summary>.*Solution.*\d+ min", solution.source)):
+            found.append(f"exercise in cell {i + 1}: no folded solution with its minutes")
+    return found + ([] if stubs else [f"no cell tagged {EXERCISE}"])
+
+
+def rule_quiz(notebook: NotebookNode) -> list[str]:
+    """A quiz, imported by name and shown as the value of a cell."""
+    shown = [
+        node.value.id
+        for cell in code_cells(notebook)
+        for node in tree(cell).body[-1:]
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name)
+    ]
+    return [] if "QUIZ" in shown else ["no cell shows QUIZ"]
+
+
+ENDING = {
+    "summary": r"^#+ .*[Ss]ummary",
+    "sources": r"^#+ .*[Ss]ources",
+    "next lecture": r"[Nn]ext lecture|[Ll]ast lecture",
+}
+
+
+def rule_ending(notebook: NotebookNode) -> list[str]:
+    """Summary, sources, next lecture, in this order."""
+    prose = _prose(notebook)
+    places = {
+        name: max((hit.start() for hit in re.finditer(pattern, prose, re.M)), default=-1)
+        for name, pattern in ENDING.items()
+    }
+    missing = [f"no {name}" for name, place in places.items() if place < 0]
+    if not missing and list(places.values()) != sorted(places.values()):
+        return ["summary, sources and next lecture are not in this order"]
+    return missing
+
+
+def shown_explorers(notebook: NotebookNode) -> set[str]:
+    """Return the names and strings in what cells show: `explore_x()`, `EXPLORERS["x"]()`."""
+    found = set()
+    for cell in code_cells(notebook):
+        for node in tree(cell).body[-1:]:
+            if isinstance(node, ast.Expr):
+                found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                found |= {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+    return found

@@ -1,0 +1,322 @@
+"""The exercise engine: what it says about right, wrong, broken and missing answers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
+from course_utils.teaching.outcomes import Outcome, same, words
+from tests.support_errors import raises_saying
+
+DOUBLE = Exercise(
+    title="Twice",
+    difficulty=2,
+    minutes=3,
+    reference=lambda x, y: 2.0 * x + y,
+    probes=({"x": 3, "y": 0}, {"x": 5, "y": 7}),
+    parts=("total",),
+    praise="Twice it is.",
+    mistakes=(
+        Mistake("square", lambda x, y: x * x + y, "At {x} you gave {got}, expected {expected}."),
+        Mistake("thrice", lambda x, y: 3 * x + y, "Thrice: ratio {ratio}."),
+        Mistake("swapped", lambda x, y: x + 2 * y, "You doubled y = {y}."),
+    ),
+)
+
+PAIR = Exercise(
+    title="Pair",
+    difficulty=1,
+    minutes=1,
+    reference=lambda x: (x.sum(-1), x),
+    probes=({"x": torch.arange(6.0).reshape(2, 3)},),
+    parts=("total", "same"),
+    praise="Yes.",
+    mistakes=(
+        Mistake("sums the rows", lambda x: (x.sum(0)[:2], None), "Wrong axis.", part=0),
+        Mistake("view", lambda x: (x.view(7), x), "A view of 7 out of {size}."),
+    ),
+    facts=lambda inputs, got: {"size": inputs["x"].numel()},
+)
+
+
+def said(exercise, answer):
+    verdict = exercise.check(answer)
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+class TestRight:
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            lambda x, y: x + x + y,
+            lambda a, b: 2 * a + b,
+            lambda x, y: np.float32(2 * x + y),
+            lambda x, y: torch.tensor(2.0 * x + y),
+            lambda x, y: (2 * x + y) * (1 + 1e-6),
+        ],
+    )
+    def test_every_way_to_be_right_passes(self, answer):
+        verdict = said(DOUBLE, answer)
+        assert (verdict.passed, verdict.started) == (True, True)
+        assert verdict and repr(verdict) == "Passed. Twice it is."
+
+    def test_a_list_will_do_for_a_tuple(self):
+        assert said(PAIR, lambda x: [x.sum(-1), x]).passed
+
+
+class TestUntouched:
+    def raises(x, y):
+        raise NotImplementedError
+
+    def empty(x, y):
+        """A docstring alone."""
+
+    def dots(x, y): ...
+
+    @pytest.mark.parametrize(
+        "answer", [..., lambda x, y: ..., lambda x, y: (..., ...), raises, empty, dots]
+    )
+    def test_an_untouched_stub_says_so(self, answer):
+        verdict = said(DOUBLE, answer)
+        assert (verdict.passed, verdict.started, bool(verdict)) == (False, False, False)
+        assert repr(verdict).startswith("Not started. The stub is untouched")
+
+    def test_a_body_that_does_something_is_no_stub(self):
+        def forgot_return(x, y):
+            total = 2 * x + y
+            del total
+
+        verdict = said(DOUBLE, forgot_return)
+        assert verdict.started
+        assert verdict.message == (
+            "With x = 3, y = 0: `total` should be a number, you gave nothing (None), "
+            "as a function without `return` does."
+        )
+
+    def test_a_forgotten_return_is_said_where_several_numbers_are_judged(self):
+        assert said(PAIR, lambda x: print(end="")).message.endswith(
+            "you gave nothing (None), as a function without `return` does."
+        )
+
+    @pytest.mark.parametrize("as_a", [Fraction, np.float32, np.array, int])
+    def test_a_number_may_be_of_any_kind(self, as_a):
+        assert said(DOUBLE, lambda x, y: as_a(2 * x + y)).passed
+
+    @pytest.mark.parametrize("number", [10**400, np.array(Fraction(6))])
+    def test_a_number_too_strange_to_compare_is_said(self, number):
+        assert "`total` must be numeric, got" in said(DOUBLE, lambda x, y: number).message
+
+    def test_a_sparse_tensor_is_read(self):
+        assert said(PAIR, lambda x: (x.sum(-1), x.to_sparse())).passed
+
+
+class TestNamedMistakes:
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (lambda x, y: x**2 + y, "At 3 you gave 9, expected 6."),
+            (lambda x, y: 3 * x + y, "Thrice: ratio 1.5."),
+            # Wrong at both probes, but with numbers of its own: 3 + 0 and 5 + 14.
+            (lambda x, y: x + y + y, "You doubled y = 0."),
+        ],
+    )
+    def test_each_gets_its_message_with_the_students_numbers(self, answer, message):
+        verdict = said(DOUBLE, answer)
+        assert (verdict.passed, verdict.started, verdict.message) == (False, True, message)
+
+    def test_a_mistake_must_agree_on_every_probe(self):
+        verdict = said(DOUBLE, lambda x, y: 9 if x == 3 else 17)
+        assert verdict.message == (
+            "With x = 3, y = 0 you gave 9 for `total`, expected about 6; ratio 1.5. "
+            "It is right on 1 of 2 inputs."
+        )
+
+    def test_a_mistake_may_compare_one_part(self):
+        assert said(PAIR, lambda x: (x.sum(0)[:2], "anything")).message == "Wrong axis."
+
+    def test_a_mistake_may_be_an_exception(self):
+        assert said(PAIR, lambda x: (x.view(7), 2 * x)).message == "A view of 7 out of 6."
+        assert "view" not in said(PAIR, lambda x: (x.view(5), x)).message.split("RuntimeError")[0]
+
+    def test_probes_that_confuse_mistakes_are_found(self):
+        blind = Exercise(
+            title="Blind",
+            difficulty=1,
+            minutes=1,
+            reference=lambda x: 2 * x,
+            probes=({"x": 2},),
+            praise="",
+            mistakes=(
+                Mistake("square", lambda x: x * x, ""),
+                Mistake("add two", lambda x: x + 2, ""),
+                Mistake("thrice", lambda x: 3 * x, ""),
+            ),
+        )
+        assert ("square", "the right answer") in blind.confusions()
+        assert ("square", "add two") in blind.confusions()
+        assert not any("thrice" in pair for pair in blind.confusions())
+        assert DOUBLE.confusions() == PAIR.confusions() == []
+
+
+class TestUnknownMistakes:
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (
+                lambda x, y: 1 / y,
+                "With x = 3, y = 0 your function stopped with ZeroDivisionError: ",
+            ),
+            (lambda x: x, "With x = 3, y = 0 your function stopped with TypeError: "),
+            (lambda x, y: "6", "With x = 3, y = 0: `total` should be a number, you gave '6'."),
+            (lambda x, y: True, "With x = 3, y = 0: `total` should be a number, you gave True."),
+            (lambda x, y: 1j, "With x = 3, y = 0: `total` should be a number, you gave 1j."),
+            (lambda x, y: [6.0], "With x = 3, y = 0: `total` should be a number, you gave a list."),
+            (
+                lambda x, y: torch.ones(2),
+                "With x = 3, y = 0: `total` should be a number, you gave a tensor of shape (2,).",
+            ),
+            (lambda x, y: float("nan"), "With x = 3, y = 0: `total` is NaN: look for 0/0"),
+            (lambda x, y: float("inf"), "With x = 3, y = 0: `total` is infinite: look for "),
+            (
+                lambda x, y: 7 * x + y,
+                "With x = 3, y = 0 you gave 21 for `total`, expected about 6; ratio 3.5.",
+            ),
+        ],
+    )
+    def test_numbers(self, answer, message):
+        verdict = said(DOUBLE, answer)
+        assert (verdict.passed, verdict.started) == (False, True)
+        assert verdict.message.startswith(message)
+
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (
+                lambda x: x.sum(-1),
+                "the function should return 2 results, `total`, `same`; "
+                "you gave a tensor of shape (2,).",
+            ),
+            (
+                lambda x: (x.sum(-1), x, x),
+                "the function should return 2 results, `total`, `same`; you gave a tuple of 3.",
+            ),
+            (
+                lambda x: (x.sum(-1), x.T),
+                "`same` has shape (3, 2), expected (2, 3): check which axis each product sums "
+                "over and what is transposed.",
+            ),
+            (
+                lambda x: (x.sum(-1).numpy(), x),
+                "`total` should be a torch tensor, you gave a numpy array of shape (2,).",
+            ),
+            (lambda x: (x.sum(-1), x / 0), "`same` is NaN: look for "),
+            (lambda x: (x.sum(-1), x + torch.inf), "`same` is infinite: look for "),
+        ],
+    )
+    def test_tensors(self, answer, message):
+        verdict = said(PAIR, answer)
+        assert verdict.message.startswith("With x of shape (2, 3): " + message)
+
+    def test_the_entry_that_is_furthest_off_is_named(self):
+        def answer(x):
+            wrong = x.clone()
+            wrong[1, 2] = 7.5
+            return x.sum(-1), wrong
+
+        assert said(PAIR, answer).message == (
+            "With x of shape (2, 3) you gave 7.5 for `same` at (1, 2), expected about 5; ratio 1.5."
+        )
+
+    @pytest.mark.parametrize("answer", [3, "text", None, [1]])
+    def test_what_is_no_function_is_said(self, answer):
+        verdict = said(DOUBLE, answer)
+        assert verdict.started and verdict.message.startswith("The check needs the function itself")
+
+    def test_a_function_cannot_spoil_its_inputs_for_the_next(self):
+        def in_place(x):
+            total = x.sum(-1)
+            x.zero_()
+            return total, x
+
+        assert not said(PAIR, in_place).passed
+        assert PAIR.probes[0]["x"].sum() == 15
+
+    def test_an_interrupt_is_not_swallowed(self):
+        def interrupted(x, y):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            DOUBLE.check(interrupted)
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("answer", "word"),
+        [(DOUBLE.reference, "Passed"), (lambda x, y: 0, "Not yet"), (..., "Not started")],
+    )
+    def test_the_verdict_is_in_words_in_every_form(self, answer, word):
+        bundle = said(DOUBLE, answer)._repr_mimebundle_()
+        assert bundle["text/plain"].startswith(f"{word}. ")
+        assert f"<strong>{word}.</strong> <em>Twice (moderate, 3 min)</em>" in bundle["text/html"]
+
+    def test_a_students_text_cannot_become_markup(self):
+        html = said(DOUBLE, lambda x, y: "<b>")._repr_mimebundle_()["text/html"]
+        assert "<b>" not in html and "&lt;b&gt;" in html
+
+
+class TestParts:
+    def test_an_exercise_without_a_word_for_its_difficulty_is_refused(self):
+        with raises_saying(ValueError, "difficulty must be 1, 2 or 3, got 4"):
+            Exercise("x", 4, 1, abs, ({"x": 1},), (), "")
+
+    def test_an_exercise_without_probes_is_refused(self):
+        with raises_saying(ValueError, "probes must hold at least one input, got none for 'x'"):
+            Exercise("x", 1, 1, abs, (), (), "")
+
+    @pytest.mark.parametrize(
+        ("a", "b", "equal"),
+        [
+            (1.0, 1.00001, True),
+            (1.0, 1.01, False),
+            (torch.ones(2), np.ones(2), True),
+            (torch.ones(2), torch.ones(3), False),
+            ((1, 2), (1, 2), True),
+            ((1, 2), (1, 2, 3), False),
+            ("a", "a", True),
+            ("a", 1, False),
+            (None, None, True),
+            (None, 0, False),
+            (float("nan"), float("nan"), False),
+            ({"a": 1}, 1, False),
+        ],
+    )
+    def test_outcomes_are_compared_by_kind_and_value(self, a, b, equal):
+        assert same(Outcome(a), Outcome(b), Tolerance()) is equal
+        assert same(Outcome(b), Outcome(a), Tolerance()) is equal
+
+    def test_outcomes_with_exceptions_are_the_same_by_type_and_text(self):
+        one, other = Outcome(error=ValueError("x")), Outcome(error=ValueError("y"))
+        assert same(one, Outcome(error=ValueError("x")), Tolerance())
+        assert not same(one, other, Tolerance())
+        assert not same(one, Outcome(error=KeyError("x")), Tolerance())
+        assert not same(one, Outcome(None), Tolerance())
+
+    @pytest.mark.parametrize(
+        ("value", "said"),
+        [
+            (128, "128"),
+            (128.0, "128"),
+            (0.0441941, "0.04419"),
+            (float("inf"), "inf"),
+            ("x", "'x'"),
+            ([], "a list"),
+            ({1}, "a set"),
+            (object, "a type"),
+            (..., "an ellipsis"),
+        ],
+    )
+    def test_values_in_words(self, value, said):
+        assert words(value) == said

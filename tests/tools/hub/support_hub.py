@@ -1,0 +1,258 @@
+"""Start the real hub on loopback, as root, with the configuration that the course ships."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from cgroups import NoControlGroups, find_trees
+
+from tests.browser.support_lab import free_port
+from tests.tools.hub.support_reach import reachable
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy" / "jupyterhub"
+CONFIGURATION = DEPLOY / "jupyterhub_config.py"
+PASSWORD = "a password for tests alone"
+MEMORY, MEMORY_BYTES = "1G", 2**30
+START_SECONDS = 90
+# As README makes accounts: nobody logs in past the hub, where no limit would hold them.
+NO_SHELL = "/usr/sbin/nologin"
+
+# Read after the shipped configuration, as a deployment's own settings are.
+OVERLAY = """\
+c.JupyterHub.bind_url = "http://127.0.0.1:{public}"
+c.JupyterHub.hub_port = {hub}
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api}"
+c.JupyterHub.authenticator_class = "shared-password"
+c.SharedPasswordAuthenticator.user_password = "{password}"
+c.Authenticator.allowed_users = {students}
+c.CourseSpawner.mem_limit = "{memory}"
+c.CourseSpawner.runtime_root = "{folder}/run"
+# /tmp has the course, the homes and this file here.
+c.CourseSpawner.own_folders = ["/dev/shm", "{folder}/tmp"]
+"""
+
+Found = TypeVar("Found")
+
+
+def wait_for(
+    condition: Callable[[], Found | None], what: str, seconds: float = START_SECONDS
+) -> Found:
+    """Return what `condition` gives once it gives something."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what} did not happen within {seconds:.0f} s")
+        time.sleep(0.05)
+    return found
+
+
+def what_is_missing() -> list[str]:
+    """Return what this machine lacks to run the hub, each with what to do."""
+    missing = []
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        missing.append("root, who alone can start a server under a student's account")
+    for program in ("useradd", "userdel", "unshare", "git"):
+        if not shutil.which(program):
+            missing.append(f"{program} (Debian, Ubuntu: passwd, util-linux, git)")
+    for package in ("jupyterhub", "jupyterhub_idle_culler", "nbgitpuller"):
+        if subprocess.run(
+            [sys.executable, "-c", f"import {package}"], capture_output=True
+        ).returncode:
+            missing.append(f'{package}: python -m pip install -e ".[class]"')
+    beside = DEPLOY / "node_modules" / ".bin" / "configurable-http-proxy"
+    if not beside.exists() and not shutil.which("configurable-http-proxy"):
+        missing.append("configurable-http-proxy: npm ci --prefix deploy/jupyterhub")
+    return missing
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A running hub: its address, its folder, and the students who have accounts."""
+
+    url: str
+    folder: Path
+    process: subprocess.Popen
+    students: tuple[str, ...]
+
+    def log(self) -> str:
+        """Return what the hub and the students' servers have said."""
+        return (self.folder / "hub.log").read_text(encoding="utf-8", errors="replace")
+
+    def home(self, student: str) -> Path:
+        return self.folder / "home" / student
+
+
+@contextlib.contextmanager
+def accounts(folder: Path, names: tuple[str, ...]) -> Iterator[None]:
+    """Make an account for each student, with a home that others may read as some systems make it.
+
+    Everything of theirs is gone afterwards: processes, account and home.
+    """
+    homes = folder / "home"
+    homes.mkdir(mode=0o755)
+    made = []
+    try:
+        for name in names:
+            home = str(homes / name)
+            subprocess.run(
+                ["useradd", "-m", "-K", "HOME_MODE=0755", "-d", home, "-s", NO_SHELL, name],
+                check=True,
+            )
+            made.append(name)
+        yield
+    finally:
+        for name in made:
+            end_processes_of(pwd.getpwnam(name).pw_uid)
+            subprocess.run(["userdel", "-f", name], check=True, capture_output=True)
+
+
+def processes_of(uid: int) -> list[int]:
+    """Return the ids of an account's processes."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == uid:
+                found.append(int(folder.name))
+    return found
+
+
+def end_processes_of(uid: int) -> None:
+    """End everything that an account runs."""
+
+    def nothing_left() -> bool:
+        left = processes_of(uid)
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        return not left
+
+    wait_for(nothing_left, f"the end of the processes of account {uid}")
+
+
+def course_repository(folder: Path) -> Path:
+    """Make the repository that students copy: the course as it lies here, in one commit."""
+    work, bare = folder / "course", folder / "course.git"
+    names = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, work / name)
+    git(work, "init", "-q", "-b", "main")
+    commit(work, "The course")
+    git(folder, "clone", "-q", "--bare", str(work), str(bare))
+    git(work, "remote", "add", "origin", str(bare))
+    return bare
+
+
+def commit(work: Path, message: str) -> None:
+    """Commit everything in a folder, as an instructor does."""
+    git(work, "add", "-A")
+    git(work, "-c", "user.name=Instructor", "-c", "user.email=instructor@localhost",
+        "commit", "-q", "-m", message)  # fmt: skip
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder and return what it prints."""
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@contextlib.contextmanager
+def running_hub(students: tuple[str, ...], **more: str) -> Iterator[Hub]:
+    """Run the hub until the context ends; `more` goes into its environment."""
+    folder = Path(tempfile.mkdtemp(prefix="course-hub-"))
+    folder.chmod(0o755)  # students come through it to their homes
+    try:
+        with accounts(folder, students):
+            repository = course_repository(folder)
+            ports = {name: free_port() for name in ("public", "hub", "api")}
+            (folder / "tmp").mkdir(mode=0o755)
+            overlay = folder / "overlay.py"
+            overlay.write_text(
+                OVERLAY.format(
+                    **ports,
+                    folder=folder,
+                    password=PASSWORD,
+                    students=set(students),
+                    memory=MEMORY,
+                )
+            )
+            environment = {
+                "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]]),
+                "LANG": "C.UTF-8",
+                "COURSE_HUB_STATE": str(folder / "state"),
+                "COURSE_HUB_SETTINGS": str(overlay),
+                "COURSE_REPOSITORY": f"file://{repository}",
+                **more,
+            }
+            command = [sys.executable, "-m", "jupyterhub", "-f", str(CONFIGURATION)]
+            with (folder / "hub.log").open("wb") as log:
+                process = subprocess.Popen(
+                    reachable(command, [ROOT, DEPLOY, folder], folder),
+                    env=environment, cwd=folder, stdout=log, stderr=log,
+                )  # fmt: skip
+            hub = Hub(f"http://127.0.0.1:{ports['public']}", folder, process, students)
+            try:
+                wait_for(lambda: is_up(hub), "the start of the hub")
+                yield hub
+            finally:
+                stop(process)
+                wait_for(lambda: not listens(ports["public"]), "the end of the proxy")
+                remove_groups()
+    finally:
+        keep_log(folder)
+        shutil.rmtree(folder)
+
+
+def is_up(hub: Hub) -> bool:
+    """Return whether the hub answers through its proxy."""
+    import httpx
+
+    if hub.process.poll() is not None:
+        raise RuntimeError(f"the hub ended with {hub.process.returncode}:\n{hub.log()[-3000:]}")
+    with contextlib.suppress(httpx.HTTPError):
+        return httpx.get(f"{hub.url}/hub/api/", timeout=5).status_code == 200
+    return False
+
+
+def listens(port: int) -> bool:
+    """Return whether anything on this machine accepts connections at a port."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End the hub as systemd would; it ends the proxy, the services and the servers."""
+    process.terminate()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def remove_groups() -> None:
+    """Take the empty groups away that students' groups stood in."""
+    with contextlib.suppress(NoControlGroups):
+        for folder in set(find_trees().folders.values()):
+            if folder.exists():
+                folder.rmdir()
+
+
+def keep_log(folder: Path) -> None:
+    """Copy the hub's log to where HUB_LOG says, for people to read."""
+    log = folder / "hub.log"
+    if os.environ.get("HUB_LOG") and log.exists():
+        shutil.copy(log, os.environ["HUB_LOG"])

@@ -1,0 +1,135 @@
+"""What a student has, nobody else on the machine can read: by path, by address or by socket."""
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+import websocket
+
+from tests.tools.hub.support_hub import DEPLOY, MEMORY_BYTES, ROOT, processes_of
+from tests.tools.hub.support_student import NOTEBOOKS
+
+pytestmark = pytest.mark.hub
+SECRET = "what only ada may know"
+
+
+@pytest.fixture(scope="module")
+def diary(hub, ada):
+    """A file that Ada writes, and reads."""
+    text = {"type": "file", "format": "text", "content": SECRET}
+    assert ada.api("PUT", f"contents/{NOTEBOOKS}/diary.txt", json=text).status_code == 201
+    read = ada.api("GET", f"contents/{NOTEBOOKS}/diary.txt")
+    assert read.json()["content"] == SECRET
+    return hub.home(ada.name) / NOTEBOOKS / "diary.txt"
+
+
+@pytest.fixture(scope="module")
+def bens_kernel(ben):
+    return ben.start_kernel()
+
+
+def test_by_path(hub, ada, bens_kernel, diary):
+    assert diary.read_text() == SECRET, "root reads it, so the path is right"
+    uid = diary.stat().st_uid
+    (process, *_) = processes_of(uid)
+    forbidden = [
+        f"open({str(diary)!r})",
+        f"os.listdir({str(hub.home(ada.name))!r})",
+        f"os.listdir({str(hub.folder / 'run' / str(uid))!r})",
+        f"open('/proc/{process}/environ').read()",
+        f"open({str(hub.folder / 'state' / 'cookie_secret')!r})",
+        f"os.kill({process}, 9)",
+    ]
+    answers = {line: bens_kernel.run(f"import os; {line}").error for line in forbidden}
+    assert {line: e for line, e in answers.items() if not e.startswith("PermissionError")} == {}
+    assert bens_kernel.run("import os; os.listdir('.')").error == "", "his own he reads"
+
+
+def test_in_memory(hub, ada, bens_kernel):
+    """What lies in shared memory and temporary folders is one's own, and of a fixed size."""
+    kernel = ada.start_kernel()
+    shared = "ctypes.CDLL(None).shmget({key}, 4096, {flag})"
+    folders = ("/dev/shm", str(hub.folder / "tmp"))
+    for folder in folders:
+        write = f"open({folder + '/ada.txt'!r}, 'w').write({SECRET!r})"
+        assert kernel.run(write).error == ""
+        assert bens_kernel.run(f"import os; print(os.listdir({folder!r}))").text.strip() == "[]"
+        assert not Path(folder, "ada.txt").exists(), "nor does it outlive her server"
+        fill = f"open({folder + '/more'!r}, 'wb').write(bytes({MEMORY_BYTES} * 3 // 8))"
+        assert "No space left on device" in kernel.run(fill).error
+    make = shared.format(key=7, flag="0o1666")
+    assert int(kernel.run(f"import ctypes; print({make})").text) >= 0
+    find = shared.format(key=7, flag="0o666")
+    assert int(bens_kernel.run(f"import ctypes; print({find})").text) == -1
+    kernel.stop()
+
+
+def test_by_another_program(hub, bens_kernel):
+    """No program starts anything outside the student's group, whatever rights it has."""
+    rights = "print([line for line in open('/proc/self/status') if line.startswith('NoNewPrivs')])"
+    assert "NoNewPrivs:\\t1" in bens_kernel.run(rights).text
+    terminal = "import os; print(os.environ['SHELL'])"
+    assert bens_kernel.run(terminal).text.strip() == "/bin/bash"
+
+
+def test_by_the_hubs_addresses(ada, ben, diary):
+    for path in (f"contents/{NOTEBOOKS}/diary.txt", "contents", "kernels", "sessions", "terminals"):
+        answer = ben.api("GET", path, owner=ada.name)
+        assert SECRET not in answer.text and answer.status_code == 403, path
+        assert ada.api("GET", path).status_code == 200, path
+    for page in (f"files/{NOTEBOOKS}/diary.txt", f"lab/tree/{NOTEBOOKS}/diary.txt"):
+        answer = ben.client.get(f"/user/{ada.name}/{page}")
+        assert SECRET not in answer.text and answer.status_code == 403, page
+    write = {"type": "file", "format": "text", "content": "from ben"}
+    path = f"contents/{NOTEBOOKS}/diary.txt"
+    assert ben.api("PUT", path, owner=ada.name, json=write).status_code == 403
+    assert diary.read_text() == SECRET
+    assert ben.client.delete(f"/hub/api/users/{ada.name}/server").status_code == 403
+
+
+def test_by_the_kernels_socket(ada, ben):
+    kernel = ada.start_kernel()
+    with pytest.raises(websocket.WebSocketBadStatusException, match="403"):
+        ben.connect(kernel.id, owner=ada.name)
+    connection = kernel.run("from ipykernel.connect import get_connection_info as i; print(i())")
+    assert json.loads(connection.text)["transport"] == "ipc", "no port that others can listen on"
+    kernel.stop()
+
+
+def test_by_the_debuggers_port(ada):
+    """JupyterLab's debugger would open a port to a running kernel, for every account."""
+    page = ada.client.get(f"/user/{ada.name}/lab").text
+    found = re.search(
+        r'id="jupyter-config-data" type="application/json">\s*(.*?)</script>', page, re.S
+    )
+    disabled = json.loads(found[1])["disabledExtensions"]
+    assert "@jupyterlab/debugger-extension" in disabled
+
+
+def test_by_the_servers_own_port(hub, ada, bens_kernel):
+    """A server's port on loopback is open to every account; its answers are not."""
+    port = ada_port(hub, ada)
+    place = f"http://127.0.0.1:{port}/user/{ada.name}/api/contents"
+    code = f"import httpx; print(httpx.get({place!r}).status_code)"
+    assert bens_kernel.run(code).text.strip() == "403"
+    assert httpx.get(place).status_code == 403
+
+
+def ada_port(hub, ada):
+    """Return the port of Ada's server, which the hub's log names."""
+    (*_, line) = [line for line in hub.log().splitlines() if f"user/{ada.name}/ => http" in line]
+    return int(line.rsplit(":", 1)[1])
+
+
+def test_the_course_itself_can_only_be_read(hub, bens_kernel):
+    module = bens_kernel.run("import course_utils.masks as m; print(m.__file__)").text.strip()
+    assert module == str(ROOT / "course_utils" / "masks.py"), "the shared environment, not a copy"
+    changed = [module, str(DEPLOY / "start-server"), str(hub.folder / "course.git" / "HEAD")]
+    for path in changed:
+        assert bens_kernel.run(f"open({path!r}).read(1)").error == "", path
+        assert bens_kernel.run(f"open({path!r}, 'a')").error.startswith("PermissionError"), path
+    push = "['git', 'push', '-q', 'origin', 'HEAD:other']"
+    pushed = bens_kernel.run(f"import subprocess; print(subprocess.run({push}).returncode)")
+    assert pushed.text.strip() not in ("", "0")

@@ -1,0 +1,124 @@
+"""The two ways to run a class say the same, and the chart's values have the form it reads."""
+
+import ast
+import json
+import re
+
+import pytest
+import yaml
+
+import course_utils
+from tools.setup.place import ROOT
+
+DEPLOY = ROOT / "deploy"
+VALUES = yaml.safe_load((DEPLOY / "kubernetes" / "values.yaml").read_text(encoding="utf-8"))
+HUB = (DEPLOY / "jupyterhub" / "jupyterhub_config.py").read_text(encoding="utf-8")
+STUDENT = (DEPLOY / "jupyterhub" / "student" / "jupyter_server_config.py").read_text()
+
+# What the chart's schema allows, of the parts that the values use. An object that takes any key
+# is a star.
+CHART = {
+    "hub": {"concurrentSpawnLimit": int, "config": "*"},
+    "singleuser": {
+        "image": {"name": str, "tag": str},
+        "startTimeout": int,
+        "defaultUrl": str,
+        "memory": {"limit": str, "guarantee": str},
+        "cpu": {"limit": float, "guarantee": float},
+        "storage": {"capacity": str, "homeMountPath": str},
+        "extraEnv": "*",
+        "lifecycleHooks": "*",
+        "extraFiles": "*",
+    },
+    "cull": {"enabled": bool, "timeout": int, "every": int},
+    "prePuller": {"continuous": {"enabled": bool}},
+}
+
+
+def misfits(values, schema, path=""):
+    """Return the places of the values that the schema does not know or has another type for."""
+    if schema == "*":
+        return [] if isinstance(values, dict) else [path]
+    if not isinstance(schema, dict):
+        return [] if type(values) is schema else [path]
+    found = [f"{path}.{name}" for name in values if name not in schema]
+    for name in set(values) & set(schema):
+        found += misfits(values[name], schema[name], f"{path}.{name}")
+    return found
+
+
+def settings(text):
+    """Return the settings of a configuration file that are written out as constants."""
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            try:
+                value = eval(compile(ast.Expression(node.value), "", "eval"), {"__builtins__": {}})
+            except NameError:
+                continue
+            found[ast.unparse(node.targets[0]).removeprefix("c.")] = value
+    return found
+
+
+def test_the_values_have_the_charts_form():
+    assert misfits(VALUES, CHART) == []
+    wrong = {**VALUES, "singleuser": {"memory": {"limit": 2}, "lifecycleHook": {}}}
+    assert misfits(wrong, CHART) == [".singleuser.lifecycleHook", ".singleuser.memory.limit"]
+
+
+def test_both_have_the_same_limits():
+    ours = settings(HUB)
+    assert VALUES["singleuser"]["memory"]["limit"] == ours["CourseSpawner.mem_limit"]
+    assert VALUES["singleuser"]["cpu"]["limit"] == ours["CourseSpawner.cpu_limit"]
+    assert VALUES["hub"]["concurrentSpawnLimit"] == ours["JupyterHub.concurrent_spawn_limit"]
+    minutes = re.search(r'"COURSE_IDLE_MINUTES", "(\d+)"', HUB)[1]
+    assert VALUES["cull"]["timeout"] == 60 * int(minutes)
+
+
+def test_both_have_the_same_settings_of_the_students_server():
+    (file,) = VALUES["singleuser"]["extraFiles"].values()
+    theirs = {
+        f"{c}.{name}": value for c, more in file["data"].items() for name, value in more.items()
+    }
+    ours = settings(STUDENT)
+    # In a container nobody else is logged in: its ports are its own.
+    assert ours.pop("ConnectionFileMixin.transport") == "ipc"
+    assert theirs == ours
+    assert file["mountPath"].endswith(".json") and json.dumps(file["data"])
+
+
+def test_both_run_kernels_on_two_threads():
+    names = {name for name in VALUES["singleuser"]["extraEnv"] if name.endswith("_NUM_THREADS")}
+    assert {VALUES["singleuser"]["extraEnv"][name] for name in names} == {"2"}
+    assert sorted(re.findall(r'"(\w+_NUM_THREADS)"', HUB)) == sorted(names)
+    for name in ("OMP_WAIT_POLICY", "TOKENIZERS_PARALLELISM"):
+        assert f'"{name}": "{VALUES["singleuser"]["extraEnv"][name]}"' in HUB
+
+
+def test_the_volume_does_not_cover_what_the_image_has():
+    """repo2docker puts the repository, and the package with it, into the home folder."""
+    place = VALUES["singleuser"]["storage"]["homeMountPath"]
+    assert place != "/home/jovyan"
+    command = VALUES["singleuser"]["lifecycleHooks"]["postStart"]["exec"]["command"][-1]
+    assert f"{place}/attention-course" in command
+    assert VALUES["singleuser"]["defaultUrl"].startswith("/lab/tree/work/attention-course/")
+
+
+def test_the_image_is_this_version():
+    assert VALUES["singleuser"]["image"]["tag"] == course_utils.__version__
+
+
+@pytest.mark.parametrize("text", [HUB, STUDENT, yaml.safe_dump(VALUES)])
+def test_nothing_secret_is_written_down(text):
+    assert re.findall(r"(?i)(?:password|token|secret)\w* *[=:] *['\"]?\w{8,}", text) == []
+    assert "dummy" not in text.lower()
+
+
+def test_the_proxy_is_pinned_with_the_hash_of_every_file():
+    folder = DEPLOY / "jupyterhub"
+    wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+    locked = json.loads((folder / "package-lock.json").read_text())["packages"]
+    assert locked["node_modules/configurable-http-proxy"]["version"] in wanted.values()
+    packages = {name: entry for name, entry in locked.items() if name}
+    assert [name for name, entry in packages.items() if "integrity" not in entry] == []
+    assert [name for name, entry in packages.items() if "resolved" in entry] == []

@@ -1,0 +1,273 @@
+"""`make outputs`: what it saves, what it refuses to save, and that it saves no noise."""
+
+import base64
+import copy
+import doctest
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
+
+from tools.editions import notebook_outputs, outputs
+from tools.editions.notebook_outputs import LIVE_WIDGET, cleaned, differs, faults
+
+# pyzmq on Windows says that asyncio's loop there needs a helper thread, and starts one.
+pytestmark = pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A picture, a live widget with its description in words, text in two pieces, an exception.
+LECTURE = [
+    """
+import sys
+print("one")
+sys.stdout.flush()
+print("two")
+""",
+    """
+import io
+from IPython.display import Image
+from matplotlib.figure import Figure
+figure = Figure(figsize=(2, 1))
+figure.subplots().plot([0, 1], [2, 3])
+figure.savefig(png := io.BytesIO(), format="png")
+Image(png.getvalue())
+""",
+    """
+import ipywidgets
+from IPython.display import display
+slider = ipywidgets.IntSlider()
+display(slider._repr_mimebundle_() | {"text/plain": "A slider."}, raw=True)
+""",
+    """
+import os
+print(os.getpid())
+""",
+    """
+import json
+json.loads("{")
+""",
+]
+
+
+def png(colour: int, compression: int, width: int = 7) -> str:
+    picture = io.BytesIO()
+    Image.new("L", (width, 5), colour).save(picture, "PNG", compress_level=compression)
+    return base64.b64encode(picture.getvalue()).decode()
+
+
+def one_output(**output) -> nbformat.NotebookNode:
+    """Return a notebook with one code cell and one output."""
+    cell = new_code_cell("x", execution_count=1, outputs=[new_output(**output)])
+    return new_notebook(cells=[cell])
+
+
+@pytest.fixture(scope="module")
+def lecture(tmp_path_factory):
+    """A notebook as an author leaves it: cells, nothing run."""
+    path = tmp_path_factory.mktemp("lecture") / "99_lecture.ipynb"
+    cells = [new_code_cell(source.strip()) for source in LECTURE]
+    cells[3].metadata["tags"] = ["nbval-ignore-output"]
+    cells[4].metadata["tags"] = ["raises-exception"]
+    notebook = new_notebook(cells=[new_markdown_cell("# Why?"), *cells])
+    notebook.metadata["widgets"] = {"state": {}}
+    nbformat.write(notebook, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(lecture):
+    before = nbformat.read(lecture, as_version=4)
+    assert outputs.refresh(lecture) == ("written", [])
+    return before, nbformat.read(lecture, as_version=4)
+
+
+def test_saved_in_order_with_ids_counts_and_tags_kept(saved):
+    before, after = saved
+    assert [cell.id for cell in after.cells] == [cell.id for cell in before.cells]
+    assert [cell.execution_count for cell in after.cells[1:]] == [1, 2, 3, 4, 5]
+    assert after.cells[4].metadata.tags == ["nbval-ignore-output"]
+
+
+def test_metadata_is_the_same_on_every_machine(saved):
+    _, after = saved
+    assert after.metadata.kernelspec == notebook_outputs.KERNEL
+    assert "widgets" not in after.metadata
+    assert "version" not in after.metadata.language_info
+    assert all("execution" not in cell.metadata for cell in after.cells)
+
+
+def test_pieces_of_a_stream_are_joined(saved):
+    _, after = saved
+    assert [output.text for output in after.cells[1].outputs] == ["one\ntwo\n"]
+
+
+def test_a_live_widget_is_saved_as_its_words(saved):
+    _, after = saved
+    assert dict(after.cells[3].outputs[0].data) == {"text/plain": "A slider."}
+
+
+def test_a_traceback_names_no_place_on_this_machine(saved):
+    _, after = saved
+    traceback = "\n".join(after.cells[5].outputs[0].traceback)
+    assert "json" in traceback
+    assert notebook_outputs.absolute_paths(traceback) == []
+
+
+def test_a_second_run_leaves_the_file_alone(lecture, saved):
+    before = lecture.read_bytes(), lecture.stat().st_mtime_ns
+    # Between the runs the process number printed by the fourth cell changed, the picture did not.
+    assert outputs.refresh(lecture) == ("unchanged", [])
+    assert (lecture.read_bytes(), lecture.stat().st_mtime_ns) == before
+
+
+def test_force_writes_noise_too(lecture, saved):
+    number = nbformat.read(lecture, as_version=4).cells[4].outputs[0].text
+    assert outputs.refresh(lecture, force=True) == ("written", [])
+    assert nbformat.read(lecture, as_version=4).cells[4].outputs[0].text != number
+
+
+def test_nbval_passes_although_the_saved_widget_is_gone_and_fails_on_other_words(lecture, saved):
+    command = [sys.executable, "-m", "pytest", "-q", "--nbval", "--nbval-current-env", "-p",
+               "no:cacheprovider", "--rootdir", str(lecture.parent), str(lecture)]  # fmt: skip
+    good = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert good.returncode == 0, good.stdout
+    assert "5 passed" in good.stdout
+
+    text = lecture.read_text(encoding="utf-8")
+    other = lecture.with_name("98_other_words.ipynb")
+    other.write_text(text.replace('"A slider."', '"A slide."', 1), encoding="utf-8")
+    bad = subprocess.run([*command[:-1], str(other)], capture_output=True, text=True, timeout=100)
+    assert bad.returncode == 1, bad.stdout
+    assert "1 failed, 4 passed" in bad.stdout
+
+
+BAD_CELLS = {
+    "stderr": ("import sys; print('ah', file=sys.stderr)", "writes to stderr: ah"),
+    "warning": ("import warnings; warnings.warn('old')", "writes to stderr"),
+    "logged": ("import logging; logging.getLogger().warning('slow')", "writes to stderr: slow"),
+    "exception": ("1 / 0", "raises ZeroDivisionError: division by zero"),
+    "path": ("print('/home/ada/course/weights')", "shows the path /home/ada"),
+    "installed": ("import numpy; print(numpy.__file__)", "shows the path"),
+}
+
+
+def test_faults_are_named_and_nothing_is_written(tmp_path):
+    path = tmp_path / "bad.ipynb"
+    cells = [new_code_cell(source) for source, _ in BAD_CELLS.values()]
+    quiet = new_code_cell("1 + 1")
+    quiet.metadata["tags"] = ["raises-exception"]
+    nbformat.write(new_notebook(cells=[*cells, quiet]), path)
+    before = path.read_bytes()
+
+    done, found = outputs.refresh(path)
+
+    assert done == "not written"
+    assert path.read_bytes() == before
+    for number, (name, (_, fault)) in enumerate(BAD_CELLS.items(), start=1):
+        assert any(f"code cell {number} {fault}" in line for line in found), (name, found)
+    assert f"code cell {len(cells) + 1} is tagged raises-exception and raises nothing" in found
+
+
+@pytest.mark.parametrize(
+    ("other", "noise"),
+    [
+        (png(100, 9), True),  # encoded in another way
+        (png(103, 1), True),  # the last bits of a sum
+        (png(140, 1), False),  # another picture
+        (png(100, 1, width=8), False),  # another size
+    ],
+)
+def test_only_what_cannot_be_seen_in_a_picture_is_noise(other, noise):
+    old = one_output(output_type="display_data", data={"image/png": png(100, 1)})
+    new = one_output(output_type="display_data", data={"image/png": other})
+    new.cells[0].id = old.cells[0].id
+    assert old.cells[0].outputs != new.cells[0].outputs
+    assert differs(old, new) is not noise
+
+
+def test_a_picture_that_nobody_compares_is_noise():
+    old = one_output(output_type="display_data", data={"image/png": png(100, 1)})
+    new = copy.deepcopy(old)
+    new.cells[0].outputs[0].data["image/png"] = png(140, 1)
+    assert differs(old, new)
+    for notebook in (old, new):
+        notebook.cells[0].metadata["tags"] = ["nbval-ignore-output"]
+    assert not differs(old, new)
+
+
+@pytest.mark.parametrize("change", ["source", "text", "tags", "count", "id"])
+def test_every_other_change_counts(change):
+    old = one_output(output_type="stream", name="stdout", text="3\n")
+    new = copy.deepcopy(old)
+    assert not differs(old, new)
+    cell = new.cells[0]
+    match change:
+        case "source":
+            cell.source = "y"
+        case "text":
+            cell.outputs[0].text = "4\n"
+        case "tags":
+            cell.metadata["tags"] = ["exercise"]
+        case "count":
+            cell.execution_count = 2
+        case "id":
+            cell.id = "another"
+    assert differs(old, new)
+
+
+def test_paths_in_a_traceback_are_cut_short():
+    lines = [
+        f"File {ROOT}/course_utils/attention.py:33, in attend(q)",
+        "File ~/.venv/lib/python3.12/site-packages/torch/nn/modules/module.py:7, in call",
+        "File /usr/lib/python3.12/json/__init__.py:346, in loads",
+        "Cell In[5], line 1",
+    ]
+    notebook = one_output(output_type="error", ename="E", evalue="", traceback=lines)
+    assert cleaned(notebook, ROOT).cells[0].outputs[0].traceback == [
+        "File course_utils/attention.py:33, in attend(q)",
+        "File torch/nn/modules/module.py:7, in call",
+        "File json/__init__.py:346, in loads",
+        "Cell In[5], line 1",
+    ]
+
+
+def test_cleaning_leaves_the_given_notebook_alone():
+    notebook = one_output(output_type="display_data", data={LIVE_WIDGET: {"model_id": "7"}})
+    assert cleaned(notebook, ROOT).cells[0].outputs[0].data == {}
+    assert LIVE_WIDGET in notebook.cells[0].outputs[0].data
+
+
+def test_no_fault_in_a_clean_output():
+    assert faults(one_output(output_type="stream", name="stdout", text="mean 0.50\n")) == []
+
+
+def test_a_missing_notebook_is_named(capsys, tmp_path):
+    with pytest.raises(SystemExit) as stopped:
+        outputs.main([str(tmp_path / "none.ipynb")])
+    assert stopped.value.code == 2
+    assert "no notebook at" in capsys.readouterr().err
+
+
+def test_the_command_says_what_it_did(tmp_path):
+    path = tmp_path / "one.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("print(1)")]), path)
+    command = [sys.executable, str(ROOT / "tools/editions/outputs.py"), str(path)]
+    said = []
+    for _ in range(2):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ)
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout.partition(",")[0])
+    assert said == ["one.ipynb: written", "one.ipynb: unchanged"]
+
+
+def test_doctests_of_the_script():
+    result = doctest.testmod(notebook_outputs)
+    assert result.attempted >= 2
+    assert result.failed == 0

@@ -1,0 +1,312 @@
+"""The site's pages before Sphinx sees them, and the check of what Sphinx has built.
+
+What needs Sphinx and a browser is in tests/browser/test_browser_site.py.
+"""
+
+import base64
+import doctest
+import io
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from course_utils.explorers.png import encode_png
+from tools.site import api as site_api
+from tools.site import build as build_site
+from tools.site import check as site_check
+from tools.site import font as site_font
+from tools.site import notebooks as site_notebooks
+from tools.site import players as site_players
+from tools.site.film import Film, Frame, Stops
+from tools.site.notebooks import Pictures, page_source, read_notebook
+from tools.site.players import player_html
+
+PNG = encode_png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
+WORDS = 'Weights < 1 & "growing"'
+# Six frames: two stops of a slider, three of a list.
+PLAYER = {
+    "title": "Is x < y?",
+    "size": [800, 400],
+    "start": 4,
+    "page": {
+        "controls": [
+            {"label": "rank r", "form": "slider", "texts": ["1", "2"], "start": 1},
+            {"label": "text", "form": "list", "texts": ["a", "b", "c"], "start": 1},
+        ],
+        "frames": [[f"{i}.webp", f"</script> {i} & {WORDS}"] for i in range(6)],
+        "scenes": [{"label": "both", "at": [0, None], "frame": None, "also": []}],
+        "others": ["width < 2", "base"],
+    },
+}
+
+
+STOPS = Stops("rank", "rank r", "slider", (1, 2), 1)
+FILM = Film("Why?", (8, 4), (STOPS,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, and the text of scripts and captions."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.texts, self._open = [], {}, []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self._open:
+            self.texts[self._open[-1]] = self.texts.get(self._open[-1], "") + data
+
+    def one(self, tag):
+        (attributes,) = (attributes for name, attributes in self.elements if name == tag)
+        return attributes
+
+
+def cell(kind, source="", *, slide="-", outputs=()):
+    made = {
+        "id": "a-cell",
+        "cell_type": kind,
+        "source": source,
+        "metadata": {"slideshow": {"slide_type": slide}},
+    }
+    return {**made, "outputs": list(outputs)} if kind == "code" else made
+
+
+def shown(**data):
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def picture(text):
+    return shown(
+        **{"image/png": base64.b64encode(PNG).decode(), "text/plain": text.splitlines(True)}
+    )
+
+
+def html_outputs(page):
+    return ["".join(out["data"]["text/html"]) for out in page["cells"][0]["outputs"]]
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    return Pictures(tmp_path / "figures")
+
+
+@pytest.fixture
+def converted(pictures):
+    """Return a function that makes a page of cells."""
+    return lambda *cells: page_source(
+        {"cells": list(cells)}, lambda name: f"[player {name}]", pictures
+    )
+
+
+@pytest.mark.parametrize(
+    "module", [build_site, site_api, site_check, site_font, site_notebooks, site_players]
+)
+def test_the_examples_in_the_docstrings_hold(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_notes_stay_with_the_presenter(converted):
+    notes = cell("markdown", "For the presenter, 3 min", slide="notes")
+    kept = [cell("markdown", "seen"), cell("markdown", "also", slide="skip"), cell("code", "x")]
+    assert converted(kept[0], notes, *kept[1:])["cells"] == kept
+
+
+def test_a_figure_carries_its_words_once(converted, pictures):
+    caption = shown(**{"text/html": [f"<small>{WORDS}</small>"], "text/plain": WORDS})
+    page = converted(cell("code", "show(...)", outputs=[picture(f"figure: {WORDS}"), caption]))
+    (figure,) = html_outputs(page)
+    read = Elements(figure)
+    image = read.one("img")
+    assert image["alt"] == read.texts["figcaption"] == WORDS
+    assert (image["width"], image["height"]) == ("6", "4")
+    (kept,) = pictures.folder.iterdir()
+    assert image["src"] == f"../figures/{kept.name}"
+    with Image.open(kept) as stored, Image.open(io.BytesIO(PNG)) as original:
+        assert np.array_equal(np.asarray(stored.convert("RGB")), np.asarray(original))
+
+
+def test_an_explorer_becomes_a_player(converted):
+    source = "from course_utils.explorers import explore_rope\n\nexplore_rope()"
+    page = converted(cell("code", source, outputs=[picture("Title\nCaption")]))
+    assert html_outputs(page) == ["[player explore_rope]"]
+
+
+@pytest.mark.parametrize("source", ["plot()", "explore_rope(); explore_softmax()", "explore_rope"])
+def test_a_picture_without_words_is_refused(converted, source):
+    with pytest.raises(ValueError, match=r"^cell 'a-cell' shows a picture, so it must be a figure"):
+        converted(cell("code", source, outputs=[picture("<Figure size 640x480>")]))
+
+
+def test_other_outputs_are_as_committed(converted):
+    streamed = {"output_type": "stream", "name": "stdout", "text": ["agrees\n"]}
+    failed = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
+    quiz = shown(**{"text/html": ["<div>a) or ", "b)?</div>"], "text/plain": "a) or b)?"})
+    page = converted(cell("code", "QUIZ", outputs=[streamed, failed, quiz]))
+    first, second, third = page["cells"][0]["outputs"]
+    assert (first, second) == (streamed, failed)
+    assert third["data"] == {"text/html": "<div>a) or b)?</div>"}
+
+
+def test_the_lecture_itself_is_not_changed(pictures):
+    notebook = {"cells": [cell("code", "x", outputs=[picture("figure: x")])]}
+    before = json.dumps(notebook)
+    page_source(notebook, str, pictures)
+    assert json.dumps(notebook) == before
+
+
+@pytest.mark.parametrize("text", ['{"cells": [', "", '{"nbformat": 4}', "[]"])
+def test_a_broken_notebook_is_named(tmp_path, text):
+    (tmp_path / "01_scaling.ipynb").write_text(text)
+    with pytest.raises(ValueError, match=r"^01_scaling\.ipynb must be a notebook"):
+        read_notebook(tmp_path / "01_scaling.ipynb")
+
+
+def test_a_player_without_javascript_is_a_picture_with_its_words():
+    read = Elements(player_html("explore_rope", PLAYER))
+    image = read.one("img")
+    assert image["src"] == "../frames/explore_rope/4.webp"
+    assert image["alt"] == read.texts["figcaption"] == PLAYER["page"]["frames"][4][1]
+    assert read.texts["em"] == "width < 2base" and "In the notebook also: " in read.texts["p"]
+    tags = {tag for tag, _ in read.elements}
+    assert not tags & {"input", "select", "button"}, "a control that nothing moves"
+
+
+def test_what_a_caption_says_cannot_end_the_script():
+    page = player_html("explore_rope", PLAYER)
+    read = Elements(page)
+    assert page.count("</script>") == 1
+    told = json.loads(read.texts["script"])
+    assert told == {"folder": "../frames/explore_rope/", **PLAYER["page"]}
+
+
+@pytest.mark.parametrize(
+    "name, content, found",
+    [
+        ("a.html", '<script src="https://cdn.example/x.js"></script>', 1),
+        ("a.html", '<link rel="stylesheet" href="//cdn.example/x.css">', 1),
+        ("a.html", '<img srcset="a.png 1x, https://cdn.example/b.png 2x">', 1),
+        ("a.html", '<div style="background: url(http://cdn.example/b.png)"></div>', 1),
+        ("a.html", "<style>@import 'https://cdn.example/x.css';</style>", 1),
+        ("a.html", '<script>import("https://cdn.example/x.js")</script>', 1),
+        ("a.html", '<a href="https://arxiv.example/1706.03762">a paper</a> <img src="b.png">', 0),
+        ("a.html", "<pre>&lt;img src='https://cdn.example/x.png'&gt;</pre>", 0),
+        ("deep/a.css", "@font-face {src: url('https://cdn.example/x.woff')}", 1),
+        ("deep/a.css", "a {b: url(data:image/png;base64,AAAA) url(x.png)}", 0),
+        ("a.js", 'e.src = "https://cdn.example/x.js"; fetch("//cdn.example/x")', 2),
+        ("a.js", 'const see = "https://docs.example/why"', 0),
+    ],
+)
+def test_what_would_be_loaded_from_elsewhere_is_found(tmp_path, name, content, found):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(content)
+    (tmp_path / "picture.webp").write_bytes(b"\xff")  # not text, and not read
+    elsewhere = site_check.loaded_from_elsewhere(tmp_path)
+    assert len(elsewhere) == found
+    assert all(each.startswith(f"{name}: ") for each in elsewhere)
+
+
+def test_frames_are_made_anew_when_their_sources_change(tmp_path, monkeypatch):
+    monkeypatch.setattr(site_players, "ROOT", tmp_path)
+    (tmp_path / "one.py").write_text("1")
+    kept = tmp_path / "players" / "explore_rope.json"
+    kept.parent.mkdir()
+    before = {"stamp": site_players.stamp(["one.py"]), "sources": ["one.py"]}
+    kept.write_text(json.dumps(before))
+    assert site_players._kept_player(tmp_path, "explore_rope") == before
+    assert site_players._kept_player(tmp_path, "explore_softmax") is None
+    (tmp_path / "one.py").write_text("2")
+    assert site_players._kept_player(tmp_path, "explore_rope") is None
+
+
+def test_frames_left_half_made_are_not_kept(tmp_path, monkeypatch):
+    """A build that ends while it writes frames must not leave the word that they are whole."""
+
+    def stopped(film, folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tools.site.frames.export_frames", lambda explorer: FILM)
+    site_players._make_player(tmp_path, "explore_random_cosines")
+    kept = site_players._kept_player(tmp_path, "explore_random_cosines")
+    assert kept is not None and "constraints.txt" in kept["sources"]
+    monkeypatch.setattr("tools.site.film.write_frames", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        site_players._make_player(tmp_path, "explore_random_cosines")
+    assert site_players._kept_player(tmp_path, "explore_random_cosines") is None
+
+
+def test_every_public_module_has_its_place_in_the_reference(tmp_path):
+    site_api.write_reference(tmp_path)
+    pages = "".join(path.read_text() for path in tmp_path.glob("*.rst"))
+    for path in (site_api.ROOT / "course_utils").rglob("*.py"):
+        parts = path.relative_to(site_api.ROOT).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        assert name == "course_utils" or f".. automodule:: {name}\n" in pages, name
+    assert "\n   masks <masks>\n" in (tmp_path / "index.rst").read_text()
+
+
+def test_a_module_that_cannot_be_imported_here_is_not_asked_for(monkeypatch):
+    monkeypatch.setattr(site_api.importlib.util, "find_spec", lambda name: None)
+    assert "automodule" not in site_api.automodule("kernels.tiled_triton", members=True)
+    assert "automodule" in site_api.automodule("kernels.tiled", members=True)
+
+
+def test_the_font_can_set_every_formula(tmp_path):
+    pytest.importorskip("ziamath", reason="the font comes with it, for `make site`")
+    from fontTools.ttLib import TTFont
+
+    signs = site_font.characters(["<math><msqrt><mi>d</mi></msqrt><mo>&sum;</mo></math>"])
+    site_font.write_font(signs, tmp_path / "fonts" / "formulas.woff")
+    font = TTFont(tmp_path / "fonts" / "formulas.woff")
+    held = font.getBestCmap()
+    assert {"√", "∑", "𝑑"} <= {chr(code) for code in held} and ord("∫") not in held
+    variants = font["MATH"].table.MathVariants
+    root = variants.VertGlyphCoverage.glyphs.index(held[ord("√")])
+    sizes = variants.VertGlyphConstruction[root]
+    grown = [each.VariantGlyph for each in sizes.MathGlyphVariantRecord]
+    assert len(grown) > 2, "roots cannot grow"
+    # A browser keeps room for the widest beside every root.
+    grown += [part.glyph for part in sizes.GlyphAssembly.PartRecords]
+    assert len({font["hmtx"][name][0] for name in grown}) == 1
+    with pytest.raises(RuntimeError, match=r"^STIX Two Math has no 茶$"):
+        site_font.write_font({"x", "茶"}, tmp_path / "none.woff")
+
+
+def test_what_is_not_installed_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(build_site, "PACKAGES", ("json", "no_such_package"))
+    assert build_site.main(["--out", str(tmp_path)]) == 1
+    assert "The site needs no_such_package: run `make site`" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_folder_of_other_things_is_not_built_in(capsys, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(build_site, "PACKAGES", ())
+    out = tmp_path / "docs"
+    kept = out / "source" / "thesis.md" if kind == "folder" else out
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("mine")
+    assert build_site.main(["--out", str(out)]) == 1
+    assert f"--out must be a new folder or that of an earlier build; got {out}" in (
+        capsys.readouterr().err
+    )
+    assert kept.read_text() == "mine"
+
+
+def test_a_new_an_empty_and_an_earlier_folder_are_built_in(tmp_path):
+    assert not build_site.holds_other_things(tmp_path / "new")
+    assert not build_site.holds_other_things(tmp_path)
+    (tmp_path / build_site.BUILT).mkdir()
+    (tmp_path / "html").mkdir()
+    assert not build_site.holds_other_things(tmp_path)

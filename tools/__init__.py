@@ -1,0 +1,1 @@
+"""What makes, serves and checks the course."""

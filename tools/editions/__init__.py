@@ -1,0 +1,1 @@
+"""The notebooks, executed and saved."""

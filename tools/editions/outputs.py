@@ -1,0 +1,109 @@
+"""Run lectures from a clean kernel and save their outputs: what `make outputs` calls.
+
+    python tools/editions/outputs.py                         every notebook of the course
+    python tools/editions/outputs.py notebooks/01_scaling.ipynb
+    python tools/editions/outputs.py --force …               write even where only noise changed
+
+A notebook is written back only when something other than noise changed, so that a run on another
+day leaves no difference. One with a fault (stderr, an untagged exception, a path of this machine)
+is not written; the faults are printed and the exit status is 1.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
+
+from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "TQDM_DISABLE": "1",
+    "PYTHONHASHSEED": "0",
+    # Many small operations: on a busy machine a second thread made lecture 00 six times slower.
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    # A lecture runs on the code beside it, whichever copy of the course is installed.
+    "PYTHONPATH": str(ROOT),
+}
+SECONDS_PER_CELL = 300
+
+
+def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
+    """Run every cell in order in a new kernel that starts in `folder`; change `notebook`.
+
+    An exception does not stop the run: `faults` names it, and whatever follows from it.
+    """
+    for cell in code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    # The kernel nbval compares with: this environment's, whatever kernels the user has installed.
+    manager = AsyncKernelManager(
+        kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager()
+    )
+    client = NotebookClient(
+        notebook,
+        km=manager,
+        timeout=SECONDS_PER_CELL,
+        allow_errors=True,
+        # Repository pages refuse a notebook whose widget state they cannot read.
+        store_widget_state=False,
+        record_timing=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    return client.execute(cleanup_kc=True)
+
+
+def refresh(path: Path, *, force: bool = False) -> tuple[str, list[str]]:
+    """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
+    old = read(path)
+    new = cleaned(execute(read(path), path.parent), ROOT)
+    found = faults(new)
+    if found:
+        return "not written", found
+    if not force and not differs(old, new):
+        return "unchanged", []
+    write(new, path)
+    return "written", []
+
+
+def main(arguments: list[str]) -> int:
+    """Refresh the notebooks named, or all; return the exit status."""
+    parser = argparse.ArgumentParser(description="Run lectures from a clean kernel, save outputs.")
+    parser.add_argument("notebooks", nargs="*", type=Path)
+    parser.add_argument("--force", action="store_true", help="write even where only noise changed")
+    options = parser.parse_args(arguments)
+
+    paths = options.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in paths:
+        if not path.is_file():
+            parser.error(f"no notebook at {path}")
+    if not paths:
+        parser.error(f"no notebooks in {ROOT / 'notebooks'}")
+    # The first import of the font list on a machine builds a cache and says so on stderr.
+    import matplotlib.font_manager  # noqa: F401
+
+    with tempfile.TemporaryDirectory(prefix="course-ipython-") as ipython_folder:
+        # Away from the user's own IPython start-up files, which could print or import.
+        os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
+        return max(report(path, force=options.force) for path in paths)
+
+
+def report(path: Path, *, force: bool) -> int:
+    """Refresh one notebook and print what came of it; return 1 where there are faults."""
+    start = time.perf_counter()
+    done, found = refresh(path, force=force)
+    print(f"{path.name}: {done}, {time.perf_counter() - start:.0f} s", flush=True)
+    for fault in found:
+        print(f"  {fault}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

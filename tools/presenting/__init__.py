@@ -1,0 +1,1 @@
+"""Slides: their plan and their times."""

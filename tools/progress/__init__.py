@@ -1,0 +1,1 @@
+"""Which exercises and quiz questions of a worked copy pass."""

@@ -1,0 +1,1 @@
+"""The static edition of the course."""

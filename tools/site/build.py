@@ -1,0 +1,179 @@
+"""Build the static edition of the course: `python tools/site/build.py [--out site/_build]`.
+
+No kernel runs and nothing is fetched. The lectures are taken as they are committed, outputs and
+all; the explorers are asked for their frames; Sphinx does the rest, and a warning ends the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "site"
+sys.path[:0] = [str(ROOT)]
+
+from tools.site.api import write_reference  # noqa: E402
+from tools.site.check import loaded_from_elsewhere, total_bytes  # noqa: E402
+from tools.site.font import characters, write_font  # noqa: E402
+from tools.site.notebooks import Pictures, page_source, read_notebook  # noqa: E402
+from tools.site.players import make_players, player_html  # noqa: E402
+
+PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "pypandoc", "ziamath")
+FONT = Path("_static/fonts/stix-two-math.woff")
+BUILT = "players"  # what every folder that was built in has
+ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
+FOLD = '<summary><span class="toctree-toggle"'
+NAMED_FOLD = '<summary aria-label="its pages"><span class="toctree-toggle"'
+DOCUMENTS = ("teaching.md", "writing-an-explorer.md")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build, check what was built, and say how large it is."""
+    options = read_options(arguments)
+    if missing := missing_packages():
+        print(
+            f"The site needs {', '.join(missing)}: run `make site`, or "
+            '`python -m pip install -e ".[site]"`.',
+            file=sys.stderr,
+        )
+        return 1
+    started = time.monotonic()
+    out = options.out.resolve()
+    if holds_other_things(out):
+        print(
+            f"--out must be a new folder or that of an earlier build; got {out}, which holds other "
+            "things. What it calls source and html would be replaced.",
+            file=sys.stderr,
+        )
+        return 1
+    (out / BUILT).mkdir(parents=True, exist_ok=True)
+    print("Asking the explorers for their frames ...", flush=True)
+    players = make_players(explorer_names(), out)
+    print("Writing the pages ...", flush=True)
+    write_sources(out, players)
+    status = run_sphinx(out)
+    if status:
+        print("Sphinx warned or failed, see above; the site is not complete.", file=sys.stderr)
+        return status
+    html = out / "html"
+    mend_theme(html)
+    pages = [path.read_text(encoding="utf-8") for path in sorted(html.rglob("*.html"))]
+    write_font(characters(pages), html / FONT)
+    if elsewhere := loaded_from_elsewhere(html):
+        print("These would be loaded from other machines:", *elsewhere, sep="\n  ", file=sys.stderr)
+        return 1
+    report(html, players, time.monotonic() - started)
+    return 0
+
+
+def read_options(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Build the static edition of the course.")
+    parser.add_argument(
+        "--out", type=Path, default=SITE / "_build", help="where to build (site/_build)"
+    )
+    return parser.parse_args(arguments)
+
+
+def holds_other_things(out: Path) -> bool:
+    """Whether there is something at this path that no build has put there."""
+    if out.is_dir():
+        return any(out.iterdir()) and not (out / BUILT).is_dir()
+    return out.exists()
+
+
+def explorer_names() -> list[str]:
+    """The explorers of the course."""
+    from course_utils.lectures import EXPLORERS
+
+    return list(EXPLORERS)
+
+
+def missing_packages() -> list[str]:
+    """The packages of the site that are not installed here."""
+    return [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+
+
+def write_sources(out: Path, players: dict) -> None:
+    """Put together the folder that Sphinx reads."""
+    source = out / "source"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.rmtree(out / "extra" / "figures", ignore_errors=True)
+    shutil.copytree(SITE / "pages", source)
+    pictures = Pictures(out / "extra" / "figures")
+    lectures = source / "lectures"
+    lectures.mkdir()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        page = page_source(
+            read_notebook(path), lambda name: player_html(name, players[name]), pictures
+        )
+        (lectures / path.name).write_text(json.dumps(page), encoding="utf-8")
+    for name in DOCUMENTS:
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        (source / name).write_text(on_site(text), encoding="utf-8")
+    write_reference(source / "reference")
+
+
+def on_site(document: str) -> str:
+    """A page of docs/ with its links as they are on the site.
+
+    A lecture is a page here as well; another file of the repository is only named.
+
+    >>> on_site("[one](../notebooks/01_scaling.ipynb), [two](../Makefile), [three](x.md#y)")
+    '[one](lectures/01_scaling.ipynb), two, [three](x.md#y)'
+    """
+    document = document.replace("](../notebooks/", "](lectures/")
+    return ELSEWHERE.sub(r"\1", document)
+
+
+def run_sphinx(out: Path) -> int:
+    """Build the pages with warnings as errors, and return Sphinx's exit status."""
+    shutil.rmtree(out / "html", ignore_errors=True)
+    words = ["-b", "html", "-q", "-W", "--keep-going", "-E", "-j", "auto"]
+    folders = ["-c", str(SITE), "-d", str(out / "doctrees"), str(out / "source"), str(out / "html")]
+    extra = {"COURSE_SITE_EXTRA": str(out / "extra")}
+    command = [sys.executable, "-m", "sphinx", *words, *folders]
+    return subprocess.run(command, env={**os.environ, **extra}).returncode
+
+
+def mend_theme(html: Path) -> None:
+    """Name the fold of the sidebar for those who hear it, and drop what no page loads.
+
+    The theme's fold has an icon and no words, and its package has templates and source maps beside
+    its scripts.
+    """
+    for path in html.rglob("*.html"):
+        if "_static" in path.relative_to(html).parts:
+            path.unlink()
+            continue
+        page = path.read_text(encoding="utf-8")
+        path.write_text(page.replace(FOLD, NAMED_FOLD), encoding="utf-8")
+    for path in [*html.rglob("*.map"), *html.rglob(".buildinfo")]:
+        path.unlink()
+
+
+def report(html: Path, players: dict, seconds: float) -> None:
+    """Say what was built."""
+    megabytes = total_bytes(html) / 1e6
+    frames = sum(len({name for name, _ in each["page"]["frames"]}) for each in players.values())
+    moving = total_bytes(html / "frames") / 1e6
+    largest = max(players, key=lambda name: players[name]["bytes"])
+    print(
+        f"{len(list(html.rglob('*.html')))} pages, {megabytes:.1f} MB in all, of which "
+        f"{moving:.1f} MB are {frames} frames of {len(players)} explorers "
+        f"({largest}: {players[largest]['bytes'] / 1e6:.2f} MB). It took {seconds:.0f} s.\n"
+        f"Open {html / 'index.html'}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

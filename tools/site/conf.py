@@ -1,0 +1,70 @@
+"""How Sphinx builds the site. `tools/site/build.py` prepares the pages and calls it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+import course_utils  # noqa: E402
+
+project = "Attention, a course that runs"
+author = "The attention course authors"
+copyright = f"{author}. Text: CC BY 4.0; code: MIT"
+release = course_utils.__version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "tools.site.mathematics",
+    "tools.site.docstrings",
+]
+html_math_renderer = "mathml"
+
+nb_execution_mode = "off"
+nb_merge_streams = True
+nb_render_markdown_format = "myst"  # as the text beside it: the axis letters are a table
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_dmath_double_inline = True
+myst_heading_anchors = 3
+# A lecture's small headings follow its title directly: in a notebook they are sized for a cell.
+# A field named like a type (bytes) could be what an annotation means; it is not.
+suppress_warnings = ["myst.header", "ref.python"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_custom_sections = [("Class attributes", "Attributes")]
+default_role = "code"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = [str(HERE / "static")]
+html_extra_path = [os.environ["COURSE_SITE_EXTRA"]]
+html_css_files = ["course.css"]
+html_js_files = [("player.js", {"defer": "defer"})]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_last_updated_fmt = None
+html_domain_indices = False
+html_use_index = True
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+    "navbar_persistent": [],
+    "collapse_navbar": True,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
