@@ -3,9 +3,8 @@
 import torch
 from torch import nn
 
-from course_utils import training
+from course_utils import copying, training
 from course_utils.layers import Alibi, KVCache, Rotary
-from course_utils.lectures.l03_heads.experiments import copying as tasks_heads
 from course_utils.models import causal_lm
 from tests.core.support_bad_core import COUNT, POSITIVE, TEXT, WORDS, choice
 from tests.core.support_bad_input import Bad, Case, Said
@@ -97,45 +96,20 @@ CAUSAL_LM = [
     }),
 ]  # fmt: skip
 
-COPIER = tasks_heads.TwoPlaceCopier(2)
-ROWS, ANSWERS = tasks_heads.copy_batch(torch.Generator().manual_seed(0), batch=3)
-BAD_ROWS = Bad((*WORDS, ROWS.int()), (ROWS[0], ROWS[:, 1:], ROWS - 11, ROWS + 11))
-BAD_ANSWERS = Bad(
-    (*WORDS, ANSWERS.int()), (ANSWERS[0], ANSWERS[1:], ANSWERS[..., :1], ANSWERS - 1, ANSWERS + 1)
-)
-BAD_COPIER = {
-    "width": COUNT,
-    "num_layers": COUNT,
-    "feedforward": Bad((None, 1, "yes")),
-}
-ASKED = {"model": COPIER, "token_ids": ROWS}
-NO_COPIER = Bad((None, "x", 3))
-TWO_PLACES = [
-    Case("tasks_heads.copy_batch", tasks_heads.copy_batch, {"generator": torch.Generator()}, {
+ROWS, ANSWERS = copying.copy_batch(torch.Generator().manual_seed(0), batch=3)
+COPYING = [
+    Case("copying.copy_batch", copying.copy_batch, {"generator": torch.Generator()}, {
         "generator": Bad((None, 3, "x")), "batch": COUNT,
     }),
-    Case("tasks_heads.TwoPlaceCopier", tasks_heads.TwoPlaceCopier, {"num_heads": 2}, {
-        "num_heads": Bad(COUNT.types, (*COUNT.values, Said(7, "num_heads (7) must divide width"))),
-        **BAD_COPIER,
-    }),
-    Case("tasks_heads.TwoPlaceCopier.forward", COPIER, {"token_ids": ROWS}, {
-        "token_ids": BAD_ROWS,
-    }),
-    Case("tasks_heads.copy_loss", tasks_heads.copy_loss, {**ASKED, "answers": ANSWERS}, {
-        "model": Bad((None, 3)), "token_ids": BAD_ROWS, "answers": BAD_ANSWERS,
-    }),
-    Case("tasks_heads.copy_scores", tasks_heads.copy_scores, {**ASKED, "answers": ANSWERS}, {
-        "model": NO_COPIER, "token_ids": BAD_ROWS, "answers": BAD_ANSWERS,
-    }),
-    Case("tasks_heads.weights_on_places", tasks_heads.weights_on_places, ASKED, {
-        "model": NO_COPIER, "token_ids": BAD_ROWS,
-    }),
-    Case("tasks_heads.train_with_heads", tasks_heads.train_with_heads,
-         {"numbers_of_heads": [2], "seeds": [0], "steps": 1}, {
-        "numbers_of_heads": Bad((None, 2, "2"), ([], ())),
-        "seeds": Bad((None, 3, "12", Said((0.5,), "0.5")), ([], (), (1, 1))),
-        "steps": COUNT, "every": COUNT, "learning_rate": POSITIVE, **BAD_COPIER,
+    Case("copying.copy_loss", copying.copy_loss,
+         {"model": lambda ids: (torch.zeros(3, 13, 2, 11), ()), "token_ids": ROWS,
+          "answers": ANSWERS}, {
+        "model": Bad((None, 3)),
+        "token_ids": Bad((*WORDS, ROWS.int()), (ROWS[0], ROWS[:, 1:], ROWS - 11, ROWS + 11)),
+        "answers": Bad((*WORDS, ANSWERS.int()), (
+            ANSWERS[0], ANSWERS[1:], ANSWERS[..., :1], ANSWERS - 1, ANSWERS + 1,
+        )),
     }),
 ]  # fmt: skip
 
-CASES = [*TRAINING, *CAUSAL_LM, *TWO_PLACES]
+CASES = [*TRAINING, *CAUSAL_LM, *COPYING]

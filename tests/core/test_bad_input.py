@@ -65,7 +65,7 @@ MODULES = (
     "head_roles",
     "training",
     "tasks_dates",
-    "tasks_heads",
+    "copying",
     "tasks_recall",
     "tasks_scaling",
     "tasks_text",

@@ -1,18 +1,12 @@
 """Copying from two places: the task, why one head fails at it, and that two do not."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
 
+from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch
 from course_utils.lectures.l03_heads.experiments.copying import (
-    BACK,
-    LENGTH,
-    TOKENS,
     TwoPlaceCopier,
-    copy_batch,
-    copy_loss,
     copy_scores,
     train_with_heads,
     weights_on_places,
@@ -23,23 +17,6 @@ PAIRS = [(i, j) for i in range(TOKENS) for j in range(TOKENS)]
 
 def batch(size=64):
     return copy_batch(torch.Generator().manual_seed(5), batch=size)
-
-
-def test_the_answers_stand_where_the_task_says():
-    token_ids, answers = batch(7)
-    assert token_ids.shape == (7, LENGTH) and answers.shape == (7, LENGTH - 3, 2)
-    for row in range(7):
-        for place in range(3, LENGTH):
-            expected = [token_ids[row, place - back].item() for back in (1, 3)]
-            assert answers[row, place - 3].tolist() == expected
-
-
-def test_all_pairs_are_asked_about_equally_often():
-    _, answers = batch(2000)
-    counts = torch.bincount((answers[..., 0] * TOKENS + answers[..., 1]).flatten())
-    expected = answers.shape[0] * answers.shape[1] / TOKENS**2  # 215; five deviations are 34 %
-    assert len(counts) == TOKENS**2
-    assert (counts / expected - 1).abs().max() < 5 / expected**0.5
 
 
 @pytest.mark.parametrize("width", [8, 32])
@@ -92,15 +69,6 @@ def test_scores_of_one_who_knows_so_much(knows, expected):
     for ours, share in zip(found, expected, strict=True):
         # 6500 places; three standard deviations of a share of 1/11 are 0.011.
         assert share is None or abs(ours - share) < 0.02
-
-
-def test_the_price_of_not_knowing_the_order():
-    token_ids, answers = batch(2000)
-    found = copy_loss(Knows(answers, "the pair"), token_ids, answers)
-    assert abs(found - math.log(2) * (1 - 1 / TOKENS)) < 0.005
-    assert copy_loss(Knows(answers, "all"), token_ids, answers) < 1e-6
-    assert abs(copy_loss(lambda ids: (torch.zeros(2000, 13, 2, 11), ()), token_ids, answers)
-               - math.log(TOKENS)) < 1e-5  # fmt: skip
 
 
 def best_readout(mixtures):

@@ -2,8 +2,8 @@
 
 import torch
 
+from course_utils.copying import copy_batch
 from course_utils.layers import feedforward
-from course_utils.lectures.l03_heads.experiments.copying import copy_batch
 from course_utils.lectures.l06_gpt2_block.experiments import norms as tasks_norms
 from tests.core.support_bad_core import COUNT, FLAG, POSITIVE, WORDS, choice
 from tests.core.support_bad_input import Bad, Case, Said

@@ -1,8 +1,8 @@
 """What the lecture trains and measures."""
 
+from course_utils.copying import copy_batch
 from course_utils.lectures.l03_heads.experiments.copying import (
     TwoPlaceCopier,
-    copy_batch,
     copy_scores,
     train_with_heads,
 )

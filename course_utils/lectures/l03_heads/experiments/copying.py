@@ -17,62 +17,28 @@ learns some of that), a second layer, or a feed-forward network behind the head,
 louder token of the mixture for the first.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_flag, check_generator, check_ids, check_int, check_sequence
+from course_utils.checks import check_flag, check_ids, check_int, check_sequence
+from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 from course_utils.layers import FeedForward, Heads, MultiHeadAttention
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
 
 __all__ = [
-    "BACK",
-    "LENGTH",
-    "TOKENS",
     "CopyScores",
     "TwoPlaceCopier",
-    "copy_batch",
-    "copy_loss",
     "copy_scores",
     "train_with_heads",
     "weights_on_places",
 ]
 
-TOKENS, LENGTH = 11, 16
-BACK = (1, 3)  # the places to copy from, counted backwards
-FIRST = max(BACK)  # the first place that has both
-
-
-def copy_batch(
-    generator: torch.Generator, *, batch: int = 32
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B asked 2"]]:
-    """Draw sequences of random tokens, and the two right answers at each place.
-
-    Args:
-        generator: where the random numbers come from.
-        batch: number of sequences, B.
-
-    Returns:
-        The token ids, and the tokens that stood ``BACK`` = 1 and 3 places back, for each place
-        that has both: the fourth and all later ones.
-
-    Raises:
-        TypeError: if generator is not a torch.Generator, or batch not an integer.
-        ValueError: if batch is less than 1.
-
-    >>> token_ids, answers = copy_batch(torch.Generator().manual_seed(0), batch=1)
-    >>> token_ids[0, :5].tolist(), answers[0, :2].tolist()
-    ([10, 7, 1, 3, 8], [[1, 10], [3, 7]])
-    """
-    check_generator("generator", generator)
-    token_ids = torch.randint(TOKENS, (check_int("batch", batch), LENGTH), generator=generator)
-    answers = [token_ids[:, FIRST - back : LENGTH - back] for back in BACK]
-    return token_ids, torch.stack(answers, dim=-1)
+FIRST = max(BACK)  # the first place that has both answers
 
 
 class TwoPlaceCopier(nn.Module):
@@ -126,36 +92,6 @@ class TwoPlaceCopier(nn.Module):
         if self.feedforward is not None:
             x = x + self.feedforward(x)
         return self.readout(x[:, FIRST:]).unflatten(-1, (2, TOKENS)), tuple(seen)
-
-
-def copy_loss(
-    model: Callable[..., tuple[Tensor, object]],
-    token_ids: Int[Tensor, "B T"],
-    answers: Int[Tensor, "B asked 2"],
-) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy of both answers, in nats. A guess costs log 11 = 2.4.
-
-    Knowing the two tokens but not their order costs log 2 · (1 − 1/11) = 0.63: of the pairs, one
-    in eleven is twice the same token.
-
-    Args:
-        model: a ``TwoPlaceCopier``, or a function that stands in for one.
-        token_ids: as from ``copy_batch``.
-        answers: as from ``copy_batch``.
-
-    Raises:
-        TypeError, ValueError: if model is not callable, or the ids or the answers are not as from
-            ``copy_batch``.
-
-    >>> batch = copy_batch(torch.Generator().manual_seed(0))
-    >>> bool(copy_loss(TwoPlaceCopier(2), *batch) > 1)
-    True
-    """
-    if not callable(model):
-        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
-    _check_answers(answers, token_ids)
-    logits, _ = model(token_ids)
-    return cross_entropy(logits.flatten(0, 2), answers.flatten())
 
 
 class CopyScores(NamedTuple):

@@ -7,7 +7,7 @@ al. prove it for the last feed-forward matrix W2 of a stack of L blocks before t
 ``|dloss / dW2|`` is of order ``C sqrt(ln C)`` in post-LN, and ``C sqrt(ln C / L)`` in pre-LN.
 
 Their second claim is about training: with Adam, a post-LN stack needs a warm-up, and a pre-LN stack
-needs none. ``train_with_warmup`` puts it to the test on the task of ``tasks_heads``, to say at each
+needs none. ``train_with_warmup`` puts it to the test on the task of ``copying``, to say at each
 place which tokens stood one and three places back.
 """
 
@@ -25,14 +25,8 @@ from course_utils.checks import (
     check_seeds,
     check_sequence,
 )
+from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 from course_utils.layers import EncoderBlock, Heads, LayerNorm
-from course_utils.lectures.l03_heads.experiments.copying import (
-    BACK,
-    LENGTH,
-    TOKENS,
-    copy_batch,
-    copy_loss,
-)
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train, with_bar
