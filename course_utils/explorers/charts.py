@@ -1,0 +1,193 @@
+"""Charts that several lectures draw: learning curves, losses beside a level, a cache's times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from course_utils.explorers.draw import end_label
+from course_utils.explorers.show import AnnotatedFigure
+from course_utils.explorers.style import (
+    BLUE,
+    INK,
+    MUTED,
+    ORANGE,
+    PURPLE,
+    YELLOW,
+    course_style,
+    new_figure,
+)
+
+__all__ = ["draw_cache_times", "draw_learning_curves", "draw_losses"]
+
+COLUMNS = 4
+PANEL_LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, ":"))
+LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."), (YELLOW, ":"))
+Curves = Mapping[str, Mapping[str, np.ndarray]]
+
+
+def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> AnnotatedFigure:
+    """Losses over the steps: the median run as a line, all runs as a band, a panel each.
+
+    Args:
+        panels: title → name of a curve → (runs, steps), up to eight panels of up to three curves;
+            the curves have the same names everywhere.
+        chance: the loss of guessing, as a dotted line.
+        window: number of steps to average over, for a single batch may be lucky.
+    """
+    smooth = {
+        title: {name: _smooth(losses, window) for name, losses in curves.items()}
+        for title, curves in panels.items()
+    }
+    columns = -(-len(panels) // -(-len(panels) // COLUMNS))  # full rows where that can be
+    runs, steps = next(iter(next(iter(panels.values())).values())).shape
+    rows = -(-len(panels) // columns)
+    height = 0.95 + 1.75 * rows
+    figure = new_figure(8.0, height)
+    with course_style():
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        figure.subplots_adjust(
+            left=0.07,
+            right=0.985,
+            bottom=0.5 / height,
+            top=1 - 0.7 / height,
+            wspace=0.1,
+            hspace=0.3,
+        )
+        for axes, (title, curves) in zip(grid.flat, smooth.items(), strict=False):
+            axes.set_title(title)
+            _draw_curves(axes, curves, window)
+            axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1.2)
+            axes.set(xlim=(0, steps), ylim=(0, 1.25 * chance))
+            axes.yaxis.set_major_locator(MaxNLocator(3))
+            # The last number would touch the first of the next panel.
+            axes.xaxis.set_major_locator(MaxNLocator(4, prune="upper"))
+        for unused in list(grid.flat)[len(panels) :]:
+            unused.set_axis_off()
+        grid[0, 0].text(0.02 * steps, chance, "guessing", color=MUTED, fontsize=10, va="bottom")
+        for row in grid[:, 0]:
+            row.set_ylabel("loss (nats)")
+        for axes in grid[-1]:
+            axes.set_xlabel("step")
+        lines = [line for line in grid[0, 0].lines if not line.get_label().startswith("_")]
+        figure.legend(handles=lines, loc="upper center", ncols=len(lines), borderaxespad=0.2)
+    ends = []
+    for title, curves in smooth.items():
+        last = {name: losses[:, -1] for name, losses in curves.items()}
+        named = ", ".join(
+            f"{name} {np.median(end):.2f} ({end.min():.2f} to {end.max():.2f})"
+            for name, end in last.items()
+        )
+        ends.append(f"{title}: {named}")
+    words = (
+        f"Loss over {steps} steps, mean of the last {window}; line: median of {runs} runs, band: "
+        f"all of them; guessing gives {chance:.2f}. At the end: {'; '.join(ends)}."
+    )
+    return AnnotatedFigure(figure, words)
+
+
+def _draw_curves(axes: Axes, curves: Mapping[str, np.ndarray], window: int) -> None:
+    for (name, smooth), (colour, dash) in zip(curves.items(), PANEL_LOOKS, strict=False):
+        steps = window + np.arange(smooth.shape[1])
+        axes.fill_between(
+            steps, smooth.min(0), smooth.max(0), color=colour, alpha=0.22, linewidth=0
+        )
+        axes.plot(steps, np.median(smooth, axis=0), color=colour, linestyle=dash, label=name)
+
+
+def _smooth(losses: np.ndarray, window: int) -> np.ndarray:
+    """Mean of the last `window` losses at each step that has as many behind it."""
+    return np.lib.stride_tricks.sliding_window_view(losses, window, axis=1).mean(-1)
+
+
+def draw_losses(losses: Mapping[str, np.ndarray], floor: float, floor_name: str) -> AnnotatedFigure:
+    """Learning curves, the median of the runs within the band of all, and a level to hold them to.
+
+    Args:
+        losses: name → (runs, steps), four at most.
+        floor: the level, for example the entropy that no honest model can go below.
+        floor_name: its name.
+    """
+    runs, count = next(iter(losses.values())).shape
+    last = max(1, count // 20)  # so many steps are averaged, so that one batch does not decide
+    figure = new_figure(8.0, 3.6)
+    ends = []
+    with course_style():
+        axes = figure.add_axes((0.085, 0.165, 0.715, 0.81))
+        axes.axhline(floor, color=INK, linewidth=1.6, linestyle=":")
+        steps = np.arange(count)
+        for (name, table), (colour, style) in zip(losses.items(), LOOKS, strict=False):
+            axes.fill_between(
+                steps, table.min(0), table.max(0), color=colour, alpha=0.25, linewidth=0
+            )
+            axes.plot(steps, np.median(table, axis=0), style, color=colour)
+            end = table[:, -last:].mean(axis=1)
+            end_label(axes, count - 1, float(end.mean()), name, colour)
+            side = "below" if end.max() < floor else "above" if end.min() > floor else "at"
+            ends.append(f"{name} at {end.min():.3f} to {end.max():.3f}, {side} it")
+        axes.set(xlabel="step", ylabel="loss", xlim=(0, count - 1))
+        highest = max(floor, *(table.max() for table in losses.values()))
+        lowest = min(0.0, *(table.min() for table in losses.values()))
+        axes.set_ylim(lowest, 1.12 * highest)
+        axes.annotate(
+            floor_name, (0.985, floor), (0, -5), va="top", xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", fontsize=11,
+        )  # fmt: skip
+    words = (
+        f"Loss over {count} steps, {runs} runs each. The dotted line is {floor_name}, {floor:.3f}. "
+        f"Over the last {last} steps: {'; '.join(ends)}."
+    )
+    return AnnotatedFigure(figure, words)
+
+
+def draw_cache_times(
+    lengths: np.ndarray, with_cache: np.ndarray, without: np.ndarray
+) -> AnnotatedFigure:
+    """Time for one more token over the length so far, both axes logarithmic; bands are all runs.
+
+    The words say ratios, for times vary.
+
+    Args:
+        lengths: (lengths,) tokens, rising.
+        with_cache: (runs, lengths) seconds.
+        without: (runs, lengths) seconds; the number of runs may differ.
+    """
+    fast, slow = (np.median(runs, axis=0) for runs in (with_cache, without))
+    figure = new_figure(8.0, 3.7)
+    with course_style():
+        axes = figure.add_axes((0.125, 0.165, 0.655, 0.81))
+        axes.set(xscale="log", yscale="log", xlabel="tokens so far", ylabel="time for one more")
+        for name, runs, middle, (colour, style), marker in (
+            ("without a cache", without, slow, LOOKS[1], "s"),
+            ("with a cache", with_cache, fast, LOOKS[0], "o"),
+        ):
+            axes.fill_between(
+                lengths, 1e3 * runs.min(0), 1e3 * runs.max(0), color=colour, alpha=0.2, linewidth=0
+            )
+            axes.plot(lengths, 1e3 * middle, style, marker=marker, color=colour, markersize=7)
+            end_label(axes, float(lengths[-1]), float(1e3 * middle[-1]), name, colour)
+        axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
+        low, high = 1e3 * min(with_cache.min(), without.min()), 1e3 * without.max()
+        ticks = [10.0**p for p in range(int(np.floor(np.log10(low))), int(np.log10(high)) + 2)]
+        axes.set_yticks(ticks, [_duration(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.grid(axis="y")
+    ratio = slow / fast
+    words = (
+        f"Time for one more token, both axes logarithmic. Without a cache it takes "
+        f"{_times(ratio[0])} as long as with one at {lengths[0]:,.0f} tokens, "
+        f"{_times(ratio[-1])} at {lengths[-1]:,.0f}. With a cache the longest text's step takes "
+        f"{_times(fast[-1] / fast[0])} as long as the shortest's."
+    )
+    return AnnotatedFigure(figure, words)
+
+
+def _duration(milliseconds: float) -> str:
+    return f"{milliseconds:g} ms" if milliseconds < 1000 else f"{milliseconds / 1000:g} s"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:.0f} times"
