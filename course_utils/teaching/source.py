@@ -39,11 +39,11 @@ def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -
         ValueError: when called with nothing, or with a name that no module defines.
         TypeError: for something whose Python source cannot be read, such as a builtin.
 
-    >>> from course_utils.lectures.l01_scaling.mystery_models import named
-    >>> print(show_source(named))
-    # course_utils/lectures/l01_scaling/mystery_models.py, named
-    def named(models: dict[str, Suspect], kind: str) -> str:
-        return next(name for name, model in models.items() if model.kind == kind)
+    >>> from course_utils.models.minilm_or_random import reading_encoder
+    >>> print(show_source(reading_encoder))
+    # course_utils/models/minilm_or_random.py, reading_encoder
+    def reading_encoder() -> Encoder:
+        return load_minilm().encoder if minilm_is_here() else random_encoder()
     """
     if not functions:
         raise ValueError("show_source needs at least one function, got none")
