@@ -1,10 +1,8 @@
-"""What mixtures of experts and their toys must refuse, as a table: as in support_bad_core.py."""
+"""What mixtures of experts must refuse, as a table: as in support_bad_core.py."""
 
 import torch
 
 from course_utils.layers import moe, moe_routing, soft_moe, squeeze_excitation
-from course_utils.lectures.l07_dynamic_pruning.experiments import experts as tasks_experts
-from course_utils.lectures.l07_dynamic_pruning.experiments import toy_experts
 from tests.core.support_bad_core import COUNT, FLAG, INF, NAN, POSITIVE, WORDS, choice, tensor
 from tests.core.support_bad_input import Bad, Case, Said
 
@@ -24,7 +22,7 @@ ROUTINGS = Bad((None, "x", 3, tuple(ROUTING)))
 EXPERT = {"width": C, "hidden": 13, "activation": "gelu"}
 MIXTURE = {"width": C, "hidden": 13, "num_experts": EXPERTS, "k": 2}
 
-LAYERS = [
+CASES = [
     Case("layers.moe.make_expert", moe.make_expert, EXPERT, {
         "width": COUNT, "hidden": COUNT, "activation": ACTIVATION,
     }),
@@ -84,55 +82,3 @@ LAYERS = [
                  (torch.zeros(2, 15), torch.zeros(2, 14, 7), torch.zeros(2, 15, 0))),
     }),
 ]  # fmt: skip
-
-GENERATOR = torch.Generator().manual_seed(0)
-MODEL = tasks_experts.PlaneExperts()
-POINTS = torch.randn(7, 2)
-MODELS = Bad((None, "x", LAYER))
-NUMBER = Bad(POSITIVE.types, POSITIVE.values[:4])
-SEEDS = Bad((None, 3, "01", Said([1.0], "1.0")), ([], Said([-1], "-1")))
-TOY = {"num_experts": 4, "k": 1, "balance": 0.1}
-BAD_TOY = {
-    "num_experts": Bad((), (None, "4", 3, 0)),
-    "k": Bad((), (None, 0, 3, True)),
-    "balance": Bad((), (None, 0.5, -1.0)),
-}
-TASKS = [
-    Case("tasks_experts.plane_batch", tasks_experts.plane_batch, {"generator": GENERATOR}, {
-        "generator": Bad((None, 3, "x")), "batch": COUNT,
-    }),
-    Case("tasks_experts.PlaneExperts", tasks_experts.PlaneExperts, {"num_experts": 4, "k": 2}, {
-        "num_experts": COUNT, "k": Bad(COUNT.types, (*COUNT.values, 5)), "hidden": COUNT,
-        "common": NUMBER, "capacity": CAPACITY,
-    }),
-    Case("tasks_experts.PlaneExperts.forward", MODEL, {"points": POINTS}, {
-        "points": tensor(POINTS[0], POINTS[:, :1], POINTS[None], like=(7, 2)),
-        "every_expert": FLAG,
-    }),
-    Case("tasks_experts.train_experts", tasks_experts.train_experts,
-         {"balances": ["loss"], "seeds": [0], "steps": 1}, {
-        "balances": Bad((None, 3, "loss"), ([], Said(["both"], "'both'"))),
-        "num_experts": COUNT, "k": Bad(COUNT.types, (*COUNT.values, 5)), "common": NUMBER,
-        "seeds": SEEDS, "steps": COUNT, "learning_rate": POSITIVE, "weight": POSITIVE,
-        "rate": POSITIVE,
-    }),
-    Case("tasks_experts.expert_shares", tasks_experts.expert_shares, {"model": MODEL}, {
-        "model": MODELS,
-    }),
-    Case("tasks_experts.plane_error", tasks_experts.plane_error, {"model": MODEL}, {
-        "model": MODELS,
-    }),
-    Case("tasks_experts.expert_angles", tasks_experts.expert_angles, {"layer": LAYER, "x": X}, {
-        "layer": Bad((None, "x", MODEL)), "x": Bad(TOKENS.types[1:], TOKENS.values),
-    }),
-    Case("toy_experts.toy_name", toy_experts.toy_name, TOY, BAD_TOY),
-    Case("toy_experts.load_toy_experts", toy_experts.load_toy_experts, TOY, {
-        **BAD_TOY, "capacity": CAPACITY,
-    }),
-    Case("toy_experts.toy_routing", toy_experts.toy_routing, {**TOY, "capacity": 1.0}, {
-        **BAD_TOY, "capacity": CAPACITY,
-    }),
-]  # fmt: skip
-
-CASES = [*LAYERS, *TASKS]
-EXEMPT = {"toy_experts.ToyRouting": "it holds a result; toy_routing checks"}

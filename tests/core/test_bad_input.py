@@ -34,11 +34,6 @@ from tests.lectures.l06_gpt2_block import (
     support_bad_symbols,
     support_bad_viz_06,
 )
-from tests.lectures.l07_dynamic_pruning import (
-    support_bad_adapting,
-    support_bad_pruning,
-    support_bad_viz_07,
-)
 from tests.lectures.l08_flash_attention_tiling import support_bad_traffic
 
 MODULES = (
@@ -72,18 +67,9 @@ MODULES = (
     "tasks_norms",
     "tasks_induction",
     "tasks_sizes",
-    "tasks_pruning",
-    "tasks_depths",
-    "tasks_sharing",
-    "tasks_adapting",
     "ablation",
     "scaling_law",
     "signal_noise",
-    "low_rank",
-    "pruning_costs",
-    "pruning_table",
-    "tasks_experts",
-    "toy_experts",
     "tokens",
     "packaged",
     "symbols",
@@ -109,7 +95,6 @@ MODULES = (
     "layers.pruning",
     "layers.soft_moe",
     "layers.squeeze_excitation",
-    "models.adapters",
     "models.causal_lm",
     "models.checks",
     "models.depth_lm",
@@ -130,7 +115,6 @@ MODULES = (
     "viz.figures_04",
     "viz.figures_05",
     "viz.figures_06",
-    "viz.figures_07",
     "viz.figures_08",
     "viz.png",
     "viz.inputs",
@@ -149,13 +133,9 @@ EXEMPT = {
     "word_drift.Drift": RESULTS,
     "head_pruning.PruningMap": RESULTS,
     "training.Training": RESULTS,
-    "tasks_adapting.Adapted": RESULTS,
-    "tasks_sharing.Shared": RESULTS,
     "scaling_law.PowerLaw": RESULTS,
-    "pruning_table.PruningTable": RESULTS,
     "symbols.SymbolRow": RESULTS,
     "symbols.SymbolTable": RESULTS,
-    "toy_experts.ToyRouting": RESULTS,
     "layers.position_schemes.Rotary.bias": "it returns None, whatever comes",
     "layers.position_schemes.Alibi.turn": "it returns x as it came",
     "models.minilm.Reading": RESULTS,
@@ -166,7 +146,6 @@ EXEMPT = {
     "viz.draw.HeatMap.set": "matplotlib makes it for every artist",
 }
 LISTED = [
-    *support_bad_adapting.CASES,
     *support_bad_core.CASES,
     *support_bad_dates.CASES,
     *support_bad_kernels.CASES,
@@ -180,7 +159,6 @@ LISTED = [
     *support_bad_moe.CASES,
     *support_bad_norms.CASES,
     *support_bad_positions.CASES,
-    *support_bad_pruning.CASES,
     *support_bad_recall.CASES,
     *support_bad_sampling.CASES,
     *support_bad_scaling.CASES,
@@ -191,7 +169,6 @@ LISTED = [
     *support_bad_viz_04.CASES,
     *support_bad_viz_05.CASES,
     *support_bad_viz_06.CASES,
-    *support_bad_viz_07.CASES,
     *support_bad_viz.CASES,
 ]
 CASES = {case.name: case for case in LISTED}
