@@ -16,14 +16,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Annotation
 
-from course_utils.checks import check_finite, check_flag, check_int, check_text
-from course_utils.explorers.checks import (
-    check_array,
-    check_axes,
-    check_colour,
-    check_labels,
-    check_square,
-)
 from course_utils.explorers.style import BLUE, DPI, INK, MAGNITUDE_MAP, MUTED, ORANGE
 
 LARGEST_FONT, CLOSEST = 11.0, 9.5  # of token labels: font size and distance, in points
@@ -35,20 +27,11 @@ class HeatMap(Artist):
 
     An `imshow` of this size takes 7 ms per event, nearly all of it resampling. Here each pixel
     looks its square up and takes its colour from a table of 256, in a small part of a millisecond.
-
-    Raises:
-        TypeError, ValueError: when `axes` are no Axes, `low` and `high` not two finite numbers in
-            this order, or the colour map is unknown.
     """
 
     def __init__(
         self, axes: Axes, *, low: float = 0.0, high: float = 1.0, colormap: str = MAGNITUDE_MAP
     ) -> None:
-        check_axes(axes)
-        if not check_finite("low", low) < check_finite("high", high):
-            raise ValueError(f"low must be below high ({high}); got {low}")
-        if colormap not in list(matplotlib.colormaps):
-            raise ValueError(f"colormap must be one that matplotlib knows; got {colormap!r}")
         super().__init__()
         self._area = axes
         self._low, self._high = low, high
@@ -58,12 +41,7 @@ class HeatMap(Artist):
         axes.add_artist(self)
 
     def set_data(self, matrix: np.ndarray) -> None:
-        """Show this (rows, columns) matrix; values beyond low and high take the end colours.
-
-        Raises:
-            TypeError, ValueError: when it is not a matrix of finite numbers, one at least.
-        """
-        check_array("matrix", matrix, "rows columns")
+        """Show this (rows, columns) matrix; values beyond low and high take the end colours."""
         share = (matrix - self._low) / (self._high - self._low)
         self._levels = np.clip(share * 255, 0, 255).astype(np.uint8)
         self.stale = True
@@ -80,67 +58,38 @@ class HeatMap(Artist):
 
 
 class Arcs:
-    """Curves from each reading word to the words it reads, left of a column of words.
+    """Curves from each word to the words it attends to, left of a column of words.
 
-    Row i reads row j: the curve's width and opacity say how much. Blue reads an earlier word,
-    orange a later one; a curve that starts and ends at one word is a small loop.
-
-    Raises:
-        TypeError, ValueError: when `axes` are no Axes, or `threshold` is not a finite number.
+    Row i attends to row j: the curve's width and opacity say how much. Blue attends to an earlier
+    word, orange to a later one; a curve that starts and ends at one word is a small loop.
     """
 
     def __init__(self, axes: Axes, *, threshold: float) -> None:
-        check_axes(axes)
-        check_finite("threshold", threshold)
         self.threshold = threshold
         self.artist = LineCollection([], capstyle="round")
         axes.add_collection(self.artist, autolim=False)
 
     def set_data(self, weights: np.ndarray, row: int | None = None) -> int:
-        """Draw the weights above the threshold, of one row or of all; returns how many.
-
-        Raises:
-            TypeError, ValueError: when the weights are not a square matrix of numbers in [0, 1],
-                or there is no such row.
-        """
-        _check_weights(weights)
+        """Draw the weights above the threshold, of one row or of all; returns how many."""
         shown = weights > self.threshold
         if row is not None:
-            check_int("row", row, minimum=0, maximum=len(weights) - 1)
             shown &= np.arange(len(weights))[:, None] == row
         reader, read = np.nonzero(shown)
         strength = weights[reader, read].clip(max=1.0)
         self.artist.set_segments(list(arc_segments(reader, read, len(weights))))
         colours = np.where((read > reader)[:, None], _rgb(ORANGE), _rgb(BLUE))
+        # A softmax in float32 may pass 1 by its rounding; an opacity may not.
         self.artist.set_color(list(np.column_stack([colours, 0.25 + 0.75 * strength])))
         self.artist.set_linewidth(list(0.8 + 4.0 * strength))
         return len(reader)
 
 
-def _check_weights(weights: np.ndarray) -> None:
-    check_square("weights", weights)
-    # A softmax in float32 may pass 1 by its rounding; an opacity may not, and is cut there.
-    if weights.min() < 0 or weights.max() > 1 + 1e-5:
-        raise ValueError(
-            f"weights must lie in [0, 1]; got {weights.min():.3g} to {weights.max():.3g}"
-        )
-
-
 def arc_segments(reader: np.ndarray, read: np.ndarray, count: int) -> np.ndarray:
     """Half ellipses between rows, as (arcs, points, 2), in x from -1 (far) to 0 (at the words).
-
-    Raises:
-        TypeError, ValueError: when `reader` and `read` do not hold equally many rows, each an
-            integer from 0 to count - 1. Both may be empty.
 
     >>> (arc_segments(np.array([0]), np.array([4]), 5)[0, [0, 12, 24]].round(2) + 0).tolist()
     [[0.0, 0.0], [-0.91, 2.0], [0.0, 4.0]]
     """
-    check_int("count", count)
-    _check_rows("reader", reader, count)
-    _check_rows("read", read, count)
-    if len(reader) != len(read):
-        raise ValueError(f"read must have one row for each reader ({len(reader)}); got {len(read)}")
     angle = np.linspace(0.0, np.pi, ARC_POINTS)
     reach = np.abs(reader - read)
     # A word that reads itself gets a loop as tall as a third of a row.
@@ -151,17 +100,6 @@ def arc_segments(reader: np.ndarray, read: np.ndarray, count: int) -> np.ndarray
     return np.stack([x, y], axis=-1)
 
 
-def _check_rows(name: str, rows: np.ndarray, count: int) -> None:
-    if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be a numpy array of integers; got {rows!r}")
-    if rows.ndim != 1:
-        raise ValueError(f"{name} must have 1 axis; got shape {rows.shape}")
-    if rows.size and not 0 <= rows.min() <= rows.max() < count:
-        raise ValueError(
-            f"{name} must lie in 0 to count - 1 ({count - 1}); got {rows.min()} to {rows.max()}"
-        )
-
-
 def _rgb(colour: str) -> np.ndarray:
     return np.array(to_rgb(colour))
 
@@ -169,13 +107,9 @@ def _rgb(colour: str) -> np.ndarray:
 def drawable(text: str) -> str:
     """The text with each character that the figure's font lacks replaced by a box.
 
-    Raises:
-        TypeError: when `text` is not a string.
-
     >>> drawable("tea 茶")
     'tea □'
     """
-    check_text("text", text)
     known = _drawable_letters()
     return "".join(letter if ord(letter) in known else "□" for letter in text)
 
@@ -192,14 +126,7 @@ def label_tokens(
 
     Labels are as large as the rows allow; where even the smallest would touch, every second or
     third is written. Mathematics is switched off in them, so that a dollar sign is a dollar sign.
-
-    Raises:
-        TypeError, ValueError: when `axes` are no Axes, there is no token or one is not a text, or
-            `rows` or `columns` is neither True nor False.
     """
-    check_axes(axes)
-    tokens = check_labels("tokens", tokens)
-    rows, columns = check_flag("rows", rows), check_flag("columns", columns)
     if rows:
         places, size = label_places(axes.bbox.height, len(tokens))
         axes.set_yticks(places, [drawable(tokens[i]) for i in places], fontsize=size)
@@ -215,19 +142,13 @@ def label_tokens(
 def label_places(pixels: float, count: int) -> tuple[list[int], float]:
     """Which of `count` rows over so many pixels to label, and the font size in points.
 
-    Raises:
-        TypeError, ValueError: when `pixels` is not a positive number, or `count` not an integer of
-            at least 1.
-
     >>> label_places(367, 16)
     ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], 11.0)
     >>> places, size = label_places(367, 64)
     >>> places[:3], round(size, 1)
     ([0, 3, 6], 9.9)
     """
-    if check_finite("pixels", pixels) <= 0:
-        raise ValueError(f"pixels must be positive; got {pixels}")
-    points = pixels * 72 / DPI / check_int("count", count)
+    points = pixels * 72 / DPI / count
     step = max(1, math.ceil(CLOSEST / points))
     return list(range(0, count, step)), min(LARGEST_FONT, 0.8 * points * step)
 
@@ -238,20 +159,7 @@ def draw_weights(
     rows: Sequence[str],
     columns: Sequence[str],
 ) -> Axes:
-    """A small weight matrix with a number in each square; row = reading word.
-
-    Raises:
-        TypeError: when the weights are not a numpy array, or a label is not a text.
-        ValueError: when the weights are not a finite matrix, or the labels do not fit it.
-    """
-    check_axes(axes)
-    check_array("weights", weights, "rows columns")
-    rows, columns = check_labels("rows", rows), check_labels("columns", columns)
-    if weights.shape != (len(rows), len(columns)):
-        raise ValueError(
-            f"weights must have one row per row label and one column per column label "
-            f"({len(rows)}, {len(columns)}); got shape {weights.shape}"
-        )
+    """A small weight matrix with a number in each square; row = reading word."""
     axes.imshow(weights, vmin=0, vmax=1, cmap=MAGNITUDE_MAP)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xticks(range(len(columns)), columns)
@@ -265,29 +173,14 @@ def draw_weights(
 
 
 def mute_axes(axes: Axes) -> None:
-    """Leave of an axes its drawing area alone: no ticks, no frame.
-
-    Raises:
-        TypeError: when `axes` are no Axes.
-    """
-    check_axes(axes)
+    """Leave of an axes its drawing area alone: no ticks, no frame."""
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
 
 
 def end_label(axes: Axes, x: float, y: float, text: str, colour: str = MUTED) -> Annotation:
-    """Name a curve at its end, so that no legend has to be looked up.
-
-    Raises:
-        TypeError, ValueError: when `axes` are no Axes, a coordinate is not a finite number, `text`
-            not a string, or the colour unknown.
-    """
-    check_axes(axes)
-    check_finite("x", x)
-    check_finite("y", y)
-    check_text("text", text)
-    check_colour("colour", colour)
+    """Name a curve at its end, so that no legend has to be looked up."""
     return axes.annotate(
         text, (x, y), (6, 0), textcoords="offset points", color=colour, va="center", fontsize=11
     )

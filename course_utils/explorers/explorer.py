@@ -20,12 +20,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import ipywidgets
+from IPython.core.getipython import get_ipython
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from course_utils.explorers.inputs import Input
 from course_utils.explorers.picture import BlitPicture
-from course_utils.explorers.style import DPI, course_style, new_figure
+from course_utils.explorers.style import DPI, DRAWING, course_style, new_figure
 from course_utils.threads import one_thread
 
 CSS = """<style>
@@ -131,18 +132,20 @@ class Explorer:
 
     def set(self, **values: Any) -> None:
         """Set several controls and redraw once. What goes wrong is shown, and raised."""
-        self.__apply(values)
-        self.__refresh()
-        if self.error is not None:
-            raise self.error
+        with DRAWING:
+            self.__apply(values)
+            self.__refresh()
+            if self.error is not None:
+                raise self.error
 
     def png(self, *, fresh: bool = False) -> bytes:
         """The picture as PNG. `fresh` redraws the still part too, as if nothing had been kept."""
-        self.__ensure_drawn()
-        if fresh:
-            self.__backdrop = _NO_BACKDROP
-            return self.__render(self.state, fresh=True)
-        return self.__png
+        with DRAWING:
+            self.__ensure_drawn()
+            if fresh:
+                self.__backdrop = _NO_BACKDROP
+                return self.__render(self.state, fresh=True)
+            return self.__png
 
     @property
     def words(self) -> str:
@@ -157,7 +160,15 @@ class Explorer:
             self.__box = self.__build_box()
         return self.__box
 
+    def close(self) -> None:
+        """Let go of the widgets. A notebook's cell that is run again closes what it showed."""
+        if self.__box is not None:
+            self.__box.close()
+        for widget in (*self.controls.values(), self.__image, self.__caption, self.__problem):
+            widget.close()
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        _replace_shown(self)
         bundle: dict[str, Any] = dict(self.widget()._repr_mimebundle_() or {})
         bundle["image/png"] = base64.b64encode(self.png()).decode("ascii")
         bundle["text/plain"] = f"{self.title}\n{self.words}"
@@ -184,11 +195,13 @@ class Explorer:
 
     def __on_change(self, change: Any) -> None:
         if not self.__paused:
-            self.__refresh()
+            with DRAWING:
+                self.__refresh()
 
     def __on_scene(self, scene: Mapping[str, Any], button: Any) -> None:
-        self.__apply(scene)
-        self.__refresh()
+        with DRAWING:
+            self.__apply(scene)
+            self.__refresh()
 
     def __ensure_drawn(self) -> None:
         if not self.__image.value:
@@ -269,6 +282,27 @@ class Explorer:
         row = ipywidgets.HBox(buttons)
         row.add_class("course-scenes")
         return row
+
+
+# Cell id → the run that showed something there, and what it showed.
+_shown: dict[str, tuple[str, list[Explorer]]] = {}
+
+
+def _replace_shown(explorer: Explorer) -> None:
+    """Close what an earlier run of this cell showed: each explorer holds some 5 MB of pixels."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    request = kernel.get_parent("shell") if kernel else {}
+    cell = request.get("metadata", {}).get("cellId")
+    if cell is None:
+        return
+    run = request["header"]["msg_id"]
+    earlier, explorers = _shown.get(cell, (run, []))
+    if earlier != run:
+        for each in explorers:
+            if each is not explorer:
+                each.close()
+        explorers = []
+    _shown[cell] = (run, [*explorers, explorer])
 
 
 def _shortened(value: Any) -> str:

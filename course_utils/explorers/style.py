@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import matplotlib
@@ -54,6 +55,10 @@ RC: dict[Any, Any] = {
 }
 
 
+# matplotlib's settings are one for the process: two threads that draw take turns.
+DRAWING = RLock()
+
+
 @contextmanager
 def course_style() -> Iterator[None]:
     """Draw with the course's type sizes and colours, and leave matplotlib's own untouched.
@@ -62,12 +67,13 @@ def course_style() -> Iterator[None]:
     times as long, twice for each move of a slider.
     """
     settings = matplotlib.rcParams
-    before = {name: settings[name] for name in RC}
-    settings.update(RC)
-    try:
-        yield
-    finally:
-        settings.update(before)
+    with DRAWING:
+        before = {name: settings[name] for name in RC}
+        settings.update(RC)
+        try:
+            yield
+        finally:
+            settings.update(before)
 
 
 def new_figure(width: float = 8.0, height: float = 4.0) -> Figure:

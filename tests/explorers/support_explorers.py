@@ -13,6 +13,7 @@ from random import Random
 import ipywidgets
 import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.inputs import Choice, FreeText, Slider
@@ -181,3 +182,14 @@ def counted_objects():
     # Asking an object itself for its class wakes the deprecation warnings of some.
     artists = sum(issubclass(type(each), Artist) for each in alive)
     return {"objects": len(alive), "artists": artists}
+
+
+def overhang(figure):
+    """How far, in pixels, what is drawn reaches beyond the figure's edge."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer, edge = canvas.get_renderer(), figure.bbox
+    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+    return max(
+        max(edge.x0 - box.x0, box.x1 - edge.x1, edge.y0 - box.y0, box.y1 - edge.y1) for box in boxes
+    )

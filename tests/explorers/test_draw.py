@@ -96,10 +96,8 @@ def test_labels_are_legible_and_do_not_touch(count):
     assert places[0] == 0 and len(places) >= min(count, 13)
 
 
-def test_draw_weights_writes_every_number_and_refuses_a_wrong_shape():
+def test_weights_are_written_in_their_squares():
     figure = new_figure()
     axes = figure.add_subplot()
     draw_weights(axes, np.array([[0.25, 0.75]]), ["a"], ["b", "c"])
     assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
-    with pytest.raises(ValueError, match=r"\(1, 2\); got shape \(2, 1\)"):
-        draw_weights(axes, np.zeros((2, 1)), ["a"], ["b", "c"])

@@ -3,6 +3,7 @@
 import base64
 import io
 import sys
+from threading import Thread
 
 import ipywidgets
 import numpy as np
@@ -11,10 +12,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from course_utils.explorers import explorer
 from course_utils.explorers.inputs import Slider
 from course_utils.explorers.picture import BACKDROPS_KEPT
 from course_utils.explorers.style import course_style, new_figure
 from tests.explorers.support_explorers import (
+    PAPERS,
     Toy,
     alternative_text,
     image_of,
@@ -326,3 +329,46 @@ class TestIndependence:
         toy.set(paper="lined")
         assert toy.error is None
         assert toy.png() == Toy(slope=10, shift=0.5, paper="lined").png()
+
+
+def test_two_threads_draw_in_turn():
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    toys = [Toy(), Toy()]
+
+    def drag(toy):
+        for step in range(60):
+            toy.set(slope=step % 11, paper=PAPERS[step // 3 % 2])
+
+    threads = [Thread(target=drag, args=(toy,)) for toy in toys]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert dict(matplotlib.rcParams) == before
+    assert all(toy.png() == toy.png(fresh=True) == Toy(**toy.values).png() for toy in toys)
+
+
+class Kernel:
+    """What the engine asks the kernel: which cell runs, and in which run."""
+
+    def __init__(self):
+        self.kernel, self.run = self, 0
+
+    def get_parent(self, channel):
+        return {"metadata": {"cellId": "c7"}, "header": {"msg_id": f"run {self.run}"}}
+
+
+def test_a_cell_that_runs_again_closes_what_it_showed(monkeypatch):
+    kernel = Kernel()
+    monkeypatch.setattr(explorer, "get_ipython", lambda: kernel)
+    first, beside, again = Toy(), Toy(), Toy()
+    first._repr_mimebundle_()
+    beside._repr_mimebundle_()
+    assert not any(toy.widget().comm is None for toy in (first, beside))
+    kernel.run = 1
+    beside._repr_mimebundle_()
+    again._repr_mimebundle_()
+    assert first.widget().comm is None and first.controls["slope"].comm is None
+    assert beside.widget().comm is not None and again.widget().comm is not None

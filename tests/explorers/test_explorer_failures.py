@@ -147,13 +147,13 @@ class TestValues:
     @pytest.mark.parametrize(
         ("values", "error", "message"),
         [
-            ({"slope": 11}, ValueError, "slope must lie between 0 and 10; got 11"),
-            ({"slope": 2.5}, TypeError, "slope must be a whole number; got 2.5"),
-            ({"slope": True}, TypeError, "slope must be a whole number; got True"),
-            ({"shift": "a"}, TypeError, "shift must be a number; got 'a'"),
-            ({"shift": float("nan")}, ValueError, "shift must lie between -1.0 and 1.0; got nan"),
-            ({"paper": "blue"}, ValueError, f"paper must be one of {list(PAPERS)}; got 'blue'"),
-            ({"name": 3}, TypeError, "name must be text; got int"),
+            ({"slope": 11}, ValueError, "slope must lie between 0 and 10, got 11"),
+            ({"slope": 2.5}, TypeError, "slope must be a whole number, got 2.5"),
+            ({"slope": True}, TypeError, "slope must be a whole number, got True"),
+            ({"shift": "a"}, TypeError, "shift must be a number, got 'a'"),
+            ({"shift": float("nan")}, ValueError, "shift must lie between -1.0 and 1.0, got nan"),
+            ({"paper": "blue"}, ValueError, f"paper must be one of {list(PAPERS)}, got 'blue'"),
+            ({"name": 3}, TypeError, "name must be text, got int"),
         ],
     )
     def test_a_bad_value_is_refused_and_nothing_moves(self, values, error, message):

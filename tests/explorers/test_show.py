@@ -13,8 +13,8 @@ from PIL import Image
 from traitlets.config import Config
 
 from course_utils.explorers import show
+from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import RC, course_style, new_figure
-from tests.support_errors import raises_saying
 
 WORDS = "A line that rises from 0 to 1. " + "It is blue and drawn on white. " * 5
 
@@ -32,9 +32,9 @@ def line_figure(width=3.0, height=2.0):
     return figure
 
 
-def shown(figure, alt):
+def shown(figure, words):
     with capture_output() as captured:
-        result = show(figure, alt=alt)
+        result = show(AnnotatedFigure(figure, words))
     assert result is None, "a returned figure would be shown twice"
     assert captured.stdout == captured.stderr == ""
     return [output.data for output in captured.outputs]
@@ -60,16 +60,6 @@ def test_another_figure_gives_another_picture_and_the_same_one_the_same():
     other.axes[0].lines[0].set_color("black")
     first, again, third = (shown(f, "a line")[0] for f in (line_figure(), line_figure(), other))
     assert first["image/png"] == again["image/png"] != third["image/png"]
-
-
-def test_bad_input():
-    with raises_saying(TypeError, "figure must be a matplotlib Figure; got ndarray"):
-        show(np.zeros(3), alt="zeros")
-    for alt in ("", " \n "):
-        with raises_saying(
-            ValueError, "alt must say in words what the figure shows; got an empty text"
-        ):
-            show(line_figure(), alt=alt)
 
 
 def test_the_style_ends_with_its_block():

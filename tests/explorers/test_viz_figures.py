@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_utils.explorers import explorer
-from course_utils.explorers.style import new_figure
 from course_utils.lectures import EXPLORERS
 from course_utils.lectures.l00_start_here import figures as figures_00
 from course_utils.lectures.l01_scaling import figures as figures_01
@@ -15,19 +12,7 @@ from course_utils.lectures.l01_scaling.explorers.score_variance import (
     VIEW_UNSCALED,
     bin_edges,
 )
-
-
-def overhang(figure):
-    """How far, in pixels, what is drawn reaches beyond the figure's edge."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer, edge = canvas.get_renderer(), figure.bbox
-    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
-    beyond = [
-        max(edge.x0 - box.x0, box.x1 - edge.x1, edge.y0 - box.y0, box.y1 - edge.y1) for box in boxes
-    ]
-    return max(beyond)
-
+from tests.explorers.support_explorers import overhang
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
 WORDS = ["I", "love", "Transformers"]
@@ -62,24 +47,6 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_is_cut_off(name):
     assert overhang(FIGURES[name]()) <= 1  # a pixel: half a line's width at the frame
-
-
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_no_explorer_cuts_anything_off(name, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        explorer, "new_figure", lambda *size: drawn.append(new_figure(*size)) or drawn[0]
-    )
-    EXPLORERS[name]().png()
-    for artist in drawn[0].findobj(lambda each: each.get_animated()):
-        artist.set_animated(False)
-    assert overhang(drawn[0]) <= 1
-
-
-def test_a_cut_off_text_is_caught():
-    figure = FIGURES["drift"]()
-    figure.axes[0].text(0.9, 0.5, "far too long " * 9, transform=figure.axes[0].transAxes)
-    assert overhang(figure) > 100
 
 
 def test_drift_draws_the_mean_of_each_group():

@@ -5,7 +5,6 @@ words say something, the picture is the one that drawing everything anew gives, 
 """
 
 import copy
-import dataclasses
 import io
 import itertools
 import re
@@ -17,28 +16,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_utils import explorers as viz
 from course_utils.explorers import Explorer, picture
-from course_utils.lectures import EXPLORERS
+from course_utils.explorers import explorer as engine
+from course_utils.explorers.style import new_figure
+from course_utils.lectures import COURSE, EXPLORERS
 from tests.explorers.support_explorers import (
-    Toy,
     arrays_in,
     counted_objects,
     error_line,
     move,
+    overhang,
     press,
     random_events,
     same_state,
 )
 
 COMBINATIONS = 15  # with a picture; every pair of values is tried without one
-# Of a thousand events the first fill what is kept on purpose: backdrops, readings, painted pieces.
-FIRST, EVENTS = 600, 400
+# The first events fill what is kept on purpose: backdrops, readings, painted pieces.
+SOME, THOUSAND = (200, 200), (600, 400)
 NO_NUMBER = re.compile(r"\b(nan|inf|None)\b", re.I)
 QUOTED = re.compile("“[^”]*”")  # a model may write "none"
 
 
-@pytest.fixture(scope="module", params=EXPLORERS)
+NAMES = [
+    pytest.param(name, id=f"{lecture.number:02}-{name}")
+    for lecture in COURSE
+    for name in vars(lecture.module("explorers"))
+    if name.startswith("explore_")
+]
+
+
+@pytest.fixture(scope="module", params=NAMES)
 def explorer(request):
     """One live explorer for all tests of a kind, as a reader has it."""
     made = EXPLORERS[request.param]()
@@ -97,38 +105,7 @@ def random_values(explorer, random):
     return {name: each.sample(random) for name, each in explorer.inputs.items()}
 
 
-def test_faults_are_seen():
-    class Faulty(Toy):
-        def compute(self, slope, **values):
-            state = super().compute(slope=slope, **values)
-            return dataclasses.replace(state, y=state.y * {4: np.nan, 5: np.inf}.get(slope, 1.0))
-
-        def caption(self, state):
-            return {6: "", 7: f"The height at the end is {np.float64('nan'):.2f}, by the way."}.get(
-                state.slope, super().caption(state) + " And so it goes, on and on and on."
-            )
-
-        def update(self, state):
-            super().update(state)
-            self._axes.set_facecolor("yellow" if state.slope == 8 else "white")
-            if state.slope == 9:
-                raise ValueError("nine")
-
-    toy = Faulty()
-    assert faults(toy) == []
-    for slope, fault in [
-        (4, "state.y is not finite"),
-        (5, "state.y is not finite"),
-        (6, "caption: "),
-        (7, "caption: "),
-        (8, "not the one drawn anew"),
-        (9, "error: ValueError"),
-    ]:
-        move(toy, slope=slope)
-        assert fault in "; ".join(faults(toy)), slope
-
-
-def test_each_control_over_its_range(explorer, made):
+def test_each_control(explorer, made):
     for name, each in explorer.inputs.items():
         explorer.set(**defaults(explorer))
         pictures, words = set(), set()
@@ -142,7 +119,7 @@ def test_each_control_over_its_range(explorer, made):
     assert made == []
 
 
-def test_every_two_values_together_give_numbers_and_words(explorer):
+def test_every_pair_of_values(explorer):
     for one, other in itertools.combinations(explorer.inputs, 2):
         for values in itertools.product(*(explorer.inputs[name].sweep() for name in (one, other))):
             chosen = {**defaults(explorer), **dict(zip((one, other), values, strict=True))}
@@ -151,7 +128,7 @@ def test_every_two_values_together_give_numbers_and_words(explorer):
             assert wrong == [] and not holds_no_number(explorer.caption(state)), chosen
 
 
-def test_controls_at_random_together(explorer, made):
+def test_controls_at_random(explorer, made):
     random = Random(1)
     for _ in range(COMBINATIONS):
         values = random_values(explorer, random)
@@ -187,14 +164,16 @@ def test_same_values_same_state(explorer):
     assert explorer.state.__dataclass_params__.frozen
 
 
-def test_the_same_picture_by_another_way(explorer):
+def test_same_values_same_picture(explorer):
     """A picture depends on where the controls stand, not on how they came there."""
     values = random_values(explorer, Random(3))
     explorer.set(**values)
     assert type(explorer)(**values).png() == explorer.png()
 
 
-def test_a_thousand_events_leave_nothing_behind(explorer, made, monkeypatch):
+@pytest.mark.parametrize("events", [SOME, pytest.param(THOUSAND, marks=pytest.mark.slow)])
+def test_events_leave_nothing_behind(explorer, events, made, monkeypatch):
+    first, measured = events
     # Half the time of an event goes into compressing pixels. Bytes are no objects that the
     # collector sees, so here each picture is drawn, and a number stands for the compressed one.
     numbers = itertools.count()
@@ -203,64 +182,43 @@ def test_a_thousand_events_leave_nothing_behind(explorer, made, monkeypatch):
         for name, each in explorer.inputs.items():
             for value in each.sweep():
                 move(explorer, **{name: value})
-        for _ in random_events(explorer, FIRST, seed=4):
+        for _ in random_events(explorer, first, seed=4):
             pass
         explorer.set(**defaults(explorer))
         made.clear()
         before = counted_objects()
-        for name in random_events(explorer, EVENTS, seed=5):
+        for name in random_events(explorer, measured, seed=5):
             assert explorer.error is None, (name, explorer.values)
     explorer.set(**defaults(explorer))
     grown = {kind: count - before[kind] for kind, count in counted_objects().items()}
     assert made == []
     assert grown["artists"] == 0
-    # One object left behind by each event would be EVENTS more; caches of others come and go.
-    assert grown["objects"] < EVENTS / 2
+    # One object left behind by each event would be as many more; caches of others come and go.
+    assert grown["objects"] < measured / 2
 
 
-def test_what_an_event_leaves_behind_would_be_seen():
-    class Hoarder(Toy):
-        kept = []
-
-        def compute(self, **values):
-            state = super().compute(**values)
-            self.kept.append(state)
-            return state
-
-        def update(self, state):
-            super().update(state)
-            self.kept.append(self._axes.plot([0], [state.slope])[0])
-
-    toy = Hoarder()
-    toy.png()
-    before = counted_objects()
-    for _ in random_events(toy, 100, seed=5):
-        pass
-    after = counted_objects()
-    # An event whose value is the one that stands already is none, hence not quite 100.
-    assert after["objects"] - before["objects"] > 50
-    assert after["artists"] - before["artists"] > 50
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_cut_off(name, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        engine, "new_figure", lambda *size: drawn.append(new_figure(*size)) or drawn[0]
+    )
+    EXPLORERS[name]().png()
+    for artist in drawn[0].findobj(lambda each: each.get_animated()):
+        artist.set_animated(False)
+    assert overhang(drawn[0]) <= 1  # a pixel: half a line's width at the frame
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_the_register(name):
-    one, other = EXPLORERS[name](), EXPLORERS[name]()
-    assert isinstance(one, Explorer) and one is not other
-    assert name.startswith("explore_") and name in viz.__all__
-    assert getattr(viz, name) is EXPLORERS[name]
-    assert "?" in one.title, "a title asks what the picture answers"
-    for each in one.inputs.values():
+@pytest.mark.parametrize("name", NAMES)
+def test_words_of_title_and_controls(name):
+    made = EXPLORERS[name]()
+    assert isinstance(made, Explorer)
+    assert "?" in made.title, "a title asks what the picture answers"
+    for each in made.inputs.values():
+        each.check("default", each.default)
         assert re.search(r"[a-z]{4}", each.description), "a description is words, not a letter"
 
 
-def test_no_explorer_is_left_out_of_the_register():
-    def families(kind):
-        return [kind, *(f for child in kind.__subclasses__() for f in families(child))]
-
-    ours = {k for k in families(Explorer)[1:] if k.__module__.startswith("course_utils.")}
-    assert ours == {type(make()) for make in EXPLORERS.values()}
-
-
-def test_an_explorer_without_an_error_shows_no_error_line(explorer):
+def test_no_error_line_without_an_error(explorer):
     explorer.set(**defaults(explorer))
     assert explorer.error is None and error_line(explorer) is None
