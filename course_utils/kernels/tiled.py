@@ -25,8 +25,8 @@ from torch import Tensor
 
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.once import differentiable_once
-from course_utils.kernels.tiled_math import LOG2_E, TileMath
-from course_utils.kernels.tiled_walk import HeadBlock, Walk
+from course_utils.kernels.tiled_products import LOG2_E, TileProducts
+from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
 from course_utils.shapes import Float
 
 __all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
@@ -102,17 +102,19 @@ def forward_tiles(
     >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
     [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     """
-    math = TileMath(q, scale * LOG2_E)
-    walk = Walk(q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=math.one_head)
-    out, lse_log2 = _results(q, walk.first_row, math.wide)
-    bounded = watch is None and math.weights_are_bounded(q, k, v)
-    factor = math.before / math.log2_base if bounded else math.before
-    for heads, rows in walk.blocks_of_queries():
-        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(factor)
+    products = TileProducts(q, scale * LOG2_E)
+    schedule = TileSchedule(
+        q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=products.one_head
+    )
+    out, lse_log2 = _results(q, schedule.first_row, products.accumulator_dtype)
+    bounded = watch is None and products.weights_are_bounded(q, k, v)
+    factor = products.before / products.log2_base if bounded else products.before
+    for heads, rows in schedule.blocks_of_queries():
+        q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(factor)
         if bounded:
-            m, l, acc = 0.0, *add_weights(q_tile, k, v, walk, math, heads, rows)
+            m, l, acc = 0.0, *add_weights(q_tile, k, v, schedule, products, heads, rows)
         else:
-            m, l, acc = read_keys(q_tile, k, v, walk, math, heads, rows, watch)
+            m, l, acc = read_keys(q_tile, k, v, schedule, products, heads, rows, watch)
         heads.write(out, rows, acc / l)
         heads.write(lse_log2, rows, m + l.log2())
     return out, lse_log2.squeeze(-1)
@@ -122,33 +124,33 @@ def read_keys(
     q_tile: Float[Tensor, "heads queries D"],
     k: Float[Tensor, "B G S D"],
     v: Float[Tensor, "B G S D"],
-    walk: Walk,
-    math: TileMath,
+    schedule: TileSchedule,
+    products: TileProducts,
     heads: HeadBlock,
     rows: range,
     watch: Callable[[Tile], None] | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc of a block of queries, after all keys that any of them may read.
 
-    q_tile is multiplied by ``math.before``.
+    q_tile is multiplied by ``products.before``.
 
     >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
-    >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
-    >>> for heads, rows in walk.blocks_of_queries():
-    ...     m, l, acc = read_keys(q, k, k + 5, walk, math, heads, rows, None)
+    >>> schedule, products = TileSchedule(q[None], k, causal=True), TileProducts(q, 1.0)
+    >>> for heads, rows in schedule.blocks_of_queries():
+    ...     m, l, acc = read_keys(q, k, k + 5, schedule, products, heads, rows, None)
     >>> l.flatten().tolist(), acc[0, :, 0].tolist()  # the last two of three queries: 2 keys, 3 keys
     ([2.0, 3.0], [10.0, 15.0])
     """
-    m, l, acc = _nothing_read(q_tile, math.wide)
-    for keys in walk.blocks_of_keys(rows):
-        k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
-        scores = math.scores(q_tile, k_tile.mT)
-        walk.hide_later(scores, rows, keys)
+    m, l, acc = _nothing_read(q_tile, products.accumulator_dtype)
+    for keys in schedule.blocks_of_keys(rows):
+        k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
+        scores = products.scores(q_tile, k_tile.mT)
+        schedule.hide_later(scores, rows, keys)
         m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
         alpha = (m - m_new).exp2_()
         p = scores.sub_(m_new).exp2_()
         l = l * alpha + p.sum(dim=-1, keepdim=True)
-        acc, m = math.add_product(acc.mul_(alpha), math.load(p), v_tile), m_new
+        acc, m = products.add_product(acc.mul_(alpha), products.load(p), v_tile), m_new
         if watch is not None:
             watch(_tile(heads, rows, keys, m, l, acc, alpha))
         del scores, p  # the next tile takes their memory
@@ -159,31 +161,31 @@ def add_weights(
     q_tile: Float[Tensor, "heads queries D"],
     k: Float[Tensor, "B G S D"],
     v: Float[Tensor, "B G S D"],
-    walk: Walk,
-    math: TileMath,
+    schedule: TileSchedule,
+    products: TileProducts,
     heads: HeadBlock,
     rows: range,
 ) -> tuple[Tensor, Tensor]:
     """Return l and acc as ``read_keys`` does, where the weights are bounded: m is 0, alpha 1.
 
-    q_tile is multiplied by ``math.before / math.log2_base``. Weights of later keys are numbers
-    like the others here, and then set to 0.
+    q_tile is multiplied by ``products.before / products.log2_base``. Weights of later keys are
+    numbers like the others here, and then set to 0.
 
     >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
-    >>> walk, math = Walk(q[None], k, causal=True), TileMath(q, 1.0)
-    >>> for heads, rows in walk.blocks_of_queries():
-    ...     l, acc = add_weights(q, k, k + 5, walk, math, heads, rows)
+    >>> schedule, products = TileSchedule(q[None], k, causal=True), TileProducts(q, 1.0)
+    >>> for heads, rows in schedule.blocks_of_queries():
+    ...     l, acc = add_weights(q, k, k + 5, schedule, products, heads, rows)
     >>> l.flatten().tolist(), acc[0, :, 0].tolist()
     ([2.0, 3.0], [10.0, 15.0])
     """
     acc = torch.zeros_like(q_tile)
     l = torch.zeros_like(acc[..., :1])
-    for keys in walk.blocks_of_keys(rows):
+    for keys in schedule.blocks_of_keys(rows):
         k_tile, v_tile = heads.keys_of(k, keys), heads.keys_of(v, keys)
-        p = math.exponential(math.scores(q_tile, k_tile.mT))
-        walk.drop_later(p, rows, keys)
+        p = products.exponential(products.scores(q_tile, k_tile.mT))
+        schedule.drop_later(p, rows, keys)
         l.add_(p.sum(dim=-1, keepdim=True))
-        acc = math.add_product(acc, p, v_tile)
+        acc = products.add_product(acc, p, v_tile)
         del p  # the next tile takes its memory
     return l, acc
 
@@ -220,54 +222,56 @@ def backward_tiles(
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
-    math = TileMath(q, scale * LOG2_E)
-    blocks = {"block_m": block_m, "block_n": block_n, "one_head": math.one_head}
-    walk = Walk(q, k, causal=causal, **blocks, backward=True)
-    dq, _ = _results(q, walk.first_row, math.wide)
-    dk, dv = (x.new_zeros(x.shape, dtype=math.wide) for x in (k, v))
+    products = TileProducts(q, scale * LOG2_E)
+    blocks = {"block_m": block_m, "block_n": block_n, "one_head": products.one_head}
+    schedule = TileSchedule(q, k, causal=causal, **blocks, backward=True)
+    dq, _ = _results(q, schedule.first_row, products.accumulator_dtype)
+    dk, dv = (x.new_zeros(x.shape, dtype=products.accumulator_dtype) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
-    for heads, rows in walk.blocks_of_queries():
-        q_tile = math.gather(heads.rows_of(q, rows), "q").mul_(math.before)
-        do_tile = math.gather(heads.rows_of(dout, rows), "dout")
+    for heads, rows in schedule.blocks_of_queries():
+        q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(products.before)
+        do_tile = products.gather(heads.rows_of(dout, rows), "dout")
         minus_lse = -heads.rows_of(lse_log2, rows).mT
-        delta = (do_tile.to(math.wide) * heads.rows_of(out, rows)).sum(dim=-1, keepdim=True)
+        delta = (do_tile.to(products.accumulator_dtype) * heads.rows_of(out, rows)).sum(
+            dim=-1, keepdim=True
+        )
         minus_delta = (heads.rows_of(dlse, rows) - delta).mT
-        dq_tile = torch.zeros_like(q_tile, dtype=math.wide)
-        for keys in walk.blocks_of_keys(rows):
-            k_tile, v_tile = (math.load(heads.keys_of(x, keys)) for x in (k, v))
-            scores = math.scores(k_tile, q_tile.mT, minus_lse)
-            walk.hide_later(scores, rows, keys, keys_first=True)
+        dq_tile = torch.zeros_like(q_tile, dtype=products.accumulator_dtype)
+        for keys in schedule.blocks_of_keys(rows):
+            k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
+            scores = products.scores(k_tile, q_tile.mT, minus_lse)
+            schedule.hide_later(scores, rows, keys, keys_first=True)
             # No weight exceeds 1. This product is the forward pass's the other way round, and may
             # differ in its last bit: of scores of 1e18, more than exp2 can take.
             p = scores.clamp_(max=0).exp2_()
-            math.add_product(heads.keys_of(dv, keys), math.load(p), do_tile)
-            ds = math.load(math.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p))
-            math.add_product(heads.keys_of(dk, keys), ds, q_tile)
-            math.add_product(dq_tile, ds.mT, k_tile)
+            products.add_product(heads.keys_of(dv, keys), products.load(p), do_tile)
+            ds = products.load(products.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p))
+            products.add_product(heads.keys_of(dk, keys), ds, q_tile)
+            products.add_product(dq_tile, ds.mT, k_tile)
             del scores, p, ds  # the next tile takes their memory
         heads.write(dq, rows, dq_tile.mul_(scale))
-    dk.mul_(math.after / LOG2_E)  # what makes scale * q of q_tile
+    dk.mul_(products.after / LOG2_E)  # what makes scale * q of q_tile
     return dq, dk.to(k.dtype), dv.to(v.dtype)
 
 
-def _results(q: Tensor, first_row: int, wide: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return room for output and lse_log2 (B, H, T, 1), filled for queries that read nothing."""
+def _results(q: Tensor, first_row: int, accumulator_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return output and lse_log2 (B, H, T, 1), filled for queries that may read nothing."""
     out = torch.empty_like(q)
-    lse_log2 = q.new_empty((*q.shape[:3], 1), dtype=wide)
+    lse_log2 = q.new_empty((*q.shape[:3], 1), dtype=accumulator_dtype)
     out[:, :, :first_row] = 0
     lse_log2[:, :, :first_row] = -torch.inf
     return out, lse_log2
 
 
-def _nothing_read(q_tile: Tensor, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def _nothing_read(q_tile: Tensor, accumulator_dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc before the first tile.
 
     m is the least finite number: where all scores of the first tile are -inf, their difference to
     m must not be NaN.
     """
-    acc = torch.zeros_like(q_tile, dtype=wide)
+    acc = torch.zeros_like(q_tile, dtype=accumulator_dtype)
     l = torch.zeros_like(acc[..., :1])
-    return torch.full_like(l, torch.finfo(wide).min), l, acc
+    return torch.full_like(l, torch.finfo(accumulator_dtype).min), l, acc
 
 
 def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:

@@ -36,7 +36,7 @@ _SIZES = ("G", "T", "S", "heads_at_once")
 
 
 @triton.jit
-def place(tiles, heads, heads_at_once):
+def tile_and_head(tiles, heads, heads_at_once):
     """Return which tile of which head this program computes.
 
     Programs start in order of their number. A few heads at a time share the GPU: enough to fill
@@ -132,7 +132,7 @@ def forward(
 ):  # fmt: skip
     """Compute BLOCK_M rows of the output, and the log-sum-exp of their scores, for one head."""
     tiles = tl.cdiv(T, BLOCK_M)
-    tile, head = place(tiles, tl.num_programs(0) // tiles, heads_at_once)
+    tile, head = tile_and_head(tiles, tl.num_programs(0) // tiles, heads_at_once)
     if CAUSAL:
         tile = tiles - 1 - tile  # the last rows read the most keys: start them first
     b, h = head // (G * GROUP), head % (G * GROUP)
@@ -204,7 +204,7 @@ def backward_queries(
     sum(dout * out) - dlse`` has one number to a row.
     """
     tiles = tl.cdiv(T, BLOCK_M)
-    tile, head = place(tiles, tl.num_programs(0) // tiles, heads_at_once)
+    tile, head = tile_and_head(tiles, tl.num_programs(0) // tiles, heads_at_once)
     if CAUSAL:
         tile = tiles - 1 - tile  # the last rows read the most keys: start them first
     b, h = head // (G * GROUP), head % (G * GROUP)
@@ -288,7 +288,7 @@ def backward_keys(
     so the result never depends on their order.
     """
     tiles = tl.cdiv(S, BLOCK_N)
-    tile, head = place(tiles, tl.num_programs(0) // tiles, heads_at_once)
+    tile, head = tile_and_head(tiles, tl.num_programs(0) // tiles, heads_at_once)
     b, g = head // G, head % G
     first_key = tile * BLOCK_N
     keys = first_key + tl.arange(0, BLOCK_N)
@@ -371,19 +371,19 @@ def compile_ahead(
     kernel = KERNELS[name]
     signature: dict[str, Any] = {}
     divisible = []
-    for place, argument in enumerate(kernel.arg_names):
+    for position, argument in enumerate(kernel.arg_names):
         if argument in constants:
             signature[argument] = "constexpr"
         elif argument.endswith("_ptr"):
             signature[argument] = "*fp32" if argument in _FLOAT32_POINTERS else f"*{dtype}"
-            divisible.append((place,))
+            divisible.append((position,))
         elif argument.endswith("_strides"):
             signature[argument] = ("i32",) * 3
-            divisible += [(place, axis) for axis in range(3)]
+            divisible += [(position, axis) for axis in range(3)]
         else:
             signature[argument] = "fp32" if argument.startswith("scale") else "i32"
     # A launch tells the compiler which addresses and strides 16 divides: without, other code.
-    attributes = {place: [["tt.divisibility", 16]] for place in divisible}
+    attributes = {position: [["tt.divisibility", 16]] for position in divisible}
     nvidia = target.startswith("sm_")
     return triton.compile(
         ASTSource(kernel, signature, constants, attributes),

@@ -14,11 +14,11 @@ from course_utils.checks import check_finite, check_flag, check_int, check_like,
 from course_utils.kernels.tiled import Tile, forward_tiles
 from course_utils.shapes import Float
 
-__all__ = ["Frame", "trace_tiles"]
+__all__ = ["TileStep", "trace_tiles"]
 
 
 @dataclass(frozen=True)
-class Frame:
+class TileStep:
     """Where the loop stands after one tile.
 
     Attributes:
@@ -62,10 +62,10 @@ def trace_tiles(
     scale: float | None = None,
     block_m: int,
     block_n: int,
-) -> tuple[Frame, ...]:
-    """Run the tiled attention of one head; return a frame for each tile that it visits, in order.
+) -> tuple[TileStep, ...]:
+    """Run the tiled attention of one head; return a step for each tile that it visits, in order.
 
-    After each frame, for the queries of its tile and all keys seen so far: ``m = max(scores)``,
+    After each step, for the queries of its tile and all keys seen so far: ``m = max(scores)``,
     ``l = sum(exp(scores - m))``, ``acc = exp(scores - m) @ v``. In the last one ``acc / l`` is the
     attention's output for every query that may read a key.
 
@@ -84,10 +84,10 @@ def trace_tiles(
 
     Source: Dao, "FlashAttention-2", 2023, algorithm 1.
 
-    >>> frames = trace_tiles(*torch.ones(3, 4, 2), causal=True, block_m=2, block_n=2)
-    >>> [(list(frame.rows), list(frame.keys)) for frame in frames]
+    >>> steps = trace_tiles(*torch.ones(3, 4, 2), causal=True, block_m=2, block_n=2)
+    >>> [(list(step.rows), list(step.keys)) for step in steps]
     [([0, 1], [0, 1]), ([2, 3], [0, 1]), ([2, 3], [2, 3])]
-    >>> (frames[-1].acc / frames[-1].l[:, None])[0], frames[-1].skipped
+    >>> (steps[-1].acc / steps[-1].l[:, None])[0], steps[-1].skipped
     (tensor([1., 1.]), 1)
     """
     _check_head(q, k, v)
@@ -103,10 +103,10 @@ def trace_tiles(
         block_n=block_n,
         watch=tiles.append,
     )
-    return tuple(_frames(tiles, q, k, block_n))
+    return tuple(_steps(tiles, q, k, block_n))
 
 
-def _frames(tiles: list[Tile], q: Tensor, k: Tensor, block_n: int) -> Iterator[Frame]:
+def _steps(tiles: list[Tile], q: Tensor, k: Tensor, block_n: int) -> Iterator[TileStep]:
     """Join what each tile handed out with the final numbers of the queries before it."""
     T, D = q.shape
     first = tiles[0]
@@ -128,7 +128,7 @@ def _frames(tiles: list[Tile], q: Tensor, k: Tensor, block_n: int) -> Iterator[F
         if ends:
             written += _bytes_written(tile.rows, q, tile)
             skipped += in_row - -(-tile.keys.stop // block_n)
-        yield Frame(tile.rows, tile.keys, m, l, acc, alpha, read, written, skipped, ends)
+        yield TileStep(tile.rows, tile.keys, m, l, acc, alpha, read, written, skipped, ends)
 
 
 def _bytes_written(rows: range, q: Tensor, tile: Tile) -> int:

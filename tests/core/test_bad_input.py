@@ -12,7 +12,6 @@ from course_utils.attention import attend, top_k_attend
 from tests.core import (
     support_bad_core,
     support_bad_gpt2,
-    support_bad_kernels,
     support_bad_layers,
     support_bad_leaks,
     support_bad_models,
@@ -34,7 +33,6 @@ from tests.lectures.l06_gpt2_block import (
     support_bad_symbols,
     support_bad_viz_06,
 )
-from tests.lectures.l08_flash_attention_tiling import support_bad_traffic
 
 MODULES = (
     "shapes",
@@ -48,9 +46,6 @@ MODULES = (
     "positions.alibi",
     "positions.inputs",
     "sampling",
-    "hardware",
-    "attention_traffic",
-    "roofline",
     "peak_memory",
     "kernel_regression",
     "score_samples",
@@ -115,7 +110,6 @@ MODULES = (
     "viz.figures_04",
     "viz.figures_05",
     "viz.figures_06",
-    "viz.figures_08",
     "viz.png",
     "viz.inputs",
     "viz.show",
@@ -124,11 +118,6 @@ MODULES = (
 RESULTS = "it holds a result; a reader gets it from a function that checks"
 PROTOCOL = "a protocol: its methods are those of the controls"
 EXEMPT = {
-    "hardware.GPU": "an entry of the table of GPUs",
-    "attention_traffic.Cost": RESULTS,
-    "roofline.TileMemory": RESULTS,
-    "roofline.TimeBound": RESULTS,
-    "kernels.trace.Frame": RESULTS,
     "kernel_regression.RegressionData": RESULTS,
     "word_drift.Drift": RESULTS,
     "head_pruning.PruningMap": RESULTS,
@@ -148,10 +137,8 @@ EXEMPT = {
 LISTED = [
     *support_bad_core.CASES,
     *support_bad_dates.CASES,
-    *support_bad_kernels.CASES,
     *support_bad_layers.CASES,
     *support_bad_models.CASES,
-    *support_bad_traffic.CASES,
     *support_bad_gpt2.CASES,
     *support_bad_heads.CASES,
     *support_bad_induction.CASES,

@@ -113,7 +113,7 @@ def backend(request, monkeypatch) -> str:
     if HAS_GPU:
         pytest.skip("only the CPU has other ways, and these tests run on the GPU")
     # Not before the interpreter was asked for.
-    from support_ways import multiply_by_onednn, spare_the_maximum
+    from support_paths import multiply_by_onednn, spare_the_maximum
 
     {ONEDNN: multiply_by_onednn, BOUNDED: spare_the_maximum}[request.param](monkeypatch)
     return "tiled"

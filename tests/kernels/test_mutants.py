@@ -46,7 +46,7 @@ class Mutant:
     noticed_by: Callable
 
 
-WALK, TILED, TRITON = "tiled_walk.py", "tiled.py", "tiled_triton.py"
+SCHEDULE, TILED, TRITON = "tiled_schedule.py", "tiled.py", "tiled_triton.py"
 CAUSAL = {"lengths": (113, 203), "causal": True}
 MUTANTS = [
     Mutant(
@@ -77,8 +77,8 @@ MUTANTS = [
         "tiled",
         "causal is aligned at the top left",
         (
-            Edit(WALK, r" \+ self\.S - self\.T", "", times=2),
-            Edit(WALK, r"max\(0, self\.T - self\.S\)", "0"),
+            Edit(SCHEDULE, r" \+ self\.S - self\.T", "", times=2),
+            Edit(SCHEDULE, r"max\(0, self\.T - self\.S\)", "0"),
         ),
         error_test("tiled", **CAUSAL),
     ),
@@ -91,7 +91,7 @@ MUTANTS = [
     Mutant(
         "tiled",
         "the tail of a causal tile is not masked",
-        (Edit(TILED, r"\n +walk\.hide_later\(scores, rows, keys\)\n", "\n"),),
+        (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n"),),
         error_test("tiled", **CAUSAL),
     ),
     Mutant(

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from support_paths import multiply_by_onednn
 from support_tiled import qkv, run
-from support_ways import multiply_by_onednn
 
-from course_utils.kernels import onednn, tiled_math
+from course_utils.kernels import onednn, tiled_products
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
-from course_utils.kernels.tiled_walk import Walk
+from course_utils.kernels.tiled_schedule import TileSchedule
 
 CPU = torch.device("cpu")
 ZEN_5 = {"cpu_name": "AMD EPYC 9755", "avx512_f": True}
@@ -98,8 +98,8 @@ def test_an_amd_processor_with_avx512_takes_it(amd):
     if onednn._tried_product() is None:
         pytest.skip("this torch has no such product")
     assert onednn.faster_product(CPU, torch.float32) is onednn._tried_product()
-    assert tiled_math.TileMath(torch.zeros(1), 1.0).one_head
-    assert tiled_math.TileMath(torch.zeros(1, dtype=torch.float16), 1.0).one_head
+    assert tiled_products.TileProducts(torch.zeros(1), 1.0).one_head
+    assert tiled_products.TileProducts(torch.zeros(1, dtype=torch.float16), 1.0).one_head
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
@@ -164,7 +164,7 @@ def test_an_operator_that_is_missing_or_another_is_done_without(amd, linear):
     amd.setattr(onednn, "_linear", linear)
     assert onednn.faster_product(CPU, torch.float32) is None
     inputs = qkv(269, 1103, B=1, H=2, G=1, D=24, dtype=torch.float32)
-    amd.setattr(tiled_math, "_FEWEST", 1)
+    amd.setattr(tiled_products, "_FEWEST", 1)
     found = run(inputs)[0]
     # float32 against float64: sums of a thousand numbers of about one.
     assert torch.allclose(found, expected(inputs), atol=1e-5)
@@ -208,7 +208,7 @@ def counted(product, monkeypatch):
         sizes.append((*a.shape, b.shape[1]))
         return product(a, b, plus)
 
-    monkeypatch.setattr(tiled_math, "faster_product", lambda device, dtype: counting)
+    monkeypatch.setattr(tiled_products, "faster_product", lambda device, dtype: counting)
     return sizes
 
 
@@ -218,9 +218,11 @@ def test_every_product_of_both_passes_goes_through_it(counted):
     assert torch.allclose(found, expected(inputs), atol=1e-5)
     # Blocks of 512 query rows, a group of 2 heads each, and of 1024 keys; two products of a tile
     # forward and five backward, for 2 × 2 heads.
-    walk = Walk(*inputs[:2], causal=True, one_head=True)
-    tiles = sum(1 for _, rows in walk.blocks_of_queries() for _ in walk.blocks_of_keys(rows))
-    assert walk.heads_at_once == 1
+    schedule = TileSchedule(*inputs[:2], causal=True, one_head=True)
+    tiles = sum(
+        1 for _, rows in schedule.blocks_of_queries() for _ in schedule.blocks_of_keys(rows)
+    )
+    assert schedule.heads_at_once == 1
     assert len(counted) == 7 * tiles > 7 * 2 * 2
 
 
@@ -262,7 +264,7 @@ def test_operands_have_no_gaps_however_the_inputs_lie(monkeypatch, layout, H):
 
 def test_small_products_stay_with_torch(counted, monkeypatch):
     inputs = qkv(600, 1100, B=1, H=2, G=2, D=16, dtype=torch.float32)
-    monkeypatch.setattr(tiled_math, "_FEWEST", 512 * 1024 * 16 + 1)
+    monkeypatch.setattr(tiled_products, "_FEWEST", 512 * 1024 * 16 + 1)
     run(inputs)
     assert not counted
 

@@ -11,10 +11,10 @@ import torch
 from support_tiled import qkv
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.kernels import tiled_walk
+from course_utils.kernels import tiled_schedule
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled, backward_tiles, forward_tiles
-from course_utils.kernels.tiled_walk import Walk
+from course_utils.kernels.tiled_schedule import TileSchedule
 
 # float64: sums of a few dozen terms, a few units in the sixteenth digit.
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
@@ -25,9 +25,9 @@ causal_or_not = pytest.mark.parametrize("causal", [False, True])
 def small_tiles(monkeypatch):
     """Blocks of 2 queries and 3 keys, and few heads in a tile, so that small sizes have many."""
     for name in ("_FORWARD", "_BACKWARD"):
-        monkeypatch.setattr(tiled_walk, name, (2, 3))
+        monkeypatch.setattr(tiled_schedule, name, (2, 3))
     for name, value in {"_FEWEST_ROWS": 2, "_MOST_KEYS": 3, "_TILE": 2 * 3 * 3}.items():
-        monkeypatch.setattr(tiled_walk, name, value)
+        monkeypatch.setattr(tiled_schedule, name, value)
 
 
 def tiles_of(q, k, v, *, causal, scale=0.3, block_m=2, block_n=3):
@@ -173,7 +173,7 @@ def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
 
 @pytest.mark.parametrize("numbers", [1, 18, 40, 90, 10**6])
 def test_each_head_is_computed_once_however_many_fit_a_tile(monkeypatch, numbers):
-    monkeypatch.setattr(tiled_walk, "_TILE", numbers)
+    monkeypatch.setattr(tiled_schedule, "_TILE", numbers)
     q, k, v = qkv(2, 3, B=5, H=6, G=3)
     tiles, (out, _) = tiles_of(q, k, v, causal=False)
     heads = [pair for tile in tiles for pair in itertools.product(tile.batch, tile.heads)]
@@ -210,13 +210,13 @@ def test_the_block_sizes_change_nothing_but_rounding(causal, T, S):
 )
 def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
     q, k, _ = qkv(**sizes, B=3, dtype=torch.float32)
-    walk = Walk(q, k, causal=True)
-    rows = walk.group * walk.block_m
+    schedule = TileSchedule(q, k, causal=True)
+    rows = schedule.group * schedule.block_m
     assert rows <= most_rows
-    assert walk.block_n >= fewest_keys
-    for heads, _ in walk.blocks_of_queries():
+    assert schedule.block_n >= fewest_keys
+    for heads, _ in schedule.blocks_of_queries():
         at_once = len(heads.batch) * len(heads.kv)
-        assert at_once * max(rows, q.shape[-1]) * walk.block_n <= tiled_walk._TILE
+        assert at_once * max(rows, q.shape[-1]) * schedule.block_n <= tiled_schedule._TILE
 
 
 @pytest.mark.parametrize(
@@ -231,29 +231,32 @@ def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
 )
 def test_heads_are_alone_in_a_tile_where_that_is_faster_and_they_fill_it(sizes, rows, keys):
     q, k, _ = qkv(**sizes, B=3, D=64, dtype=torch.float32)
-    alone, together = Walk(q, k, causal=True, one_head=True), Walk(q, k, causal=True)
+    alone, together = (
+        TileSchedule(q, k, causal=True, one_head=True),
+        TileSchedule(q, k, causal=True),
+    )
     if rows is None:
         assert vars(alone) == vars(together)
         assert together.heads_at_once > 1
     else:
         assert (alone.group * alone.block_m, alone.block_n) == (rows, keys)
         assert alone.heads_at_once == 1
-        assert rows * keys <= tiled_walk._TILE
+        assert rows * keys <= tiled_schedule._TILE
     blocks = {"causal": True, "block_m": 512, "block_n": 1024}
-    assert vars(Walk(q, k, one_head=True, **blocks)) == vars(Walk(q, k, **blocks))
+    assert vars(TileSchedule(q, k, one_head=True, **blocks)) == vars(TileSchedule(q, k, **blocks))
 
 
 def test_one_mask_is_kept_however_many_tiles_lie_on_the_diagonal():
     """Blocks of 7 and 64 meet the diagonal in a new way each time."""
     q, k, _ = qkv(211, 223, B=1, H=2, G=1)
-    walk, masks = Walk(q, k, causal=True, block_m=7, block_n=64), set()
-    for heads, rows in walk.blocks_of_queries():
-        for keys in walk.blocks_of_keys(rows):
-            walk.hide_later(heads.rows_of(q, rows) @ heads.keys_of(k, keys).mT, rows, keys)
-            masks.add(walk._mask[0])
+    schedule, masks = TileSchedule(q, k, causal=True, block_m=7, block_n=64), set()
+    for heads, rows in schedule.blocks_of_queries():
+        for keys in schedule.blocks_of_keys(rows):
+            schedule.hide_later(heads.rows_of(q, rows) @ heads.keys_of(k, keys).mT, rows, keys)
+            masks.add(schedule._mask[0])
     assert len(masks) > 20
-    held = [x for x in vars(walk).values() if isinstance(x, tuple | dict | list)]
-    assert len(held) == 1 and len(walk._mask) == 2
+    held = [x for x in vars(schedule).values() if isinstance(x, tuple | dict | list)]
+    assert len(held) == 1 and len(schedule._mask) == 2
 
 
 @pytest.mark.parametrize("name", ["block_m", "block_n"])

@@ -4,16 +4,16 @@ import math
 
 import pytest
 import torch
+from support_paths import carry_the_maximum, spare_the_maximum
 from support_tiled import qkv, run
-from support_ways import carry_the_maximum, spare_the_maximum
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.kernels import flash_attend, tiled, tiled_math, tiled_walk
+from course_utils.kernels import flash_attend, tiled, tiled_products, tiled_schedule
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import forward_tiles
 
-LIMIT = tiled_math._LARGEST_SCORE
+LIMIT = tiled_products._LARGEST_SCORE
 WIDE = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 causal_or_not = pytest.mark.parametrize("causal", [False, True])
 
@@ -25,7 +25,9 @@ def asked(monkeypatch):
 
 
 def bounded(q, k, v, scale):
-    return tiled_math.TileMath(q, scale * tiled_math.LOG2_E).weights_are_bounded(q, k, v)
+    return tiled_products.TileProducts(q, scale * tiled_products.LOG2_E).weights_are_bounded(
+        q, k, v
+    )
 
 
 def parallel(score, dtype=torch.float32, T=101, S=1009, D=5):
@@ -65,7 +67,7 @@ def test_one_score_above_the_limit_is_enough(size):
     q, k, v = qkv(67, 103, D=16, dtype=torch.float32)
     for x in (q, k):
         x.mul_(size)
-    largest = (q @ k.repeat_interleave(3, dim=1).mT).abs().amax() * tiled_math.LOG2_E
+    largest = (q @ k.repeat_interleave(3, dim=1).mT).abs().amax() * tiled_products.LOG2_E
     scale = float(1.001 * LIMIT / largest)  # one score is just above the limit
     assert not bounded(q, k, v, scale)
     assert bounded(q, k, v, scale / 8)
@@ -115,7 +117,7 @@ def test_it_is_not_asked_where_asking_costs_more_than_it_saves(sizes, worth):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("fast", [False, True])
 def test_16_bits_are_not_copied_to_be_asked(dtype, fast, monkeypatch):
-    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    monkeypatch.setattr(tiled_products, "_cpu_multiplies_bfloat16", lambda: fast)
     with Calls(torch.ops.aten.linalg_vector_norm) as lengths:
         assert not bounded(*qkv(11, 13, dtype=dtype), 0.2)
     assert lengths.times == 0
@@ -175,7 +177,7 @@ def test_the_base_is_the_one_that_is_faster(maker, monkeypatch):
         forward_tiles(*parallel(2.0), causal=False, scale=1.0)
     assert (right.times > 0, wrong.times) == (True, 0)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
-    assert tiled_math.TileMath(torch.zeros(1), 1.0).log2_base == 1
+    assert tiled_products.TileProducts(torch.zeros(1), 1.0).log2_base == 1
 
 
 @pytest.mark.parametrize(
@@ -188,12 +190,12 @@ def test_without_a_maximum_the_results_are_those_of_the_formula(maker, blocks, d
     assert bounded(*inputs, 0.2)
     exact = attend_reference(*inputs, causal=True, scale=0.2)
     if defect == "later keys stay":
-        monkeypatch.setattr(tiled_walk.Walk, "drop_later", lambda *tile: None)
+        monkeypatch.setattr(tiled_schedule.TileSchedule, "drop_later", lambda *tile: None)
     if defect == "base":
         weights = tiled.add_weights
         monkeypatch.setattr(tiled, "add_weights", lambda q, *rest: weights(1.1 * q, *rest))
     out, lse_log2 = forward_tiles(*inputs, causal=True, scale=0.2, **blocks)
-    lse = lse_log2 if defect == "lse" else lse_log2 / tiled_math.LOG2_E
+    lse = lse_log2 if defect == "lse" else lse_log2 / tiled_products.LOG2_E
     same = [torch.allclose(a, b, rtol=1e-12) for a, b in zip((out, lse), exact, strict=True)]
     assert same == {None: [True, True], "lse": [True, False]}.get(defect, [False, False])
 
@@ -207,7 +209,7 @@ def test_at_the_limit_the_error_is_that_of_plain_torch(size):
     truth = attend_reference(*(x.double() for x in inputs), causal=False, scale=1.0)
     plain = attend_reference(*inputs, causal=False, scale=1.0)
     found = forward_tiles(*inputs, causal=False, scale=1.0)
-    found = found[0], found[1] / tiled_math.LOG2_E
+    found = found[0], found[1] / tiled_products.LOG2_E
     for ours, theirs, exact in zip(found, plain, truth, strict=True):
         floor = 4 * 2.0**-23 * exact.abs().max()  # plain torch may be exact by luck
         error, allowed = (ours.double() - exact).abs().max(), (theirs.double() - exact).abs().max()
@@ -225,7 +227,7 @@ def test_small_values_are_not_lost_beside_small_weights(monkeypatch):
         return (out.double() / v.double().mean(dim=2, keepdim=True) - 1).abs().max()
 
     assert error() < 1e-5
-    monkeypatch.setattr(tiled_math, "_LENGTHS", (0.0, 2.0**60))
+    monkeypatch.setattr(tiled_products, "_LENGTHS", (0.0, 2.0**60))
     assert error() > 0.1
 
 
@@ -234,7 +236,7 @@ def test_beyond_the_limit_sums_would_overflow(monkeypatch):
     q, k, v = parallel(130.0)
     right = forward_tiles(q, k, v, causal=False, scale=1.0)
     assert all(x.isfinite().all() for x in right)
-    monkeypatch.setattr(tiled_math, "_LARGEST_SCORE", 1000.0)
+    monkeypatch.setattr(tiled_products, "_LARGEST_SCORE", 1000.0)
     assert bounded(q, k, v, 1.0)
     wrong = forward_tiles(q, k, v, causal=False, scale=1.0)
     assert not all(x.isfinite().all() for x in wrong)

@@ -22,25 +22,7 @@ from course_utils.lectures.l01_scaling.exercises import (
     check_unit_norm_scale,
 )
 from course_utils.lectures.l01_scaling.mystery_models import D_MODEL, suspects
-from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import MERGE, check_merge
-from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
-    MISSING_RESCALE,
-    check_missing_rescale,
-)
-from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import (
-    TILED_BYTES,
-    check_tiled_bytes,
-)
 from course_utils.measure.costs import attention_flops, crossover_length, recurrent_flops
-from tests.lectures.l08_flash_attention_tiling.support_wrong_answers_08 import (
-    MENDED,
-    WRONG_LOOP,
-    WRONG_MERGE,
-    WRONG_TILED_BYTES,
-    count,
-    edited,
-    right_merge,
-)
 from tests.lectures.support_wrong_answers import (
     WRONG_ATTENTION,
     WRONG_CROSSOVER,
@@ -66,9 +48,6 @@ EXERCISES = {
     check_score_variance: SCORE_VARIANCE,
     check_unit_norm_scale: UNIT_NORM_SCALE,
     check_suspect: SUSPECT,
-    check_merge: MERGE,
-    check_tiled_bytes: TILED_BYTES,
-    check_missing_rescale: MISSING_RESCALE,
 }
 
 PUBLISHED = [
@@ -77,9 +56,6 @@ PUBLISHED = [
     ("01_scaling.ipynb", "score_variance", check_score_variance),
     ("01_scaling.ipynb", "unit_norm_scale", check_unit_norm_scale),
     ("01_scaling.ipynb", "find_suspect", check_suspect),
-    ("08_flash_attention_tiling.ipynb", "merge", check_merge),
-    ("08_flash_attention_tiling.ipynb", "tiled_bytes", check_tiled_bytes),
-    ("08_flash_attention_tiling.ipynb", "online_attention", check_missing_rescale),
 ]
 
 
@@ -89,9 +65,6 @@ WRONG = {
     check_score_variance: WRONG_SCORE_VARIANCE,
     check_unit_norm_scale: WRONG_UNIT_NORM_SCALE,
     check_suspect: WRONG_SUSPECT,
-    check_merge: WRONG_MERGE,
-    check_tiled_bytes: WRONG_TILED_BYTES,
-    check_missing_rescale: WRONG_LOOP,
 }
 
 CASES = [
@@ -142,9 +115,6 @@ def test_code_in_the_messages_is_between_backticks(exercise):
         (check_unit_norm_scale, math.sqrt),
         (check_suspect, nearest(512**0.5)),
         (check_suspect, lambda models: (nearest(512**0.5)(models)[0], 22.6)),
-        (check_merge, right_merge),
-        (check_tiled_bytes, count()),
-        (check_missing_rescale, edited(MENDED)),
     ],
 )
 def test_right_answers_pass(check, answer):

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from course_utils.checks import check_choice, check_text
-from course_utils.explorers.checks import check_array, check_named, check_positive, check_same_shape
 from course_utils.explorers.draw import end_label
+from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     BLUE,
     INK,
@@ -27,16 +25,9 @@ from course_utils.measure.peak_memory import growth_exponent
 LOOKS = ((ORANGE, "o", "-"), (BLUE, "s", "--"), (PURPLE, "D", "-."), (YELLOW, "^", ":"))
 
 
-def draw_levels(gpu: str) -> Figure:
-    """The levels of one GPU's memory: how much each holds and how fast it is, on log axes.
-
-    Args:
-        gpu: its name, one of `course_utils.lectures.l08_flash_attention_tiling.experiments.hardware.GPUS`.
-
-    Raises:
-        ValueError: when there is no such GPU.
-    """
-    levels = _levels(gpu)
+def draw_levels(gpu: str) -> AnnotatedFigure:
+    """The levels of one GPU's memory: how much each holds and how fast it is, on log axes."""
+    levels = GPUS[gpu].levels
     figure = new_figure(8.0, 2.9)
     with course_style():
         holds = figure.add_axes((0.165, 0.13, 0.38, 0.75))
@@ -49,7 +40,15 @@ def draw_levels(gpu: str) -> Figure:
         holds.set_yticks(range(len(levels)), [name for name, _, _ in levels])
         for axes in (holds, rates):
             axes.set_ylim(len(levels) - 0.5, -0.5)
-    return figure
+    parts = [
+        f"{name} {_size(size)}" + (f" at {_rate(rate)}/s" if rate else "")
+        for name, size, rate in levels
+    ]
+    return AnnotatedFigure(
+        figure,
+        f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. Both axes "
+        "are logarithmic. Rates on the chip are derived: bytes per clock times the clock.",
+    )
 
 
 def _draw_scale(
@@ -79,38 +78,22 @@ def _draw_bar(axes: Axes, row: int, value: float | None, words: str, colour: str
     )
 
 
-def describe_levels(gpu: str) -> str:
-    """The words of `draw_levels`, which refuses the same names."""
-    parts = [
-        f"{name} {_size(size)}" + (f" at {_rate(rate)}/s" if rate else "")
-        for name, size, rate in _levels(gpu)
-    ]
-    return (
-        f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. Both axes "
-        "are logarithmic. Rates on the chip are derived: bytes per clock times the clock."
-    )
-
-
-def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Figure:
+def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     """Peak memory over the sequence length, with the slope of each line on the log-log axes.
 
     Args:
         lengths: (lengths,) sequence lengths, rising.
         peaks: name → (lengths,) bytes, at most four.
-
-    Raises:
-        TypeError, ValueError: when they are not arrays of positive numbers of one shape, with two
-            lengths or more, rising, or there are more than four.
     """
-    _check_memory(lengths, peaks)
+    slopes = {name: growth_exponent(lengths, bytes_) for name, bytes_ in peaks.items()}
     figure = new_figure(8.0, 3.8)
     with course_style():
         axes = figure.add_axes((0.125, 0.155, 0.63, 0.81))
         axes.set(xscale="log", yscale="log", xlabel="sequence length N", ylabel="peak memory")
         for (name, bytes_), (colour, marker, style) in zip(peaks.items(), LOOKS, strict=False):
             axes.plot(lengths, bytes_, style, marker=marker, color=colour, markersize=8)
-            words = f"{name}\nslope {growth_exponent(lengths, bytes_):.1f}"
-            end_label(axes, lengths[-1], bytes_[-1], words, colour)
+            label = f"{name}\nslope {slopes[name]:.1f}"
+            end_label(axes, lengths[-1], bytes_[-1], label, colour)
         axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
         every = np.concatenate(list(peaks.values()))
         powers = range(int(np.floor(np.log10(every.min()))), int(np.log10(every.max())) + 2)
@@ -118,37 +101,27 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Figure:
         axes.set_yticks(ticks, [_decimal(tick) for tick in ticks])
         axes.minorticks_off()
         axes.grid(axis="y")
-    return figure
-
-
-def describe_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> str:
-    """The words of `draw_memory`, which refuses the same input."""
-    _check_memory(lengths, peaks)
     parts = [
-        f"{name} from {_decimal(bytes_[0])} to {_decimal(bytes_[-1])}, slope "
-        f"{growth_exponent(lengths, bytes_):.1f}"
+        f"{name} from {_decimal(bytes_[0])} to {_decimal(bytes_[-1])}, slope {slopes[name]:.1f}"
         for name, bytes_ in peaks.items()
     ]
-    return (
+    return AnnotatedFigure(
+        figure,
         f"Peak memory for sequence lengths from {lengths[0]:,.0f} to {lengths[-1]:,.0f}, both axes "
         f"logarithmic: {'; '.join(parts)}. A slope of 2 means four times the memory for twice the "
-        "length."
+        "length.",
     )
 
 
-def draw_times(times: Mapping[str, np.ndarray], reference: str) -> Figure:
+def draw_times(times: Mapping[str, np.ndarray], reference: str) -> AnnotatedFigure:
     """Measured times as multiples of a reference: a bar to the median, dots for the single runs.
 
     Args:
         times: name → (runs,) seconds. Runs of one number were made one after the other, so that
             each is divided by the reference's run of the same number.
         reference: which of the names is 1.
-
-    Raises:
-        TypeError, ValueError: when they are not arrays of positive numbers of one shape, or the
-            reference is none of the names.
     """
-    ratios = _ratios(times, reference)
+    ratios = {name: runs / times[reference] for name, runs in times.items()}
     figure = new_figure(8.0, 0.55 * len(times) + 0.9)
     height = figure.get_figheight()
     with course_style():
@@ -164,53 +137,16 @@ def draw_times(times: Mapping[str, np.ndarray], reference: str) -> Figure:
         axes.set(ylim=(len(ratios) - 0.5, -0.5), xlabel=f"time, as a multiple of {reference}'s")
         axes.set_xlim(0, 1.05 * max(runs.max() for runs in ratios.values()))
         axes.tick_params(axis="y", length=0)
-    return figure
-
-
-def describe_times(times: Mapping[str, np.ndarray], reference: str) -> str:
-    """The words of `draw_times`, which refuses the same input."""
-    ratios = _ratios(times, reference)
     parts = [
         f"{name} {np.median(runs):.2f} ({runs.min():.2f} to {runs.max():.2f})"
         for name, runs in ratios.items()
         if name != reference
     ]
-    return (
+    return AnnotatedFigure(
+        figure,
         f"Median time over {reference}'s, which took {_seconds(np.median(times[reference]))}, with "
-        f"the smallest and largest of {len(times[reference])} runs: {', '.join(parts)}."
+        f"the smallest and largest of {len(times[reference])} runs: {', '.join(parts)}.",
     )
-
-
-def _levels(gpu: str) -> tuple[tuple[str, int, float | None], ...]:
-    __tracebackhide__ = True
-    return GPUS[check_choice("gpu", gpu, GPUS)].levels
-
-
-def _ratios(times: Mapping[str, np.ndarray], reference: str) -> dict[str, np.ndarray]:
-    __tracebackhide__ = True
-    check_named("times", times)
-    if check_text("reference", reference) not in times:
-        raise ValueError(f"reference must be one of {', '.join(times)}; got {reference!r}")
-    for name, runs in times.items():
-        check_array(f"times[{name!r}]", runs, "runs")
-        check_positive(f"times[{name!r}]", runs)
-        check_same_shape(f"times[{name!r}]", runs, f"times[{reference!r}]", times[reference])
-    return {name: runs / times[reference] for name, runs in times.items()}
-
-
-def _check_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> None:
-    __tracebackhide__ = True
-    check_array("lengths", lengths, "lengths")
-    check_positive("lengths", lengths)
-    if len(lengths) < 2 or not (np.diff(lengths) > 0).all():
-        raise ValueError(f"lengths must be two or more, rising; got {lengths.tolist()}")
-    check_named("peaks", peaks)
-    if len(peaks) > len(LOOKS):
-        raise ValueError(f"peaks must be at most {len(LOOKS)}; got {len(peaks)}")
-    for name, values in peaks.items():
-        check_array(f"peaks[{name!r}]", values, "lengths")
-        check_positive(f"peaks[{name!r}]", values)
-        check_same_shape(f"peaks[{name!r}]", values, "lengths", lengths)
 
 
 def _size(size: int) -> str:

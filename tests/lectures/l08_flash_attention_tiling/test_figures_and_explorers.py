@@ -1,13 +1,13 @@
 """Lecture 08's figures and explorers: what is drawn is what the loop and the formulas say."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l08_flash_attention_tiling import figures as figures_08
+from course_utils.lectures.l08_flash_attention_tiling import figures
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     attainable_flops,
@@ -44,49 +44,51 @@ TIMES = {
     "tiled": np.array([0.020, 0.025, 0.036]),
     "naive": np.array([0.200, 0.300, 0.240]),
 }
-FIGURES = {
-    **{name: lambda name=name: figures_08.draw_levels(name) for name in GPUS},
-    "memory": lambda: figures_08.draw_memory(LENGTHS, PEAKS),
-    "times": lambda: figures_08.draw_times(TIMES, "SDPA"),
-}
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_is_cut_off(name):
-    assert overhang(FIGURES[name]()) <= 1
+@pytest.mark.parametrize(
+    "picture",
+    [
+        *(figures.draw_levels(name) for name in GPUS),
+        figures.draw_memory(LENGTHS, PEAKS),
+        figures.draw_times(TIMES, "SDPA"),
+    ],
+)
+def test_nothing_is_cut_off(picture):
+    assert overhang(picture.figure) <= 1
 
 
-# Static figures
-
-
-def test_bars_of_the_levels_end_at_what_they_say():
-    holds, rates = figures_08.draw_levels("A100 SXM 80GB").axes
+def test_bars_of_the_levels():
+    picture = figures.draw_levels("A100 SXM 80GB")
+    holds, rates = picture.figure.axes
     sizes = [line.get_xdata()[1] for line in holds.lines]
     assert sizes == [size for _, size, _ in GPUS["A100 SXM 80GB"].levels]
     assert len(rates.lines) == 3, "the registers' rate is not published"
-    words = figures_08.describe_levels("A100 SXM 80GB")
-    assert "shared memory 17.3 MB at 19.5 TB/s" in words and "registers 27.0 MB, shared" in words
+    assert "shared memory 17.3 MB at 19.5 TB/s" in picture.words
+    assert "registers 27.0 MB, shared" in picture.words
 
 
-def test_slopes_of_memory_are_those_of_the_lines():
-    axes = figures_08.draw_memory(LENGTHS, PEAKS).axes[0]
+def test_slopes_of_memory():
+    picture = figures.draw_memory(LENGTHS, PEAKS)
+    axes = picture.figure.axes[0]
     assert [text.get_text() for text in axes.texts] == ["naive\nslope 2.0", "tiled\nslope 1.0"]
     assert [line.get_ydata().tolist() for line in axes.lines] == [
         values.tolist() for values in PEAKS.values()
     ]
-    words = figures_08.describe_memory(LENGTHS, PEAKS)
-    assert "naive from 786 kB to 12.6 MB, slope 2.0; tiled from 512 kB to 2.05 MB" in words
+    words = "naive from 786 kB to 12.6 MB, slope 2.0; tiled from 512 kB to 2.05 MB"
+    assert words in picture.words
 
 
-def test_times_are_divided_run_by_run_by_the_reference():
-    axes = figures_08.draw_times(TIMES, "SDPA").axes[0]
+def test_times_are_ratios_run_by_run():
+    picture = figures.draw_times(TIMES, "SDPA")
+    axes = picture.figure.axes[0]
     widths = [bar.get_width() for bar in axes.patches]
     assert widths == pytest.approx([1, 0.5, 5])  # medians of the ratios, not ratio of medians
     dots = [line.get_xdata().tolist() for line in axes.lines[:3]]
     assert dots[1] == pytest.approx([0.5, 0.5, 0.6])
-    words = figures_08.describe_times(TIMES, "SDPA")
-    assert "SDPA's, which took 50 ms" in words and "tiled 0.50 (0.50 to 0.60)" in words
-    assert "naive 5.00 (4.00 to 6.00)" in words
+    assert "SDPA's, which took 50 ms" in picture.words
+    assert "tiled 0.50 (0.50 to 0.60)" in picture.words
+    assert "naive 5.00 (4.00 to 6.00)" in picture.words
 
 
 # Tile by tile
@@ -100,9 +102,7 @@ def tiles():
 @pytest.mark.parametrize("reads", [EVERY, CAUSAL])
 @pytest.mark.parametrize("block_m", BLOCKS)
 @pytest.mark.parametrize("block_n", BLOCKS)
-def test_the_end_of_the_loop_is_attend_and_the_bytes_are_the_formula(
-    tiles, reads, block_m, block_n
-):
+def test_the_loop_ends_at_attend(tiles, reads, block_m, block_n):
     causal = reads == CAUSAL
     end = tiles.compute(step=37, reads=reads, block_m=block_m, block_n=block_n)
     assert end.finished and not end.in_hand.any() and (end.out_marks == VALUE).all()
@@ -114,7 +114,7 @@ def test_the_end_of_the_loop_is_attend_and_the_bytes_are_the_formula(
 
 
 @pytest.mark.parametrize("reads", [EVERY, CAUSAL])
-def test_every_step_reads_one_tile_and_no_score_twice(tiles, reads):
+def test_every_step_reads_one_new_tile(tiles, reads):
     block = {"reads": reads, "block_m": 8, "block_n": 6}
     states = [tiles.compute(step=step, **block) for step in range(1, 38)]
     steps = states[0].steps
@@ -139,7 +139,7 @@ def test_every_step_reads_one_tile_and_no_score_twice(tiles, reads):
     assert (states[-1].score_marks != BLANK).all()
 
 
-def test_m_and_l_of_a_step_are_those_of_the_keys_so_far(tiles):
+def test_m_and_l_of_the_keys_so_far(tiles):
     q, k, _ = problem()
     scores = (q @ k.mT / 2).numpy()  # the root of a width of 4
     state = tiles.compute(step=6, reads=EVERY, block_m=8, block_n=6)
@@ -174,12 +174,10 @@ def test_a_mark_takes_the_place_of_a_number(tiles):
 
 
 def test_the_views_hold_every_bar(tiles):
-    for reads in (EVERY, CAUSAL):
-        for block_m in BLOCKS:
-            for block_n in BLOCKS:
-                for step in range(1, 38):
-                    state = tiles.compute(step, reads, block_m, block_n)
-                    assert state.m.min() > -2 and state.m.max() < 6 and state.l.max() < 8
+    for reads, block_m, block_n in product((EVERY, CAUSAL), BLOCKS, BLOCKS):
+        for step in range(1, 38):
+            state = tiles.compute(step, reads, block_m, block_n)
+            assert state.m.min() > -2 and state.m.max() < 6 and state.l.max() < 8
 
 
 def test_the_scenes_show_what_they_say(tiles):
@@ -204,7 +202,7 @@ def chosen(explorer, **values):
     return explorer.compute(**{**defaults, **values})
 
 
-def test_the_points_are_the_costs_and_lie_under_the_roof(roof):
+def test_the_points_are_the_costs(roof):
     for name, gpu in GPUS.items():
         for width in (16, 128):
             state = chosen(roof, gpu=name, width=width, length=8192, block_m=64, block_n=32)
@@ -222,7 +220,7 @@ def test_the_points_are_the_costs_and_lie_under_the_roof(roof):
                 assert (way.rate < top * 0.999) == (way.limit == "vector units")
 
 
-def test_larger_blocks_of_queries_move_the_uncached_point_alone(roof):
+def test_larger_blocks_move_one_point(roof):
     few, many = (chosen(roof, block_m=block) for block in (16, 256))
     naive, plain, cached = NAMES
     assert few.ways[naive] == many.ways[naive]
@@ -230,7 +228,7 @@ def test_larger_blocks_of_queries_move_the_uncached_point_alone(roof):
     assert few.ways[cached].bytes == many.ways[cached].bytes
 
 
-def test_a_tile_that_does_not_fit_says_by_how_much(roof):
+def test_a_tile_that_does_not_fit(roof):
     roof.set(**{**roof.scenes["a graphics card"]})
     tile = tile_memory(128, 128, 128)
     assert roof.state.shared == tile.shared == 160 * 1024
@@ -243,7 +241,7 @@ def test_a_tile_that_does_not_fit_says_by_how_much(roof):
     assert "it fits" in roof.words
 
 
-def test_the_matrix_of_a_short_sequence_fits_in_the_cache_and_the_words_say_so(roof):
+def test_a_short_sequences_matrix_fits(roof):
     for length, fits in ((128, True), (512, True), (1024, False)):
         state = chosen(roof, gpu="H200 SXM", length=length)
         assert (HEADS * length**2 * 2 <= GPUS["H200 SXM"].l2) == fits
@@ -252,10 +250,8 @@ def test_the_matrix_of_a_short_sequence_fits_in_the_cache_and_the_words_say_so(r
 
 @pytest.mark.parametrize("name", GPUS)
 def test_every_point_is_inside_the_panels(roof, name):
-    for length in (128, 65536):
-        for width in (16, 128):
-            for block_m in (16, 256):
-                state = chosen(roof, gpu=name, length=length, width=width, block_m=block_m)
-                for way in state.ways.values():
-                    assert 1 < way.intensity < 1e5 and 1e12 < way.rate < 2e15
-                    assert 1e6 < way.bytes < 1e13 and 1e-7 < way.seconds < 10
+    for length, width, block_m in product((128, 65536), (16, 128), (16, 256)):
+        state = chosen(roof, gpu=name, length=length, width=width, block_m=block_m)
+        for way in state.ways.values():
+            assert 1 < way.intensity < 1e5 and 1e12 < way.rate < 2e15
+            assert 1e6 < way.bytes < 1e13 and 1e-7 < way.seconds < 10

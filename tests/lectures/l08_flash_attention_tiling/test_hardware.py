@@ -8,11 +8,8 @@ from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware impor
     GPUS,
     KB,
     MB,
-    find_gpu,
     gpu_table,
-    level_table,
 )
-from tests.support_errors import raises_saying
 
 # Multiply-adds that one SM does per clock: in tensor cores on 16-bit numbers with float32 sums
 # (whitepapers: A100 4 cores x 256, H100 4 x 512, Ada 4 x 64), and in its float32 lanes.
@@ -22,42 +19,42 @@ VECTOR_LANES = {"A100 SXM 80GB": 64, "H100 SXM": 128, "H200 SXM": 128, "RTX 4090
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_tensor_rate_is_dense(name):
-    gpu = find_gpu(name)
+    gpu = GPUS[name]
     rate = 2 * TENSOR_LANES[name] * gpu.num_sms * gpu.clock
     assert gpu.tensor_flops == pytest.approx(rate, rel=2e-3)  # datasheets round to 3 or 4 digits
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_vector_rate_is_that_of_the_lanes(name):
-    gpu = find_gpu(name)
+    gpu = GPUS[name]
     rate = 2 * VECTOR_LANES[name] * gpu.num_sms * gpu.clock
     # Hopper's float32 lanes may run at 1.98 GHz, its tensor cores at 1.83.
     assert gpu.vector_flops == pytest.approx(rate, rel=0.09 if gpu.target == "sm_90" else 2e-3)
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_each_level_is_slower_and_one_kilobyte_of_shared_memory_is_reserved(name):
-    gpu = find_gpu(name)
+def test_each_level_holds_more_and_is_slower(name):
+    gpu = GPUS[name]
     assert gpu.shared_per_sm - gpu.shared_per_block == KB
     rates = [rate for _, _, rate in gpu.levels if rate is not None]
     assert rates == sorted(rates, reverse=True) and rates[-1] == gpu.memory_bandwidth
     assert gpu.registers_per_sm > gpu.shared_per_sm
     assert gpu.memory > 100 * gpu.l2 and gpu.l2 > gpu.num_sms * gpu.shared_per_sm
-    assert len(gpu.sources) >= 3 and all(source.startswith("NVIDIA, ") for source in gpu.sources)
+    assert len(gpu.sources) >= 3
 
 
-def test_what_is_derived():
-    a100 = find_gpu("A100 SXM 80GB")
+def test_derived_rates():
+    a100 = GPUS["A100 SXM 80GB"]
     assert a100.shared_bandwidth == pytest.approx(128 * 108 * 1.41e9)
     assert a100.l2_bandwidth == pytest.approx(5120 * 1.41e9)
-    assert find_gpu("H100 SXM").l2_bandwidth is None
+    assert GPUS["H100 SXM"].l2_bandwidth is None
     assert a100.ridge == pytest.approx(312 / 2.039)
     assert a100.levels[1] == ("shared memory", 108 * 164 * KB, a100.shared_bandwidth)
     assert a100.levels[2][1] == 40 * MB
 
 
-def test_h200_is_h100_with_another_memory():
-    h100, h200 = find_gpu("H100 SXM"), find_gpu("H200 SXM")
+def test_h200_differs_from_h100_in_memory():
+    h100, h200 = GPUS["H100 SXM"], GPUS["H200 SXM"]
     changed = {
         field.name
         for field in dataclasses.fields(h100)
@@ -66,7 +63,7 @@ def test_h200_is_h100_with_another_memory():
     assert changed == {"name", "memory", "memory_bandwidth", "sources"}
 
 
-def test_the_table_has_a_column_for_each_gpu_and_says_its_sources():
+def test_the_table_names_gpus_and_sources():
     table, units, sources = gpu_table().split("\n\n")
     assert "1024 bytes" in units
     lines = table.splitlines()
@@ -76,32 +73,3 @@ def test_the_table_has_a_column_for_each_gpu_and_says_its_sources():
     assert "| 16-bit matrix products, dense | 312 TFLOP/s | 989 TFLOP/s |" in table
     for gpu in GPUS.values():
         assert all(source in sources for source in gpu.sources)
-    assert "H100" not in gpu_table(["A100 SXM 80GB"])
-
-
-def test_the_levels_of_one_gpu():
-    lines = level_table("H200 SXM").splitlines()
-    assert lines[2] == "| registers | 33.0 MB | 1 / 4,075 | not published | |"
-    assert lines[-1] == "| main memory | 141 GB | 1 | 4.8 TB/s | 1 |"
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda: find_gpu("H100"),
-            ValueError,
-            "name must be one of A100 SXM 80GB, H100 SXM, H200 SXM, RTX 4090, got 'H100'",
-        ),
-        (lambda: gpu_table("H100"), TypeError, "names must be a sequence, got 'H100' (str)"),
-        (lambda: gpu_table([]), ValueError, "names must not be empty, got []"),
-        (
-            lambda: gpu_table(["TPU"]),
-            ValueError,
-            "names must be one of A100 SXM 80GB, H100 SXM, H200 SXM, RTX 4090, got 'TPU'",
-        ),
-    ],
-)
-def test_an_unknown_gpu_is_refused_by_name(call, error, message):
-    with raises_saying(error, message):
-        call()

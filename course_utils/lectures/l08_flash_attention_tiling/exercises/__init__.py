@@ -2,13 +2,19 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import check_merge
+from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import MERGE
 from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
-    check_missing_rescale,
+    MISSING_RESCALE,
 )
-from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import check_tiled_bytes
+from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["QUIZ", "check_merge", "check_missing_rescale", "check_tiled_bytes"]
+__all__ = ["EXERCISES", "QUIZ", "check_merge", "check_missing_rescale", "check_tiled_bytes"]
+
+EXERCISES = (MERGE, TILED_BYTES, MISSING_RESCALE)
+
+check_merge = MERGE.check
+check_tiled_bytes = TILED_BYTES.check
+check_missing_rescale = MISSING_RESCALE.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

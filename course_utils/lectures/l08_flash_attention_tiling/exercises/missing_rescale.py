@@ -1,4 +1,8 @@
-"""Exercise 3 of lecture 08: an online softmax that lacks a rescale, to be mended."""
+"""Exercise 3: an online softmax that lacks a rescale, to be mended.
+
+Results alone are judged: a softmax over whole rows passes as well, since that both agree is what
+the exercise is about.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.verdict import Verdict
 
-__all__ = ["AS_GIVEN", "MISSING_RESCALE", "check_missing_rescale"]
+__all__ = ["AS_GIVEN", "MISSING_RESCALE"]
 
 
 # The cell as the lecture publishes it. Kept as text, since what it compiles to depends on whether
@@ -36,6 +40,29 @@ def online_attention(q, k, v, block_n):
     return acc / l[:, None]
 '''
 
+_UNTOUCHED = (
+    "The loop is untouched. It is right where the first tile holds every query's largest score, "
+    "and wrong where a later tile raises the maximum. Mend it, run its cell, then this one."
+)
+
+
+class _LoopToMend(Exercise):
+    """An exercise whose stub is a whole loop: unchanged, it counts as not started."""
+
+    def check(self, answer: Any) -> Verdict:
+        if _is_as_given(answer):
+            return Verdict(False, False, _UNTOUCHED, self.heading)
+        return super().check(answer)
+
+
+def _is_as_given(function: Any) -> bool:
+    """Whether this compiles to what the published cell does; comments and spaces are free."""
+    code = getattr(function, "__code__", None)
+    module = compile(AS_GIVEN, "<exercise>", "exec")
+    given = next(part for part in module.co_consts if inspect.iscode(part))
+    names = ("co_code", "co_consts", "co_names", "co_varnames")
+    return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)
+
 
 def _loop_with(
     *,
@@ -44,9 +71,8 @@ def _loop_with(
     on_p=lambda alpha: 1,
     on_tile=lambda alpha, total: 1,
     maximum=torch.maximum,
-    divide="once",
 ):
-    """The mended loop but for what is given: the factors, the maximum, or when acc is divided."""
+    """The mended loop but for what is given: the factors, or the maximum."""
 
     def loop(q, k, v, block_n):
         m = torch.full((len(q), 1), -torch.inf)
@@ -58,9 +84,8 @@ def _loop_with(
             p = on_p(alpha) * torch.exp(scores - m_new)
             l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
             acc = on_acc(alpha) * acc + on_tile(alpha, l) * (p @ values)
-            acc = acc / l if divide == "in every tile" else acc
             m = m_new
-        return acc / l if divide == "once" else acc
+        return acc / l
 
     return loop
 
@@ -90,10 +115,11 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _OFF = "The first output of query {row} is {gave}, expected {right}. "
 
-MISSING_RESCALE = Exercise(
+MISSING_RESCALE = _LoopToMend(
     title="Find the missing rescale",
     difficulty=1,
     minutes=8,
+    function="online_attention",
     reference=lambda q, k, v, block_n: attend(q, k, v)[0],
     probes=(
         _probe(1.5, 0.3),
@@ -129,16 +155,6 @@ MISSING_RESCALE = Exercise(
             "is 1 because `m` became `m_new` before `alpha` was computed.",
         ),
         Mistake(
-            "l rescaled twice",
-            _loop_with(on_l=lambda alpha: alpha**2, on_acc=lambda alpha: 1),
-            _OFF + "You rescale `l` a second time. It was rescaled before; look at the other sum.",
-        ),
-        Mistake(
-            "acc rescaled twice",
-            _loop_with(on_acc=lambda alpha: alpha**2),
-            _OFF + "`acc` is multiplied by `alpha` twice in each tile, and `l` once.",
-        ),
-        Mistake(
             "factor upside down",
             _loop_with(on_acc=lambda alpha: 1 / alpha),
             "Every output is NaN. In the first tile `m` is −∞, so `alpha` is 0, and so is `acc`. A "
@@ -166,75 +182,10 @@ MISSING_RESCALE = Exercise(
             "`m`: the factor belongs there.",
         ),
         Mistake(
-            "p rescaled instead of both sums",
-            _loop_with(on_l=lambda alpha: 1, on_acc=lambda alpha: 1, on_p=lambda alpha: alpha),
-            _OFF + "You multiply `p` by `alpha` instead of the old `l` and `acc`: the wrong way "
-            "round. `p` was made with `m_new`; both sums were made with the old `m`, and shrink.",
-        ),
-        Mistake(
-            "everything rescaled",
-            _loop_with(on_p=lambda alpha: alpha),
-            _OFF + "You rescale the old sums and the new tile alike. The tile was summed against "
-            "`m_new` already, and in the first one `alpha` is 0, which wipes it out of `l` and "
-            "`acc`. Only what was there before shrinks.",
-        ),
-        Mistake(
-            "the tile not added",
-            _loop_with(on_tile=lambda alpha, total: 0),
-            "Every output is 0: `acc` is rescaled, and the tile is no longer added to it.",
-        ),
-        Mistake(
-            "the last tile alone",
-            _loop_with(on_l=lambda alpha: 0, on_acc=lambda alpha: 0, maximum=lambda m, tile: tile),
-            _OFF + "Your output is attention over the last tile alone: `m` stays −∞, as `m = "
-            "m_new` is gone, so `alpha` is 0 in every tile and wipes out all that was summed "
-            "before.",
-        ),
-        Mistake(
-            "not divided by l",
-            _loop_with(divide="never"),
-            _OFF + "`acc` is right at last, and the division by `l` after the loop is gone.",
-        ),
-        Mistake(
-            "divided in every tile",
-            _loop_with(divide="in every tile"),
-            _OFF + "You divide `acc` by `l` in every tile, so the first tile is divided three "
-            "times. `acc` stays a plain sum; divide once, after the loop.",
-        ),
-        Mistake(
             "each tile divided, acc not rescaled",
             _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total),
             _OFF + "You divide the new tile by `l`. The missing factor is no division, which comes "
             "once, after the loop; it is `alpha`, and belongs to the old `acc`.",
-        ),
-        Mistake(
-            "each tile divided, and again at the end",
-            _loop_with(on_tile=lambda alpha, total: 1 / total),
-            _OFF + "`acc` is rescaled now, but you divide the new tile by `l` in the loop, and "
-            "everything again after it. Divide once, after the loop.",
-        ),
-        Mistake(
-            "each tile divided by the l so far",
-            _loop_with(on_tile=lambda alpha, total: 1 / total, divide="never"),
-            _OFF + "`acc` is rescaled now, but each tile is divided by the `l` of its time, which "
-            "holds the keys up to it and no later ones. All tiles share the last `l`: divide "
-            "once, after the loop.",
-        ),
-        Mistake(
-            "each tile divided by the l so far, acc not rescaled",
-            _loop_with(
-                on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total, divide="never"
-            ),
-            _OFF + "You moved the division by `l` into the loop, to the new tile alone. Leave it "
-            "after the loop, where `l` holds all keys. What is missing is `alpha`, on the old "
-            "`acc`.",
-        ),
-        Mistake(
-            "each tile's own maximum",
-            _loop_with(maximum=lambda m, tile: tile),
-            "Right while scores are small. `m_new` is the tile's own maximum. Where that falls, "
-            "`alpha` exceeds 1, and where it falls by more than 88.7, `alpha` overflows. Keep the "
-            "running maximum: `torch.maximum(m, …)`.",
         ),
         Mistake(
             "no maximum",
@@ -248,40 +199,5 @@ MISSING_RESCALE = Exercise(
             "`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against "
             "{E}. A factor belongs to a row: make it a column, `alpha[:, None] * acc`.",
         ),
-        Mistake(
-            "factor along the width, on the right",
-            lambda q, k, v, block_n: torch.zeros(len(q), v.shape[1]) * torch.ones(len(q)),
-            "`acc` has shape ({T}, {E}), `alpha` ({T},); torch lines up the last axes, {E} against "
-            "{T}. A factor belongs to a row: make it a column, `acc * alpha[:, None]`.",
-        ),
     ),
 )
-
-_UNTOUCHED = (
-    "The loop is untouched. It is right where the first tile holds every query's largest score, "
-    "and wrong where a later tile raises the maximum. Mend it, run its cell, then this one."
-)
-
-
-def check_missing_rescale(online_attention: Any) -> Verdict:
-    """Judge the mended ``online_attention(q, k, v, block_n)`` for q (T, D), k (S, D), v (S, E).
-
-    The lecture's cell holds a loop over tiles of ``block_n`` keys that does not rescale acc when
-    the maximum rises; unchanged, it counts as not started. Results alone are judged: a softmax
-    over whole rows passes as well, since that both agree is what the exercise is about.
-
-    >>> check_missing_rescale(...).started
-    False
-    """
-    if _is_as_given(online_attention):
-        return Verdict(False, False, _UNTOUCHED, MISSING_RESCALE.heading)
-    return MISSING_RESCALE.check(online_attention)
-
-
-def _is_as_given(function: Any) -> bool:
-    """Whether this compiles to what the published cell does; comments and spaces are free."""
-    code = getattr(function, "__code__", None)
-    module = compile(AS_GIVEN, "<exercise>", "exec")
-    given = next(part for part in module.co_consts if inspect.iscode(part))
-    names = ("co_code", "co_consts", "co_names", "co_varnames")
-    return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)

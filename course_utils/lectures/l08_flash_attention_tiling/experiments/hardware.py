@@ -13,12 +13,9 @@ B200 is left out: published values of its memory bandwidth differ (8.0 TB/s on d
 the bus width and clock that the driver reports), and no document at hand gives its clock.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from course_utils.checks import check_choice, check_sequence
-
-__all__ = ["GPU", "GPUS", "find_gpu", "gpu_table", "level_table"]
+__all__ = ["GB", "GPU", "GPUS", "KB", "MB", "gpu_table"]
 
 KB = 1024
 MB = 1024**2
@@ -170,34 +167,9 @@ _RTX_4090 = GPU(
 GPUS: dict[str, GPU] = {gpu.name: gpu for gpu in (_A100, _H100, _H200, _RTX_4090)}
 
 
-def find_gpu(name: str) -> GPU:
-    """Return the GPU of this name.
-
-    Raises:
-        ValueError: if there is none.
-
-    >>> find_gpu("H100 SXM").num_sms
-    132
-    >>> find_gpu("H100")
-    Traceback (most recent call last):
-    ValueError: name must be one of A100 SXM 80GB, H100 SXM, H200 SXM, RTX 4090, got 'H100'
-    """
-    return GPUS[check_choice("name", name, GPUS)]
-
-
-def gpu_table(names: Iterable[str] | None = None) -> str:
-    """Return the GPUs side by side as a Markdown table, with the sources under it.
-
-    Args:
-        names: which GPUs. All of them if None.
-
-    Raises:
-        TypeError, ValueError: if a name is not that of a GPU here, or there is none.
-
-    >>> print(gpu_table(["RTX 4090"]).splitlines()[2])
-    | SMs | 128 |
-    """
-    gpus = _chosen(names)
+def gpu_table() -> str:
+    """The GPUs side by side as a Markdown table, with the sources under it."""
+    gpus = GPUS.values()
     rows = [
         ("SMs", lambda gpu: f"{gpu.num_sms}"),
         ("registers, one SM", lambda gpu: _kilobytes(gpu.registers_per_sm)),
@@ -211,56 +183,12 @@ def gpu_table(names: Iterable[str] | None = None) -> str:
         ("float32, not tensor cores", lambda gpu: f"{gpu.vector_flops / 1e12:.1f} TFLOP/s"),
         ("FLOPs per byte read (ridge)", lambda gpu: f"{gpu.ridge:.0f} FLOP/byte"),
     ]
-    table = _markdown(
-        ["", *(gpu.name for gpu in gpus)],
-        [[label, *(value(gpu) for gpu in gpus)] for label, value in rows],
-    )
+    lines = [["", *GPUS], ["---"] * (1 + len(GPUS))]
+    lines += [[label, *(value(gpu) for gpu in gpus)] for label, value in rows]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
     sources = dict.fromkeys(source for gpu in gpus for source in gpu.sources)
     units = "On the chip 1 KB is 1024 bytes and 1 MB 1024 KB; elsewhere units count in thousands."
     return "\n".join([table, "", units, "", "Sources: " + "; ".join(sources) + "."])
-
-
-def level_table(name: str) -> str:
-    """Return the levels of one GPU's memory as a Markdown table, each against the main memory.
-
-    Raises:
-        ValueError: if there is no such GPU.
-
-    >>> print(level_table("A100 SXM 80GB"))
-    | level | holds | share of the main memory | delivers | times the main memory |
-    | --- | --- | --- | --- | --- |
-    | registers | 27.0 MB | 1 / 2,826 | not published | |
-    | shared memory | 17.3 MB | 1 / 4,411 | 19.5 TB/s | 9.6 |
-    | L2 cache | 40.0 MB | 1 / 1,907 | 7.2 TB/s | 3.5 |
-    | main memory | 80 GB | 1 | 2.0 TB/s | 1 |
-    """
-    gpu = find_gpu(name)
-    rows = []
-    for level, size, bandwidth in gpu.levels:
-        last = size == gpu.memory
-        rows.append(
-            [
-                level,
-                f"{size // GB} GB" if last else f"{size / MB:.1f} MB",
-                "1" if last else f"1 / {gpu.memory / size:,.0f}",
-                "not published" if bandwidth is None else _terabytes(bandwidth),
-                _times(bandwidth, gpu.memory_bandwidth),
-            ]
-        )
-    heads = ["level", "holds", "share of the main memory", "delivers", "times the main memory"]
-    return _markdown(heads, rows)
-
-
-def _chosen(names: Iterable[str] | None) -> list[GPU]:
-    __tracebackhide__ = True
-    if names is None:
-        return list(GPUS.values())
-    return [GPUS[check_choice("names", name, GPUS)] for name in check_sequence("names", names)]
-
-
-def _markdown(heads: list[str], rows: list[list[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
 
 
 def _kilobytes(size: int) -> str:
@@ -269,9 +197,3 @@ def _kilobytes(size: int) -> str:
 
 def _terabytes(rate: float) -> str:
     return f"{rate / 1e12:.1f} TB/s"
-
-
-def _times(bandwidth: float | None, least: float) -> str:
-    if bandwidth is None:
-        return ""
-    return "1" if bandwidth == least else f"{bandwidth / least:.1f}"

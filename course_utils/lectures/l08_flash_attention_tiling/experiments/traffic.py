@@ -5,9 +5,11 @@ device (HBM) and writes its results back. Nothing is assumed to stay in a cache 
 next, nor from one block of queries to another, unless ``cached`` says so: the L2 cache of a GPU
 holds k and v of many heads, but not their matrices.
 
-All functions take T queries, S keys and the head width D, of one head; ``heads`` multiplies. FLOPs:
-a multiply-add is two, an exponential, a maximum, a division one. Products of matrices (for tensor
-cores) and the rest (for the vector units) are kept apart.
+All functions take T queries, S keys and the head width D, of one head; ``heads``, batch times
+query heads, multiplies. ``element_size`` is the bytes of a number, ``block_m`` the queries and
+``block_n`` the keys in a tile; ``causal`` is aligned at the bottom right: the last query attends to
+the last key. FLOPs: a multiply-add is two, an exponential, a maximum, a division one. Products of
+matrices (for tensor cores) and the rest (for the vector units) are kept apart.
 
 Sources: Williams, Waterman, Patterson, "Roofline", 2009; Dao et al., "FlashAttention", 2022,
 section 3.2; Dao, "FlashAttention-2", 2023, section 2.
@@ -18,8 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-from course_utils.checks import check_flag, check_int
 
 __all__ = [
     "Cost",
@@ -98,21 +98,10 @@ def naive_forward(T: int, S: int, D: int, *, element_size: int = 2, heads: int =
     is masked: this form computes every score, and hides some of them afterwards. (A mask that is a
     pass of its own would cost ``2 T S`` more; none is counted.)
 
-    Args:
-        T: queries.
-        S: keys.
-        D: head width.
-        element_size: bytes of a number, in the matrix too.
-        heads: batch times query heads.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
-
     >>> cost = naive_forward(1024, 1024, 64)
     >>> cost.matmul_flops == 4 * 1024 * 1024 * 64, cost.bytes / 2**20
     (True, 8.5)
     """
-    T, S, D, element_size, heads = _sizes(T, S, D, element_size, heads)
     return heads * Cost(
         matmul_flops=4 * T * S * D,
         vector_flops=_NAIVE_SOFTMAX * T * S,
@@ -148,28 +137,14 @@ def tiled_forward(
     tile costs ``D + 5`` FLOPs a row to rescale what is there; the division by l is saved for each
     score and done once a row.
 
-    Args:
-        T: queries.
-        S: keys.
-        D: head width.
-        block_m: queries in a tile.
-        block_n: keys in a tile.
-        causal: whether a query is kept from later keys (bottom-right: the last sees the last).
-        cached: whether k and v come from the main memory once, and stay in the L2 cache for the
-            other blocks of queries: the least that can be moved.
-        element_size: bytes of a number in q, k, v and out.
-        heads: batch times query heads.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer or causal is no flag.
+    ``cached``: k and v come from the main memory once, and stay in the L2 cache for the other
+    blocks of queries: the least that can be moved.
 
     >>> cost = tiled_forward(1024, 1024, 64, block_m=128, block_n=128)
     >>> naive = naive_forward(1024, 1024, 64)
     >>> cost.matmul_flops == naive.matmul_flops, round(naive.bytes / cost.bytes, 1)
     (True, 3.8)
     """
-    T, S, D, element_size, heads = _sizes(T, S, D, element_size, heads)
-    _check_tiles(block_m, block_n, causal=causal, cached=cached)
     blocks = _query_blocks(T, S, block_m, block_n, causal)
     keys = blocks.once if cached else blocks.visited
     # Queries that may read nothing are written all the same: zeros, and -inf.
@@ -193,20 +168,9 @@ def naive_backward(T: int, S: int, D: int, *, element_size: int = 2, heads: int 
     Four products, ``8 T S D`` FLOPs. The matrix is moved seven times: the weights are read twice,
     dweights written and read, dscores written and read twice.
 
-    Args:
-        T: queries.
-        S: keys.
-        D: head width.
-        element_size: bytes of a number, in the matrix too.
-        heads: batch times query heads.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
-
     >>> naive_backward(1024, 1024, 64).matmul_flops == 8 * 1024 * 1024 * 64
     True
     """
-    T, S, D, element_size, heads = _sizes(T, S, D, element_size, heads)
     return heads * Cost(
         matmul_flops=8 * T * S * D,
         vector_flops=_NAIVE_GRADIENT * T * S,
@@ -223,7 +187,6 @@ def tiled_backward(
     block_m: int,
     block_n: int,
     causal: bool = False,
-    fused: bool = False,
     element_size: int = 2,
     heads: int = 1,
 ) -> Cost:
@@ -236,63 +199,29 @@ def tiled_backward(
        a tile: the scores and dweights once more, dv, dk.
 
     Seven products of ``2 T S D`` against the naive form's four: this is where tiled attention
-    computes more. Fused into one pass by blocks of queries, five are enough, and dk and dv are
-    added up in memory: read and written again, in float32, for each key that a block visits.
-
-    Args:
-        T: queries.
-        S: keys.
-        D: head width.
-        block_m: queries in a tile.
-        block_n: keys in a tile.
-        causal: as in ``tiled_forward``.
-        fused: whether one pass computes all three gradients, as the tiled form in torch does.
-        element_size: bytes of a number in the inputs and the gradients.
-        heads: batch times query heads.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer or causal is no flag.
+    computes more.
 
     >>> tiled_backward(1024, 1024, 64, block_m=128, block_n=128).matmul_flops == 14 * 1024**2 * 64
     True
     """
-    T, S, D, element_size, heads = _sizes(T, S, D, element_size, heads)
-    _check_tiles(block_m, block_n, causal=causal, fused=fused)
     row = element_size * 2 * D + 2 * STATISTIC  # a row of q and dout, its lse and delta
     key = element_size * 2 * D  # a row of k and v
-    sums = STATISTIC * 2 * D if fused else 0  # a row of dk and dv, wide
-    delta = Cost(0, 2 * T * D, element_size * 2 * T * D, STATISTIC * T)
     queries = _query_blocks(T, S, block_m, block_n, causal)
-    total = delta + Cost(
-        matmul_flops=(10 if fused else 6) * queries.pairs * D,
+    keys = _key_blocks(T, S, block_m, block_n, causal)
+    delta = Cost(0, 2 * T * D, element_size * 2 * T * D, STATISTIC * T)
+    dq = Cost(
+        matmul_flops=6 * queries.pairs * D,
         vector_flops=_TILED_GRADIENT * queries.pairs,
-        bytes_read=queries.own * row + queries.visited * (key + sums),
-        bytes_written=queries.own * element_size * D + queries.visited * sums,
+        bytes_read=queries.own * row + queries.visited * key,
+        bytes_written=queries.own * element_size * D,
     )
-    if not fused:
-        keys = _key_blocks(T, S, block_m, block_n, causal)
-        total += Cost(
-            matmul_flops=8 * keys.pairs * D,
-            vector_flops=_TILED_GRADIENT * keys.pairs,
-            bytes_read=keys.own * key + keys.visited * row,
-            bytes_written=keys.own * element_size * 2 * D,
-        )
-    return heads * total
-
-
-def _sizes(T: int, S: int, D: int, element_size: int, heads: int) -> tuple[int, int, int, int, int]:
-    __tracebackhide__ = True
-    named = {"T": T, "S": S, "D": D, "element_size": element_size, "heads": heads}
-    T, S, D, element_size, heads = (check_int(name, value) for name, value in named.items())
-    return T, S, D, element_size, heads
-
-
-def _check_tiles(block_m: int, block_n: int, **flags: bool) -> None:
-    __tracebackhide__ = True
-    check_int("block_m", block_m)
-    check_int("block_n", block_n)
-    for name, flag in flags.items():
-        check_flag(name, flag)
+    dk_and_dv = Cost(
+        matmul_flops=8 * keys.pairs * D,
+        vector_flops=_TILED_GRADIENT * keys.pairs,
+        bytes_read=keys.own * key + keys.visited * row,
+        bytes_written=keys.own * element_size * 2 * D,
+    )
+    return heads * (delta + dq + dk_and_dv)
 
 
 @dataclass(frozen=True)

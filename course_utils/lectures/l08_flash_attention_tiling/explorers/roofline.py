@@ -217,10 +217,10 @@ class Roofline(Explorer):
         naive, plain, cached = state.ways.values()
         return (
             f"{state.gpu}, {HEADS} heads of width {state.width}, N = {state.length:,}"
-            f"{', causal' if state.causal else ''}, 16 bits, forward. Naive: {_said(naive)}. "
-            f"Tiled {state.block_m} × {state.block_n}: {_said(plain)}, if nothing is cached; "
-            f"{_said(cached)}, if k and v of the heads at work ({_size(state.l2_needed)}) stay in "
-            f"the L2 cache ({_size(state.l2)}). Beyond {state.ridge:.0f} FLOP/byte (dotted) the "
+            f"{', causal' if state.causal else ''}, 16 bits, forward. Naive: {_describe(naive)}. "
+            f"Tiled {state.block_m} × {state.block_n}: {_describe(plain)}, if nothing is cached; "
+            f"{_describe(cached)}, if k and v of the heads at work ({_size(state.l2_needed)}) "
+            f"stay in the L2 cache ({_size(state.l2)}). Beyond {state.ridge:.0f} FLOP/byte (dotted) the "
             f"products limit. {_fit(state)}{_matrix_in_cache(state)}"
         )
 
@@ -229,7 +229,7 @@ def _roof_x(ridge: float) -> np.ndarray:
     return np.array([INTENSITIES[0], ridge, INTENSITIES[1]])
 
 
-def _said(way: Standing) -> str:
+def _describe(way: Standing) -> str:
     return (
         f"{_moved(way.bytes)} moved, {way.intensity:.0f} FLOP/byte, at least "
         f"{_duration(way.seconds)} ({way.limit})"

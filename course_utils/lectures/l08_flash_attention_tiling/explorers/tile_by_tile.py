@@ -16,7 +16,7 @@ from course_utils.explorers.draw import HeatMap
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, MUTED, ORANGE, SIGNED_MAP
-from course_utils.kernels.trace import Frame, trace_tiles
+from course_utils.kernels.trace import TileStep, trace_tiles
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import naive_forward
 
 N, D = 24, 4
@@ -93,8 +93,8 @@ def problem() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @lru_cache(maxsize=2 * len(BLOCKS) ** 2)
-def frames_of(causal: bool, block_m: int, block_n: int) -> tuple[Frame, ...]:
-    """The loop over the problem, a frame for each tile."""
+def steps_of(causal: bool, block_m: int, block_n: int) -> tuple[TileStep, ...]:
+    """The loop over the problem, tile by tile."""
     return trace_tiles(*problem(), causal=causal, block_m=block_m, block_n=block_n)
 
 
@@ -122,46 +122,46 @@ class TileByTile(Explorer):
         for causal in (False, True):
             for block_m in BLOCKS:
                 for block_n in BLOCKS:
-                    frames_of(causal, block_m, block_n)
+                    steps_of(causal, block_m, block_n)
 
     def compute(self, step: int, reads: str, block_m: int, block_n: int) -> TileState:
         causal = reads == CAUSAL
-        frames = frames_of(causal, block_m, block_n)
-        finished = step > len(frames)
-        at = min(step, len(frames)) - 1
-        frame = frames[at]
-        rows, sums = frame.rows, frame.l.numpy()
+        loop = steps_of(causal, block_m, block_n)
+        finished = step > len(loop)
+        at = min(step, len(loop)) - 1
+        now = loop[at]
+        rows, sums = now.rows, now.l.numpy()
         in_hand = np.zeros(N, bool)
         in_hand[rows.start : rows.stop] = not finished
-        written = np.arange(N) < (rows.stop if frame.ends_block or finished else rows.start)
+        written = np.arange(N) < (rows.stop if now.ends_block or finished else rows.start)
         return TileState(
             scores=_scores(),
-            score_marks=_score_marks(frames, at, causal, finished),
+            score_marks=_score_marks(loop, at, causal, finished),
             hidden=_later(causal),
             edges=(block_m, block_n),
             first_row=rows.start,
             last_row=rows.stop - 1,
-            first_key=frame.keys.start,
-            last_key=frame.keys.stop - 1,
-            m=np.where(sums > 0, frame.m.numpy(), 0),
+            first_key=now.keys.start,
+            last_key=now.keys.stop - 1,
+            m=np.where(sums > 0, now.m.numpy(), 0),
             l=sums,
-            alpha=frame.alpha.numpy(),
-            rose=in_hand & (frame.m > frames[max(at - 1, 0)].m).numpy(),
+            alpha=now.alpha.numpy(),
+            rose=in_hand & (now.m > loop[max(at - 1, 0)].m).numpy(),
             touched=sums > 0,
             in_hand=in_hand,
-            acc=frame.acc.numpy(),
+            acc=now.acc.numpy(),
             acc_marks=_only(in_hand),
-            out=frame.acc.numpy() / np.where(sums > 0, sums, 1)[:, None],
+            out=now.acc.numpy() / np.where(sums > 0, sums, 1)[:, None],
             out_marks=_only(written),
             step=at + 1,
-            steps=len(frames),
+            steps=len(loop),
             finished=finished,
-            first_of_block=at == 0 or frames[at - 1].rows != rows,
-            ends_block=frame.ends_block,
-            skipped=frame.skipped,
+            first_of_block=at == 0 or loop[at - 1].rows != rows,
+            ends_block=now.ends_block,
+            skipped=now.skipped,
             causal=causal,
-            moved=frame.bytes_moved,
-            moved_in_the_end=frames[-1].bytes_moved,
+            moved=now.bytes_moved,
+            moved_in_the_end=loop[-1].bytes_moved,
             naive=naive_forward(N, N, D, element_size=4).bytes,
         )
 
@@ -261,11 +261,11 @@ def _scores() -> np.ndarray:
     return (q @ k.mT / D**0.5).numpy()
 
 
-def _score_marks(frames: tuple[Frame, ...], at: int, causal: bool, finished: bool) -> np.ndarray:
+def _score_marks(loop: tuple[TileStep, ...], at: int, causal: bool, finished: bool) -> np.ndarray:
     """What each square of the grid is: being read, done, still to come, or in no tile at all."""
     marks = np.full((N, N), DEAD)
-    for index, frame in enumerate(frames):
-        tile = np.s_[frame.rows.start : frame.rows.stop, frame.keys.start : frame.keys.stop]
+    for index, step in enumerate(loop):
+        tile = np.s_[step.rows.start : step.rows.stop, step.keys.start : step.keys.stop]
         if index == at and not finished:
             marks[tile] = np.where(_later(causal)[tile], BLANK, VALUE)
         else:

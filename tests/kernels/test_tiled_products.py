@@ -5,11 +5,11 @@ import sys
 
 import pytest
 import torch
+from support_paths import multiply_by_onednn
 from support_tiled import qkv, run
-from support_ways import multiply_by_onednn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.kernels import tiled_math, tiled_walk
+from course_utils.kernels import tiled_products, tiled_schedule
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
 
@@ -51,7 +51,7 @@ def largest_made(attend, inputs, *, causal):
 def test_nothing_of_the_size_of_the_matrix_is_made(causal, dtype):
     inputs = qkv(1801, 2011, B=1, H=2, G=1, dtype=dtype)
     matrix = 1801 * 2011
-    limit = tiled_walk._TILE
+    limit = tiled_schedule._TILE
     assert limit < matrix / 3
     assert max(largest_made(attend_tiled, inputs, causal=causal)) <= limit
     assert min(largest_made(attend_reference, inputs, causal=causal)) >= matrix
@@ -71,7 +71,7 @@ def test_keys_and_values_are_not_repeated_for_the_heads_of_a_group(layout, dtype
     q, k, v = (layout(x) for x in qkv(3, 40009, B=2, H=22, G=2, D=8, dtype=dtype))
     repeated, own = 22 * 40009 * 8, 2 * 2 * 40009 * 8
     forward, backward = largest_made(attend_tiled, (q, k, v), causal=True)
-    assert forward <= tiled_walk._TILE < own < repeated
+    assert forward <= tiled_schedule._TILE < own < repeated
     assert backward == own  # the gradients of k and v
     repeat = lambda x: x.repeat_interleave(11, dim=1)  # noqa: E731
     wrong = lambda q, k, v, **more: attend_tiled(q, repeat(k), repeat(v), **more)  # noqa: E731
@@ -88,7 +88,7 @@ from pathlib import Path
 import torch
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
-from course_utils.kernels import onednn, tiled_math
+from course_utils.kernels import onednn, tiled_products
 
 def status(field):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -96,7 +96,7 @@ def status(field):
 
 torch.set_num_threads(2)
 product = onednn._tried_product() if sys.argv[1] == "tiled with oneDNN" else None
-tiled_math.faster_product = lambda device, dtype: product
+tiled_products.faster_product = lambda device, dtype: product
 attend = attend_reference if sys.argv[1] == "reference" else attend_tiled
 inputs = [torch.randn(1, 8, int(sys.argv[2]), 64) for _ in range(3)]
 attend(*(x[:, :, :64] for x in inputs), causal=True, scale=0.125)
@@ -133,9 +133,9 @@ def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend, processes):
 @pytest.mark.parametrize("fast", [False, True])
 def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fast):
     """Both ways, whatever this processor has: within twice the error of the formula in torch."""
-    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    monkeypatch.setattr(tiled_products, "_cpu_multiplies_bfloat16", lambda: fast)
     inputs = qkv(97, 601, D=24, dtype=torch.bfloat16)
-    assert (tiled_math.TileMath(inputs[0], 1.0).narrow == torch.bfloat16) == fast
+    assert (tiled_products.TileProducts(inputs[0], 1.0).product_dtype == torch.bfloat16) == fast
     found = run(inputs)
     exact = run([x.double() for x in inputs])
     leaves = [x.detach().requires_grad_() for x in inputs]
@@ -148,14 +148,14 @@ def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fas
 
 
 def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
-    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: True)
+    monkeypatch.setattr(tiled_products, "_cpu_multiplies_bfloat16", lambda: True)
     for dtype, wide in (
         (torch.float16, torch.float32),
         (torch.float32, torch.float32),
         (torch.float64, torch.float64),
     ):
-        math_ = tiled_math.TileMath(torch.zeros(1, dtype=dtype), 1.0)
-        assert (math_.narrow, math_.wide) == (wide, wide)
+        products = tiled_products.TileProducts(torch.zeros(1, dtype=dtype), 1.0)
+        assert (products.product_dtype, products.accumulator_dtype) == (wide, wide)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
 def test_bfloat16_is_multiplied_where_that_is_faster_than_float32(monkeypatch, known, fast):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    assert tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16)) == fast
+    assert tiled_products.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16)) == fast
 
 
 def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+    assert not tiled_products.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
     assert run(qkv(dtype=torch.bfloat16))[0].isfinite().all()
 
 
@@ -186,18 +186,18 @@ def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypa
 def test_onednn_switched_off_by_the_user_stays_off(monkeypatch):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
     with torch.backends.mkldnn.flags(enabled=False):
-        assert not tiled_math.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
+        assert not tiled_products.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
 
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_the_factor_is_in_the_scores_once(monkeypatch, fast):
     """In bfloat16 with the scores still wide: a query times 0.3 would be rounded again."""
-    monkeypatch.setattr(tiled_math, "_cpu_multiplies_bfloat16", lambda: fast)
+    monkeypatch.setattr(tiled_products, "_cpu_multiplies_bfloat16", lambda: fast)
     q, k, _ = (x[0] for x in qkv(7, 11, H=2, G=2, D=8, dtype=torch.bfloat16))
-    math_ = tiled_math.TileMath(q, 0.3)
-    q_tile = math_.before * math_.load(q)
+    products = tiled_products.TileProducts(q, 0.3)
+    q_tile = products.before * products.load(q)
     assert torch.equal(q_tile, q) == fast
-    found = math_.scores(q_tile, math_.load(k).mT)
+    found = products.scores(q_tile, products.load(k).mT)
     assert found.dtype == torch.float32
     product = q @ k.mT if fast else q.float() @ k.float().mT
     assert torch.allclose(found, 0.3 * product.float(), rtol=1e-5)
@@ -250,7 +250,7 @@ def products(request, monkeypatch):
     if request.param == "oneDNN's products":
         multiply_by_onednn(monkeypatch)
     else:
-        monkeypatch.setattr(tiled_math, "faster_product", lambda device, dtype: None)
+        monkeypatch.setattr(tiled_products, "faster_product", lambda device, dtype: None)
 
 
 @pytest.mark.usefixtures("products")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_utils.checks import check_int
 
-__all__ = ["HeadBlock", "Walk"]
+__all__ = ["HeadBlock", "TileSchedule"]
 
 # Queries and keys in a tile, by measurement at H 8, D 64 on two threads. Smaller tiles spend their
 # time on starting operations; larger ones fall out of the cache, and on the diagonal are wasted.
@@ -44,15 +44,15 @@ class HeadBlock:
 
     def write(self, x: Tensor, rows: range, tile: Tensor) -> None:
         """Put a tile (heads, group * rows, n) into the rows of x (B, H, T, n)."""
-        place = x[_cut(self.batch), _cut(self.query), _cut(rows)]
-        place.copy_(tile.view(place.shape))
+        target = x[_cut(self.batch), _cut(self.query), _cut(rows)]
+        target.copy_(tile.view(target.shape))
 
 
-class Walk:
-    """The order of the tiles: heads, then blocks of queries, then blocks of keys.
+class TileSchedule:
+    """Which tiles are computed, in order: heads, then blocks of queries, then blocks of keys.
 
-    Causal attention is aligned at the bottom right: query t reads the keys up to t + S - T. A
-    tile in which no query may read a key is not part of the walk.
+    Causal attention is aligned at the bottom right: query t attends to the keys up to
+    t + S - T. A tile in which no query may attend to a key is left out.
 
     Args:
         q: queries, (B, H, T, D).
