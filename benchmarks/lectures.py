@@ -1,4 +1,4 @@
-"""How long each cell of each lecture computes; the rehearsal command reads it.
+"""How long each cell of each lecture computes; `python -m tools.presenting.timing` reads it.
 
     python -m benchmarks.lectures             a table of the lectures
     python -m benchmarks.lectures --json      every cell, as benchmarks/results/lectures.json holds
@@ -15,13 +15,12 @@ import json
 import os
 import platform
 import sys
-from dataclasses import asdict
 from importlib.metadata import version
 from statistics import median
 
-from tools.notebook_file import known_lectures, read_cells
-from tools.presenting.cell_times import CellTime, measure_cells
-from tools.presenting.plan import HEAVY_SECONDS
+from course_utils.lectures import COURSE
+from tools.notebook_file import find_lecture
+from tools.presenting.timing import HEAVY_SECONDS, measure_cells
 
 PACKAGES = ("torch", "numpy", "matplotlib", "ipykernel")
 
@@ -37,47 +36,37 @@ def conditions(arguments: list[str]) -> dict[str, str]:
     }
 
 
-def measure(number: str) -> dict[str, CellTime]:
-    path = known_lectures()[number]
-    print(f"{path.name} …", file=sys.stderr, flush=True)
-    return measure_cells(read_cells(path), path.parent)
-
-
-def report(measured: dict[str, dict[str, CellTime]], conditions: dict[str, str]) -> str:
-    lines = [f"{name}: {value}" for name, value in conditions.items()]
-    lines += ["", f"{'lecture':8}{'seconds':>9}{'median cell':>13}  cells of a second and more"]
+def table(measured: dict[str, dict[str, float]]) -> str:
+    lines = [f"{'lecture':8}{'seconds':>9}{'median cell':>13}  cells of a second and more"]
     for number, times in measured.items():
-        seconds = [each.seconds for each in times.values()]
-        heavy = [(n, t.seconds) for n, t in times.items() if t.seconds >= HEAVY_SECONDS]
-        named = ", ".join(f"{name} {s:.1f}" for name, s in heavy)
-        lines.append(f"{number:8}{sum(seconds):9.1f}{median(seconds):13.3f}  {named}")
+        heavy = ", ".join(f"{name} {s:.1f}" for name, s in times.items() if s >= HEAVY_SECONDS)
+        total, middle = sum(times.values()), median(times.values())
+        lines.append(f"{number:8}{total:9.1f}{middle:13.3f}  {heavy}")
     return "\n".join(lines)
-
-
-def as_json(measured: dict[str, dict[str, CellTime]], conditions: dict[str, str]) -> str:
-    lectures = {
-        number: {
-            "seconds": round(sum(each.seconds for each in times.values()), 3),
-            "cells": {
-                name: asdict(CellTime(round(each.seconds, 3), each.source))
-                for name, each in times.items()
-            },
-        }
-        for number, times in measured.items()
-    }
-    return json.dumps({"conditions": conditions, "lectures": lectures}, indent=1)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    known = known_lectures()
+    known = [f"{lecture.number:02}" for lecture in COURSE]
     parser.add_argument("--only", choices=known, action="append", help="measure this one")
     options = parser.parse_args(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as the committed outputs are made
-    measured = {number: measure(number) for number in options.only or known}
-    write = as_json if options.json else report
-    print(write(measured, conditions(arguments)))
+    numbers = options.only or known
+    measured = {number: measure_cells(find_lecture(number)) for number in numbers}
+    where = conditions(arguments)
+    if options.json:
+        lectures = {
+            number: {
+                "seconds": round(sum(times.values()), 3),
+                "cells": {name: round(seconds, 3) for name, seconds in times.items()},
+            }
+            for number, times in measured.items()
+        }
+        print(json.dumps({"conditions": where, "lectures": lectures}, indent=1))
+    else:
+        print("\n".join(f"{name}: {value}" for name, value in where.items()))
+        print(table(measured))
     return 0
 
 

@@ -8,7 +8,7 @@ press. ``skip`` runs and is never shown. ``notes`` is for the presenter alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
@@ -16,62 +16,47 @@ from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
 __all__ = ["Slide", "read_slides"]
 
 BEGINS = ("slide", "subslide")
-TYPES = (*BEGINS, "-", "fragment", "skip", "notes")
-AFTER_CLASS = "after class"
+JOINS = ("-", "fragment")
+HIDDEN = ("skip", "notes")
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOTES = re.compile(
-    r"<details>\n<summary>For the presenter, (\d+ min|after class)</summary>\n\n(.*)\n\n</details>",
+    r"<details>\n<summary>For the presenter, (?:(\d+) min|after class)</summary>\n\n"
+    r"(?:.*)\n\n</details>",
     re.DOTALL,
 )
-_NOTES_FORM = "'<details>' and '<summary>For the presenter, 3 min</summary>' (or 'after class')"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Slide:
     """What is on the screen at once.
 
     Attributes:
         number: its place among the slides, from 1.
-        title: its first heading, else that of its section with "(continued)".
-        section: the heading of its section.
-        section_number: its section's place, from 1.
         kind: ``"slide"``, which begins a section, or ``"subslide"``.
-        level: of its heading, 2 for a part of the lecture; 0 where it has none of its own.
+        section: the heading of its section.
+        title: its first heading, else that of its section with "(continued)".
         cells: the places in the notebook, from 0, of the cells that are shown.
-        ids: their identifiers.
-        fragments: how many of them wait for a key press.
-        skipped: identifiers of cells that run after them and are not shown.
+        ids: their identifiers, and after them those of cells that run and are not shown.
         minutes: for the presenter, None where nothing is planned.
         after_class: whether the notes say that it is for after class.
-        notes: what the presenter reads, empty where there is nothing.
         explorers: the explorers on it, such as ``"explore_softmax"``.
     """
 
     number: int
-    title: str
-    section: str
-    section_number: int
     kind: str
-    level: int
-    cells: tuple[int, ...]
-    ids: tuple[str, ...]
-    fragments: int = 0
-    skipped: tuple[str, ...] = ()
+    section: str
+    title: str
+    cells: list[int] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
     minutes: int | None = None
     after_class: bool = False
-    notes: str = ""
-    explorers: tuple[str, ...] = ()
+    explorers: list[str] = field(default_factory=list)
 
 
 def read_slides(path: str | Path) -> tuple[Slide, ...]:
-    """Read the slides of a lecture.
-
-    Raises:
-        NotebookFileError: for what is no notebook (see :func:`read_cells`), a slide type that
-            does not exist, a cell that joins no slide, and notes that are not in the agreed form,
-            belong to no slide, or are the second of one.
+    """Read the slides of a lecture; refuse cells that no slide can show.
 
     >>> from tools.notebook_file import find_lecture
     >>> first, *_ = read_slides(find_lecture("01"))
@@ -80,102 +65,49 @@ def read_slides(path: str | Path) -> tuple[Slide, ...]:
     """
     slides: list[Slide] = []
     for cell in read_cells(path):
-        try:
-            _take(slides, cell)
-        except NotebookFileError as error:
-            raise NotebookFileError(f"{error} ({path})") from None
+        if cell.slide_type not in (*BEGINS, *JOINS, *HIDDEN):
+            raise NotebookFileError(f"no slide type {cell.slide_type!r}: {cell.name} of {path}")
+        if cell.slide_type in BEGINS:
+            slides.append(_begun(slides, cell))
+        if slides:
+            _put(slides[-1], cell)
+        elif cell.slide_type != "skip":
+            raise NotebookFileError(f"the first cell shown must begin a slide: {cell.name}")
     return tuple(slides)
 
 
-def _take(slides: list[Slide], cell: Cell) -> None:
-    """Put one cell where it belongs: on a new slide, on the last one, or in its notes."""
-    if cell.slide_type not in TYPES:
-        raise NotebookFileError(
-            f"a slide type must be one of {', '.join(TYPES)}; {cell.name} has {cell.slide_type!r}"
-        )
-    if cell.slide_type in BEGINS:
-        slides.append(_with_cell(_begun(slides, cell), cell))
-    elif not slides:
-        if cell.slide_type == "skip":
-            return
-        if cell.slide_type == "notes":
-            raise NotebookFileError(f"notes must follow their slide; {cell.name} follows none")
-        raise NotebookFileError(
-            f"the first cell that is shown must begin a slide; {cell.name} has the type "
-            f"{cell.slide_type!r}"
-        )
-    elif cell.slide_type == "skip":
-        slides[-1] = replace(slides[-1], skipped=(*slides[-1].skipped, cell.id))
-    elif cell.slide_type == "notes":
-        slides[-1] = _with_notes(slides[-1], cell)
-    else:
-        slides[-1] = _with_cell(slides[-1], cell)
-
-
 def _begun(slides: list[Slide], cell: Cell) -> Slide:
-    """A slide without cells, in its section; the title follows with the first heading."""
-    last = slides[-1] if slides else None
-    section_number = last.section_number if last else 0
-    # A lecture that begins with a subslide has a section all the same.
-    if cell.slide_type == "slide" or last is None:
-        section_number += 1
-    section = last.section if last else ""
-    return Slide(
-        number=len(slides) + 1,
-        title="",
-        section=section,
-        section_number=section_number,
-        kind=cell.slide_type,
-        level=0,
-        cells=(),
-        ids=(),
-    )
+    """A new slide, in its section."""
+    number, heading = len(slides) + 1, _heading(cell)
+    section = slides[-1].section if slides else ""
+    if heading and (cell.slide_type == "slide" or not section):
+        section = heading
+    return Slide(number, cell.slide_type, section, heading or f"{section} (continued)")
 
 
-def _with_cell(slide: Slide, cell: Cell) -> Slide:
-    """The slide with one more cell on it."""
-    title, section, level = slide.title, slide.section, slide.level
-    heading = _heading(cell)
-    if heading is not None and not level:
-        level, title = len(heading[1]), heading[2].replace("**", "")
-        section = title if slide.kind == "slide" else section or title
-    return replace(
-        slide,
-        title=title or _continued(section) or f"Slide {slide.number}",
-        section=section,
-        level=level,
-        cells=(*slide.cells, cell.place),
-        ids=(*slide.ids, cell.id),
-        fragments=slide.fragments + (cell.slide_type == "fragment"),
-        explorers=(*slide.explorers, *_explorers(cell)),
-    )
+def _put(slide: Slide, cell: Cell) -> None:
+    """Put a cell on its slide, or take from its notes what is planned."""
+    if cell.slide_type == "notes":
+        found = _NOTES.fullmatch(cell.source.strip())
+        if found is None or slide.after_class or slide.minutes is not None:
+            raise NotebookFileError(
+                "a slide has one cell of notes, with a summary such as "
+                f"'For the presenter, 3 min' or 'after class': {cell.name}"
+            )
+        slide.after_class = found[1] is None
+        slide.minutes = None if slide.after_class else int(found[1])
+        return
+    slide.ids.append(cell.id)
+    if cell.slide_type == "skip":
+        return
+    slide.cells.append(cell.place)
+    if cell.kind == "code":
+        slide.explorers += [n for n, _ in calls(cell.source) if n.startswith("explore_")]
 
 
-def _continued(section: str) -> str:
-    return f"{section} (continued)" if section else ""
-
-
-def _heading(cell: Cell) -> re.Match[str] | None:
-    """The marks and the words of a text cell's first heading; a comment in code is none."""
-    return _HEADING.search(_FENCE.sub("", cell.source)) if cell.kind == "markdown" else None
-
-
-def _explorers(cell: Cell) -> tuple[str, ...]:
-    if cell.kind != "code":
-        return ()
-    return tuple(name for name, _ in calls(cell.source) if name.startswith("explore_"))
-
-
-def _with_notes(slide: Slide, cell: Cell) -> Slide:
-    """The slide with its presenter's notes."""
-    if slide.notes:
-        raise NotebookFileError(f"a slide must have one cell of notes; {cell.name} is the second")
-    found = _NOTES.fullmatch(cell.source.strip())
-    if found is None:
-        raise NotebookFileError(
-            f"notes must begin with the lines {_NOTES_FORM}, an empty line, and end with "
-            f"'</details>' after an empty line; {cell.name} does not"
-        )
-    after_class = found[1] == AFTER_CLASS
-    minutes = None if after_class else int(found[1].removesuffix(" min"))
-    return replace(slide, minutes=minutes, after_class=after_class, notes=found[2].strip())
+def _heading(cell: Cell) -> str:
+    """The words of a text cell's first heading; a comment in code is none."""
+    if cell.kind != "markdown":
+        return ""
+    found = _HEADING.search(_FENCE.sub("", cell.source))
+    return found[2].replace("**", "") if found else ""

@@ -1,0 +1,123 @@
+"""Slides against nbconvert's own grouping, and the plan of a small talk."""
+
+import nbformat
+import pytest
+from nbconvert.exporters.slides import _RevealMetadataPreprocessor
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from course_utils.lectures import COURSE, EXPLORERS
+from tools.notebook_file import NotebookFileError, find_lecture, read_cells
+from tools.presenting import timing
+from tools.presenting.slides import read_slides
+
+
+@pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
+def test_slides_begin_where_nbconvert_begins_them(stem):
+    path = find_lecture(stem)
+    prepared, _ = _RevealMetadataPreprocessor().preprocess(nbformat.read(path, as_version=4), {})
+    begin = [cell.id for cell in prepared.cells if cell.metadata.get("subslide_start")]
+    sections = [cell.id for cell in prepared.cells if cell.metadata.get("slide_start")]
+    slides = read_slides(path)
+    assert [slide.ids[0] for slide in slides] == begin
+    assert [slide.ids[0] for slide in slides if slide.kind == "slide"] == sections
+
+
+@pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
+def test_every_cell_is_shown_once_or_hidden(stem):
+    cells, slides = read_cells(find_lecture(stem)), read_slides(find_lecture(stem))
+    shown = [place for slide in slides for place in slide.cells]
+    hidden = [cell.place for cell in cells if cell.slide_type in ("skip", "notes")]
+    assert sorted(shown + hidden) == list(range(len(cells))) and shown == sorted(shown)
+
+
+def text(slide_type, source, name):
+    return new_markdown_cell(source, id=name, metadata={"slideshow": {"slide_type": slide_type}})
+
+
+def code(slide_type, source, name):
+    return new_code_cell(source, id=name, metadata={"slideshow": {"slide_type": slide_type}})
+
+
+def notes(said, name):
+    source = f"<details>\n<summary>For the presenter, {said}</summary>\n\nAsk.\n\n</details>"
+    return text("notes", source, name)
+
+
+TITLE = "# 98 · Why?\n\n12 minutes in class; the exercises are for afterwards."
+TALK = [
+    text("slide", TITLE, "title"),
+    notes("1 min", "talk-title"),
+    code("skip", "setup = 1", "setup"),
+    text("slide", "```python\n# a comment\n```\n\n## 1 · **One**", "one"),
+    code("fragment", "# explore_rope()", "one-code"),
+    notes("4 min", "talk-one"),
+    text("subslide", "No heading", "inside"),
+    code("-", "explorers.explore_masks()", "masks"),
+    notes("3 min", "talk-inside"),
+    text("slide", "## Source notes", "notes"),
+    notes("2 min", "talk-notes"),
+    text("slide", "## Exercises\n\n### 1 · Do it\n\nDo.", "ex-1"),
+    text("-", "<details>\n<summary>Solution (gentle, 5 min)</summary>\n\nSo.\n\n</details>", "s"),
+    notes("after class", "talk-ex"),
+]
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(*cells):
+        path = tmp_path / "98_talk.ipynb"
+        nbformat.write(new_notebook(cells=list(cells)), path)
+        return path
+
+    return write
+
+
+def test_titles_minutes_and_explorers(save):
+    slides = read_slides(save(*TALK))
+    titles = ["98 · Why?", "1 · One", "1 · One (continued)", "Source notes", "Exercises"]
+    assert [slide.title for slide in slides] == titles
+    assert [slide.minutes for slide in slides] == [1, 4, 3, 2, None]
+    assert [slide.after_class for slide in slides] == [False] * 4 + [True]
+    assert [slide.explorers for slide in slides] == [[], [], ["explore_masks"], [], []]
+    assert slides[0].ids == ["title", "setup"] and slides[0].cells == [0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ([text("-", "Words", "a")], "must begin a slide"),
+        ([text("Slide", "# Why?", "a")], "no slide type 'Slide'"),
+        ([TALK[0], text("notes", "Ask.", "a")], "one cell of notes"),
+        ([TALK[0], TALK[1], notes("2 min", "a")], "one cell of notes"),
+    ],
+)
+def test_cells_that_no_slide_can_show(save, cells, says):
+    with pytest.raises(NotebookFileError, match=says):
+        read_slides(save(*cells))
+
+
+def test_the_plan_of_a_talk(save, capsys, monkeypatch):
+    monkeypatch.setattr(timing, "_written_down", lambda number: {"setup": 31.26, "masks": 0.99})
+    assert timing.main([str(save(*TALK))]) == 0
+    said = capsys.readouterr().out
+    assert "98 · Why?: 5 slides, slot 12 min" in said
+    assert "waits:  setup 31.3 s" in said and "masks 1.0" not in said
+    first = next(iter(EXPLORERS["explore_masks"].scenes))
+    assert f"scenes: [1] {first}" in said
+    assert "It fits: the plan takes 10 of 12 minutes." in said
+    assert "  1 · Do it (gentle, 5 min)" in said
+
+
+def test_a_talk_that_is_too_long(save, capsys):
+    assert timing.main([str(save(*TALK)), "--slot", "9"]) == 1
+    said = capsys.readouterr().out
+    assert "10 minutes, 1 more than the slot" in said
+    assert "can do without: slides 4 (2 min)" in said and "slides: 2 (4 min), 3 (3 min)" in said
+
+
+def test_cells_are_timed_where_they_run(tmp_path):
+    path = tmp_path / "97_short.ipynb"
+    cells = [code("slide", "import time; time.sleep(0.2)", "slow"), code("-", "1", "quick")]
+    nbformat.write(new_notebook(cells=cells), path)
+    times = timing.measure_cells(path)
+    assert times["slow"] >= 0.2 > times["quick"]
