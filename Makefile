@@ -2,10 +2,10 @@
 # `make test ARGS="-k masks"` passes arguments on; `make lab PYTHON=python3.12` chooses a Python.
 PYTHON ?= python3
 ARGS ?=
-LECTURE ?= 00
 export LECTURE
 
-COMMANDS := lab test present setup doctor test-browser test-hub site bench bench-gpu lint outputs gpt2 constraints clean
+COMMANDS := lab test test-all present timing edit setup doctor test-browser test-hub site bench \
+	bench-gpu lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help
 .PHONY: help $(COMMANDS)

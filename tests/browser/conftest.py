@@ -76,7 +76,7 @@ def stage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("presented")
     private = tmp_path_factory.mktemp("presenter")
     copy_lectures(folder)
-    with running_lab(folder, private, present_options(ROOT, private / "presenting")) as running:
+    with running_lab(folder, private, present_options(private / "presenting")) as running:
         yield running
 
 

@@ -2,67 +2,82 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import bench_gpu, environment, lab, tasks
-from .pip import explain
+from tools.bench_gpu import bench_gpu
+
+from . import lab, tasks
+from .environment import ensure
+from .pip import explain_error
 from .place import WINDOWS, CommandError, Place, how_to_run, say, warn
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what set-up it needs, what it is for, and the function that does it."""
+    """A command: what it is for, the function that does it, and what that needs.
 
-    level: str  # "" where no environment is needed
+    `extras` are pyproject's, installed beforehand; None where no environment is needed.
+    """
+
     help: str
     action: Callable[[Place, list[str]], int]
+    extras: tuple[str, ...] | None = ("kernels",)
 
 
-def nothing_more(place: Place, arguments: list[str]) -> int:
-    """Set-up was all that was asked for."""
+def setup(place: Place, arguments: list[str]) -> int:
+    """Say that set-up, which was all that was asked for, is done."""
     say(f"The course is ready: `{how_to_run('lab')}` opens it.")
     return 0
 
 
-def start(place: Place, arguments: list[str]) -> int:
-    """Open JupyterLab at a lecture."""
-    return lab.lab(place, chosen_lecture(arguments))
-
-
-def start_presenting(place: Place, arguments: list[str]) -> int:
-    """Open a lecture as live slides."""
-    return lab.present(place, chosen_lecture(arguments))
-
-
-def chosen_lecture(arguments: list[str]) -> str:
-    """Return the lecture named on the command line or in LECTURE, the first by default."""
-    return (arguments or [os.environ.get("LECTURE") or "00"])[0]
-
-
-EXAMPLE = "py course.py present 01" if WINDOWS else "make present LECTURE=01"
+TEST = ("kernels", "test")
+BROWSER = (*TEST, "site", "browser")
+CLASS = (*TEST, "class")
+EXAMPLE = "py course.py {0} 01" if WINDOWS else "make {0} LECTURE=01"
 COMMANDS = {
-    "lab": Command("lab", "open the course in JupyterLab", start),
-    "test": Command("test", "run every test that needs no browser, no hub and no GPU", tasks.test),
-    "present": Command("lab", f"show a lecture as live slides ({EXAMPLE})", start_presenting),
-    "setup": Command("lab", "make the environment, and nothing else", nothing_more),
-    "doctor": Command("", "say what works here and what mends the rest", tasks.doctor),
-    "test-browser": Command("browser", "drive JupyterLab in Chromium", tasks.test_browser),
-    "test-hub": Command(
-        "class", "start JupyterHub and let two students work in it", tasks.test_hub
+    "lab": Command("open the course in JupyterLab", lab.lab),
+    "test": Command(f"run the tests, or a lecture's: {EXAMPLE.format('test')}", tasks.test, TEST),
+    "test-all": Command(
+        "run every test: the slow ones, the browser's, the hub's",
+        tasks.test_all,
+        tuple({*BROWSER, *CLASS}),
     ),
-    "site": Command("site", "build the static edition, for reading without a kernel", tasks.site),
-    "bench": Command("test", "measure what README states", tasks.bench),
-    "bench-gpu": Command("", "test and measure the kernels on a GPU", bench_gpu.bench_gpu),
-    "lint": Command("test", "check style, formatting and types", tasks.lint),
-    "outputs": Command("test", "execute every lecture and save what it shows", tasks.outputs),
+    "present": Command(f"show live slides: {EXAMPLE.format('present')}", lab.present),
+    "timing": Command("say whether a lecture's slides fit its minutes", tasks.timing, TEST),
+    "edit": Command("open the source of the lectures in JupyterLab", lab.lab),
+    "setup": Command("make the environment, and nothing else", setup),
+    "doctor": Command(
+        "say what works here and what mends the rest",
+        tasks.without_environment("tools.doctor"),
+        None,
+    ),
+    "test-browser": Command("drive JupyterLab in Chromium", tasks.test_browser, BROWSER),
+    "test-hub": Command("let two students work in a JupyterHub", tasks.test_hub, CLASS),
+    "site": Command(
+        "build the static edition, for reading without a kernel",
+        tasks.module("tools.site.build"),
+        ("kernels", "site"),
+    ),
+    "bench": Command("measure what README states", tasks.bench, TEST),
+    "bench-gpu": Command(
+        "test and measure the kernels on a GPU; OUT names a folder for the results",
+        bench_gpu,
+        None,
+    ),
+    "lint": Command("check style, formatting, types and imports", tasks.lint, TEST),
+    "outputs": Command(
+        "execute every lecture and save what it shows",
+        tasks.module("tools.editions.outputs"),
+        TEST,
+    ),
     "gpt2": Command(
-        "lab", "fetch the published GPT-2's weights for lecture 06 (550 MB)", tasks.gpt2
+        "fetch the published GPT-2's weights for lecture 06 (550 MB)",
+        tasks.module("tools.scripts.fetch_gpt2"),
     ),
-    "constraints": Command("", "write constraints.txt from a fresh environment", tasks.constraints),
-    "clean": Command("", "remove the environment and the caches", tasks.clean),
+    "constraints": Command("write constraints.txt anew", tasks.constraints),
+    "clean": Command("remove the environment and the caches", tasks.clean, None),
 }
 
 
@@ -73,27 +88,25 @@ def show_help() -> int:
         say(f"  {how_to_run(name):<22} {command.help}")
     say("\nEach command first sets up what it needs, in .venv beside this file.")
     if not WINDOWS:
-        say("Without make: python3 course.py lab, python3 course.py test, and so on.")
+        say("Without make: python3 course.py lab, python3 course.py test 01, and so on.")
     say("TORCH_INDEX_URL says where torch comes from; COURSE_PINS=newest ignores constraints.txt.")
-    say("OUT names the folder that bench-gpu writes into (benchmarks/results/gpu).")
     return 0
 
 
 def run(arguments: list[str]) -> int:
     """Run the command that `arguments` name and return its exit status."""
     name, *rest = arguments or ["help"]
-    if name not in COMMANDS and name not in ("help", "-h", "--help"):
-        warn(f"There is no command {name!r}; there are: {', '.join(COMMANDS)}.")
-        return 2
     place = Place()
     try:
-        if name not in COMMANDS:
+        if name in ("help", "-h", "--help"):
             return show_help()
+        if name not in COMMANDS:
+            raise CommandError(f"There is no command {name!r}; there are: {', '.join(COMMANDS)}.")
         command = COMMANDS[name]
-        if command.level:
-            environment.ensure(command.level, place, again=name)
+        if command.extras is not None:
+            ensure(command.extras, place, again=name)
         return command.action(place, rest)
-    except (CommandError, ValueError) as error:
+    except CommandError as error:
         warn(f"\n{error}")
         return 1
     except KeyboardInterrupt:
@@ -103,7 +116,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES):
-            raise
-        warn(f"\n{explain(str(error), again=name, log=str(place.log))}")
-        return 1
+        if sentence := explain_error(error, again=name):
+            warn(f"\n{sentence}")
+            return 1
+        raise

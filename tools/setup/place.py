@@ -1,4 +1,4 @@
-"""Where the course and its environment lie."""
+"""Where the course and its environment lie, and how its commands speak."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Place:
         return self.scripts / ("python.exe" if WINDOWS else "python")
 
     @property
-    def half_installed(self) -> Path:
-        """Present only while files are being written into the environment."""
-        return self.venv / "half-installed"
+    def stamp(self) -> Path:
+        """What the environment holds; there only while the environment is whole."""
+        return self.venv / "course.json"
 
     @property
     def log(self) -> Path:
@@ -51,24 +51,18 @@ class Place:
         """Held by the one process that may change the environment."""
         return self.root / ".venv.lock"
 
-    def stamp(self, level: str) -> Path:
-        """The file that says: this level is whole, and was made from that pyproject.toml."""
-        return self.venv / f"course-{level}.stamp"
-
     def activated(self) -> dict[str, str]:
         """Return the environment variables of a shell in which the environment is active."""
-        variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
+        variables = {k: v for k, v in os.environ.items() if k != "PYTHONHOME"}
         variables["VIRTUAL_ENV"] = str(self.venv)
         variables["PATH"] = os.pathsep.join([str(self.scripts), variables.get("PATH", "")])
+        # Before Python 3.13 Windows cannot read an installed path that has letters such as ö.
+        variables["PYTHONPATH"] = str(self.root)
         return variables
 
 
 def how_to_run(command: str) -> str:
-    """Return the command line a reader types on this system.
-
-    >>> how_to_run("lab") in ("make lab", "py course.py lab")
-    True
-    """
+    """Return the command line that a reader types on this system."""
     return f"py course.py {command}" if WINDOWS else f"make {command}"
 
 
