@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from course_utils.lectures import EXPLORERS
-from course_utils.lectures.l00_start_here.experiments import gradient_reach as memory_probe
 from course_utils.threads import one_thread
 
 
@@ -53,13 +52,5 @@ def test_explorers_compute_on_one_thread_and_leave_the_rest_alone(threads_of):
     seen = threads_of(explorer, "compute")
     explorer.png()
     explorer.set(width=8)
-    assert seen == [1, 1]
-    assert torch.get_num_threads() == 3
-
-
-def test_the_probe_computes_on_one_thread(threads_of):
-    memory_probe._median_shares.cache_clear()
-    seen = threads_of(memory_probe, "_gradient_norms")
-    memory_probe.gradient_by_distance("gru", width=7, length=11, trials=2)
     assert seen == [1, 1]
     assert torch.get_num_threads() == 3

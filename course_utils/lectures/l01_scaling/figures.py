@@ -6,26 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from course_utils.checks import check_int
-from course_utils.explorers.checks import check_array, check_named, check_positive, check_same_shape
+from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE, course_style, new_figure
 
 DIAGONAL = np.ones(3) / np.sqrt(3)
 ACROSS = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
 
 
-def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
+def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     """Vectors in three dimensions, seen along (1, 1, 1) and from the side.
 
     Args:
         clouds: name → (N, 3) vectors, three clouds, all made from the same N originals.
-
-    Raises:
-        TypeError, ValueError: when they are not three arrays (N, 3) of finite numbers.
     """
-    _check_clouds(clouds)
     figure = new_figure(8.0, 4.0)
     with course_style():
         top, side = figure.subplots(1, 2)
@@ -43,16 +37,26 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> Figure:
         side.set(xlabel="distance from the axis", ylabel="along (1, 1, 1)")
         top.set(xlabel="across, first direction", ylabel="across, second direction")
         side.legend(loc="lower right", handletextpad=0.2, borderaxespad=0)
-    return figure
+    return AnnotatedFigure(figure, _words_of_norms(clouds))
 
 
-def draw_lengths(lengths: Mapping[str, np.ndarray]) -> Figure:
-    """Lengths of several families of vectors, each divided by its own mean, as strips of dots.
+def _words_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
+    """Lengths, and how far each cloud reaches along (1, 1, 1)."""
+    count = len(next(iter(clouds.values())))
+    parts = []
+    for name, points in clouds.items():
+        length, along = np.linalg.norm(points, axis=1), np.abs(points @ DIAGONAL)
+        # LayerNorm's ε shortens a vector of nearly equal coordinates by a few thousandths.
+        one = np.ptp(length) < 0.01 * length.mean()
+        lengths = f"all of length {np.median(length):.2f}" if one else "of many lengths"
+        normal = "in the plane perpendicular to (1, 1, 1)"
+        flat = normal if along.max() < 0.005 else "in every direction"
+        parts.append(f"{name}: {lengths}, {flat}")
+    return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
 
-    Raises:
-        TypeError, ValueError: when a family is not an array (N,) of positive finite numbers.
-    """
-    _check_lengths(lengths)
+
+def draw_lengths(lengths: Mapping[str, np.ndarray]) -> AnnotatedFigure:
+    """Lengths of several families of vectors, each divided by its own mean, as strips of dots."""
     figure = new_figure(8.0, 0.62 * len(lengths) + 1.0)
     with course_style():
         axes = figure.add_axes(
@@ -67,12 +71,16 @@ def draw_lengths(lengths: Mapping[str, np.ndarray]) -> Figure:
         axes.set(ylim=(len(lengths) - 0.5, -0.5), xlabel="length, divided by the mean length")
         axes.tick_params(axis="y", length=0)
         axes.axvline(1, color=GRID, zorder=0)
-    return figure
+    ratios = ", ".join(
+        f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
+    )
+    words = f"Each stroke is one token's vector. Longest over shortest: {ratios}."
+    return AnnotatedFigure(figure, words)
 
 
 def draw_head_spreads(
     before: np.ndarray, after: np.ndarray, fresh: np.ndarray, width: int
-) -> Figure:
+) -> AnnotatedFigure:
     """Standard deviation of the scores of every head, before and after the division by √width.
 
     Args:
@@ -80,13 +88,7 @@ def draw_head_spreads(
         after: the same of q·k / √width.
         fresh: the same as `after`, in an untrained encoder of the same shape.
         width: the heads' width, for the two lines that the proof predicts.
-
-    Raises:
-        TypeError, ValueError: when the tables are not arrays (layers, heads) of positive finite
-            numbers and of one shape, or the width is not a positive integer.
     """
-    _check_spreads({"before": before, "after": after, "fresh": fresh})
-    check_int("width", width)
     figure = new_figure(8.0, 4.3)
     with course_style():
         axes = figure.add_axes((0.09, 0.13, 0.71, 0.84))
@@ -121,7 +123,7 @@ def draw_head_spreads(
         axes.minorticks_off()
         axes.tick_params(axis="x", length=0)
         axes.yaxis.label.set_color(INK)
-    return figure
+    return AnnotatedFigure(figure, _words_of_spreads(after, fresh))
 
 
 def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None:
@@ -132,37 +134,7 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
         axes.plot(layer + offset, ranked, marker, color=colour, markersize=5, alpha=0.85)
 
 
-def describe_norms(clouds: Mapping[str, np.ndarray]) -> str:
-    """The words of `draw_norms`: lengths, and how far each cloud reaches along (1, 1, 1).
-
-    It refuses what `draw_norms` refuses.
-    """
-    _check_clouds(clouds)
-    count = len(next(iter(clouds.values())))
-    parts = []
-    for name, points in clouds.items():
-        length, along = np.linalg.norm(points, axis=1), np.abs(points @ DIAGONAL)
-        # LayerNorm's ε shortens a vector of nearly equal coordinates by a few thousandths.
-        one = np.ptp(length) < 0.01 * length.mean()
-        lengths = f"all of length {np.median(length):.2f}" if one else "of many lengths"
-        normal = "in the plane perpendicular to (1, 1, 1)"
-        flat = normal if along.max() < 0.005 else "in every direction"
-        parts.append(f"{name}: {lengths}, {flat}")
-    return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
-
-
-def describe_lengths(lengths: Mapping[str, np.ndarray]) -> str:
-    """The words of `draw_lengths`, which refuses the same input."""
-    _check_lengths(lengths)
-    ratios = ", ".join(
-        f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
-    )
-    return f"Each stroke is one token's vector. Longest over shortest: {ratios}."
-
-
-def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
-    """The words of `draw_head_spreads`."""
-    _check_spreads({"after": after, "fresh": fresh})
+def _words_of_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
     layer, head = np.unravel_index(int(after.argmax()), after.shape)
     return (
         f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "
@@ -170,30 +142,3 @@ def describe_head_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
         f"{layer}, head {head}), with median {np.median(after):.2f}; {int((after > 1).sum())} lie "
         f"above 1. A fresh encoder of the same shape has {fresh.min():.2f} to {fresh.max():.2f}."
     )
-
-
-def _check_clouds(clouds: Mapping[str, np.ndarray]) -> None:
-    check_named("clouds", clouds)
-    if len(clouds) != 3:
-        raise ValueError(f"clouds must be three, each with its own marker; got {len(clouds)}")
-    first = next(iter(clouds))
-    for name, points in clouds.items():
-        check_array(f"clouds[{name!r}]", points, "N 3")
-        check_same_shape(f"clouds[{name!r}]", points, f"clouds[{first!r}]", clouds[first])
-    if clouds[first].shape[1] != 3:
-        raise ValueError(f"clouds must have 3 coordinates; got shape {clouds[first].shape}")
-
-
-def _check_lengths(lengths: Mapping[str, np.ndarray]) -> None:
-    check_named("lengths", lengths)
-    for name, values in lengths.items():
-        check_array(f"lengths[{name!r}]", values, "N")
-        check_positive(f"lengths[{name!r}]", values)
-
-
-def _check_spreads(tables: Mapping[str, np.ndarray]) -> None:
-    first = next(iter(tables))
-    for name, table in tables.items():
-        check_array(name, table, "layers heads")
-        check_positive(name, table)
-        check_same_shape(name, table, first, tables[first])

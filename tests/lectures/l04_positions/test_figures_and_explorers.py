@@ -30,7 +30,7 @@ from course_utils.lectures.l04_positions.explorers.sphere import (
 from course_utils.positions import apply_rope, sinusoidal_positions
 from tests.core.support_properties import given, st
 from tests.explorers.support_explorers import move
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import overhang
 
 LENGTHS = np.array([32.0, 64.0, 128.0, 256.0])
 RESULTS = {

@@ -29,7 +29,7 @@ from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.sampling import next_token_probabilities
 from course_utils.tokens import train_bpe
 from tests.explorers.support_explorers import move
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import overhang
 from tests.lectures.l06_gpt2_block.support_viz_06 import TOKENIZER, random_model, scores_of
 
 IDS = (5, 271, 7, 256, 11)

@@ -22,7 +22,7 @@ from course_utils.lectures.l06_gpt2_block.explorers.scaling_laws import (
     said,
 )
 from tests.explorers.support_explorers import press
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import overhang
 
 # The explorer
 

@@ -33,7 +33,7 @@ from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.training import TEST_SEED
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import overhang
 
 
 def live(kind):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_utils.lectures.l07_dynamic_pruning.figures import draw_expert_loads, draw_pruning_curves
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import overhang
 
 RANDOM = np.random.default_rng(7)
 SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])

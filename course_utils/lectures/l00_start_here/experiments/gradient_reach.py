@@ -1,4 +1,4 @@
-"""How far back a layer remembers: the gradient of its last state by each earlier input.
+"""How far back the last state of a layer depends on its inputs: the gradient by distance.
 
 The layers are fresh: PyTorch's default initialisation, no training. The probe shows what a
 layer can pass back before it has learnt anything.
@@ -11,51 +11,29 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.checks import check_choice, check_int, check_seed
 from course_utils.shapes import Float
 from course_utils.threads import one_thread
 
-__all__ = ["KINDS", "ProbeKind", "gradient_by_distance"]
-
-ProbeKind = Literal["rnn", "lstm", "gru", "attention"]
-KINDS: tuple[ProbeKind, ...] = get_args(ProbeKind)
+Kind = Literal["rnn", "lstm", "gru", "attention"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 # Input sequences, each with its direction, on which a drawn layer's norm is estimated.
-_SEQUENCES = 8
+SEQUENCES = 8
 
 
+@lru_cache(maxsize=128)
 def gradient_by_distance(
-    kind: ProbeKind, *, width: int, length: int, seed: int = 0, trials: int = 5
+    kind: Kind, *, width: int, length: int, seed: int = 0, trials: int = 5
 ) -> Float[Tensor, " length"]:
-    """Return which share of the last state's sensitivity goes to the input t steps back.
+    """The share of the last state's gradient that goes to the input t steps back.
 
     ``g[t]`` is the Frobenius norm of the Jacobian d(last state) / d(input t steps back). In each
-    trial a layer is drawn anew, and the norm estimated on a few input sequences (independent
-    standard normal), each with a random direction u: the mean square of |d(u . last state) /
-    d(input)| is the squared norm. Each trial is divided by its sum over t, and the median over
-    the trials is returned.
+    trial a layer is drawn anew. Each trial is divided by its sum over t, and the median over the
+    trials is returned; medians add up to about 1 only.
 
     Why the sum, and not the value at distance 0? A share means the same for every layer: a layer
     that spreads itself evenly over N inputs has 1 / N everywhere, and that is a price, which
     dividing by the nearest input would hide. And attention's own input is a special case: it acts
     through the query as well, so its gradient would be a crooked yardstick for the others.
-
-    What to expect: an RNN's, GRU's and LSTM's shares fall geometrically with the distance, the
-    vanilla RNN's fastest. Attention's do not fall: the distance is no part of its formula.
-
-    Args:
-        kind: ``"rnn"`` (tanh), ``"lstm"``, ``"gru"``, or ``"attention"``: one head of causal
-            self-attention, whose last query may read every input.
-        width: width of the inputs and of the state, C.
-        length: number of inputs, N.
-        seed: the same seed gives the same curve.
-        trials: how many layers are drawn.
-
-    Returns:
-        The shares for t = 0 to N - 1, float64. Being medians they add up to about 1 only.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer, the seed is not an integer
-            of at least 0, or the kind is unknown.
 
     Source: Bengio, Simard, Frasconi, "Learning long-term dependencies with gradient descent is
     difficult", 1994; Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural
@@ -68,18 +46,6 @@ def gradient_by_distance(
     >>> bool(share[0] > 100 * share[10])
     False
     """
-    check_choice("kind", kind, KINDS)
-    sizes = check_int("width", width), check_int("length", length)
-    seed = check_seed(seed)
-    # A copy: the caller may change it, the kept one must stay.
-    return _median_shares(kind, *sizes, seed, check_int("trials", trials)).clone()
-
-
-@lru_cache(maxsize=128)
-def _median_shares(
-    kind: ProbeKind, width: int, length: int, seed: int, trials: int
-) -> Float[Tensor, " length"]:
-    # The caller's random numbers stay as they were.
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         norms = torch.stack([_gradient_norms(kind, width, length) for _ in range(trials)])
@@ -87,18 +53,22 @@ def _median_shares(
     return shares.quantile(0.5, dim=0)
 
 
-def _gradient_norms(kind: ProbeKind, width: int, length: int) -> Float[Tensor, " length"]:
-    """Draw a layer, inputs and directions; estimate the Jacobian's norm for each distance."""
+def _gradient_norms(kind: Kind, width: int, length: int) -> Float[Tensor, " length"]:
+    """Draw a layer, and estimate the Jacobian's norm for each distance.
+
+    With a random direction u, standard normal, the mean square of |d(u . last state) / d(input)|
+    is the squared norm; the mean is over inputs as well.
+    """
     # float64: at distance 500 a vanilla RNN's gradient is below float32's smallest number.
     layer = _fresh_layer(kind, width).double()
-    inputs = torch.randn(_SEQUENCES, length, width, dtype=torch.float64, requires_grad=True)
-    directions = torch.randn(_SEQUENCES, width, dtype=torch.float64)
+    inputs = torch.randn(SEQUENCES, length, width, dtype=torch.float64, requires_grad=True)
+    directions = torch.randn(SEQUENCES, width, dtype=torch.float64)
     last_states = layer(inputs)[0][:, -1]  # (sequences, C)
     (gradient,) = torch.autograd.grad((last_states * directions).sum(), inputs)
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
 
 
-def _fresh_layer(kind: ProbeKind, width: int) -> nn.Module:
+def _fresh_layer(kind: Kind, width: int) -> nn.Module:
     if kind == "attention":
         return _AttentionLayer(width)
     layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[kind]
@@ -106,12 +76,12 @@ def _fresh_layer(kind: ProbeKind, width: int) -> nn.Module:
 
 
 class _AttentionLayer(nn.Module):
-    """One head, read out at the last query, with the output first as recurrent layers have it."""
+    """One head with the last query alone; the output comes first, as in recurrent layers."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        # The last query of a causal layer reads everything, so no mask is needed.
+        # The last query of a causal layer attends to everything, so no mask is needed.
         return attend(self.query(x[:, -1:]), self.key(x), self.value(x))

@@ -58,8 +58,8 @@ def _fit(precision: Tensor, precision_at: Tensor, at: Tensor) -> Fit:
     )
 
 
-def _places() -> tuple[np.ndarray, np.ndarray]:
-    """Where the data and the grid lie, as arrays: matplotlib walks through a tensor one by one."""
+def _points() -> tuple[np.ndarray, np.ndarray]:
+    """The x of the data and of the grid, as arrays: matplotlib iterates over a tensor slowly."""
     data = regression_data(SEED)
     return data.x.numpy(), data.grid.numpy()
 
@@ -73,7 +73,7 @@ def _bars(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class KernelRegression(Explorer):
-    """Bandwidth, temperature and a place → two estimates of one curve."""
+    """Bandwidth, temperature and a point → two estimates of one curve."""
 
     title = "One bandwidth for all, or one that each query chooses?"
     inputs = {
@@ -93,18 +93,10 @@ class KernelRegression(Explorer):
 
     def compute(self, bandwidth: float, temperature: float, at: float) -> RegressionState:
         grid = regression_data(SEED).grid
-        place = torch.tensor([at])
-        return RegressionState(
-            static=_fit(
-                static_precision(grid, bandwidth), static_precision(place, bandwidth), place
-            ),
-            attention=_fit(
-                learned_precision(grid, SEED, temperature),
-                learned_precision(place, SEED, temperature),
-                place,
-            ),
-            at=at,
-        )
+        point = torch.tensor([at])
+        static = [static_precision(x, bandwidth) for x in (grid, point)]
+        learned = [learned_precision(x, SEED, temperature) for x in (grid, point)]
+        return RegressionState(_fit(*static, point), _fit(*learned, point), at)
 
     def draw(self, figure: Figure, state: RegressionState) -> None:
         left, right = figure.subplots(1, 2, sharey=True)
@@ -127,7 +119,7 @@ class KernelRegression(Explorer):
         return curve, mark, bars
 
     def update(self, state: RegressionState) -> None:
-        x, grid = _places()
+        x, grid = _points()
         for (curve, mark, bars), fit in zip(
             self._panels, (state.static, state.attention), strict=True
         ):

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Steps
 from course_utils.explorers.style import BLUE, INK
-from course_utils.lectures.l01_scaling.experiments import (
-    COSINE_WIDTHS,
+from course_utils.lectures.l01_scaling.experiments.random_cosines import (
+    WIDTHS,
     cosine_density,
     sample_cosines,
 )
@@ -38,7 +38,7 @@ class RandomCosines(Explorer):
     """The number of dimensions → how random directions meet."""
 
     title = "How do two random directions meet in d dimensions?"
-    inputs = {"width": Steps("dimensions d", COSINE_WIDTHS, 64)}
+    inputs = {"width": Steps("dimensions d", WIDTHS, 64)}
     scenes = {
         "a plane": {"width": 2},
         "a sphere": {"width": 3},
@@ -49,7 +49,7 @@ class RandomCosines(Explorer):
     frames = ("width",)
 
     def compute(self, width: int) -> CosineState:
-        cosines = sample_cosines(width).numpy()
+        cosines = sample_cosines()[width].numpy()
         counts, edges = np.histogram(cosines, bins=BINS, range=(-1, 1))
         per_bin = len(cosines) * (edges[1] - edges[0]) / counts.max()
         return CosineState(

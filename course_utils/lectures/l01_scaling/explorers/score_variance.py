@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, ORANGE
-from course_utils.lectures.l01_scaling.experiments import (
+from course_utils.lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
     DISTRIBUTIONS,
     WIDTHS,

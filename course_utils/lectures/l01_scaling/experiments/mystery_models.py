@@ -15,8 +15,6 @@ from torch import Tensor
 
 from course_utils.shapes import Float
 
-__all__ = ["D_MODEL", "HEAD_WIDTH", "NUM_HEADS", "Suspect", "named", "suspects"]
-
 D_MODEL = 512
 NUM_HEADS = 8
 HEAD_WIDTH = D_MODEL // NUM_HEADS
@@ -35,7 +33,7 @@ DIVISORS: dict[str, Callable[[int], float]] = {
 
 
 @dataclass(frozen=True)
-class Suspect:
+class MysteryModel:
     """A model as a black box: call it with q and k, and it gives scores (before the softmax)."""
 
     name: str
@@ -44,25 +42,15 @@ class Suspect:
     def __call__(
         self, q: Float[Tensor, "*batch T D"], k: Float[Tensor, "*batch S D"]
     ) -> Float[Tensor, "*batch T S"]:
-        """Scores (..., T, S) of queries (..., T, 64) against keys (..., S, 64).
-
-        Raises:
-            ValueError: when q or k are no rows of width 64.
-        """
-        for name, x in (("q", q), ("k", k)):
-            if x.ndim < 2 or x.shape[-1] != HEAD_WIDTH:
-                raise ValueError(
-                    f"{name} must have shape (..., tokens, {HEAD_WIDTH}), got {tuple(x.shape)}: "
-                    f"the model's width {D_MODEL} is split into {NUM_HEADS} heads"
-                )
+        """Scores (..., T, S) of queries (..., T, 64) against keys (..., S, 64)."""
         return q @ k.transpose(-2, -1) / DIVISORS[self.kind](k.shape[-2])
 
 
-def suspects(seed: int = 0) -> dict[str, Suspect]:
+def mystery_models(seed: int = 0) -> dict[str, MysteryModel]:
     """Six models by name, with d_model 512 and 8 heads; ``seed`` decides which name is which.
 
     >>> import torch
-    >>> models = suspects()
+    >>> models = mystery_models()
     >>> list(models)
     ['amber', 'birch', 'cedar', 'dogwood', 'elder', 'fir']
     >>> models["amber"](torch.ones(2, 64), torch.ones(3, 64)).shape
@@ -70,14 +58,9 @@ def suspects(seed: int = 0) -> dict[str, Suspect]:
     """
     kinds = list(DIVISORS)
     random.Random(seed).shuffle(kinds)
-    return {name: Suspect(name, kind) for name, kind in zip(NAMES, kinds, strict=True)}
+    return {name: MysteryModel(name, kind) for name, kind in zip(NAMES, kinds, strict=True)}
 
 
-def named(models: dict[str, Suspect], kind: str) -> str:
-    """The name under which ``kind`` hides.
-
-    >>> models = suspects()
-    >>> models[named(models, "nothing")].kind
-    'nothing'
-    """
+def name_of(models: dict[str, MysteryModel], kind: str) -> str:
+    """The name under which ``kind`` hides."""
     return next(name for name, model in models.items() if model.kind == kind)

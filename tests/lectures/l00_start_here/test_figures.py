@@ -1,0 +1,58 @@
+"""Lecture 00's static figures: what is on the axes, and that the words say what is drawn."""
+
+import numpy as np
+import pytest
+
+from course_utils.lectures.l00_start_here.figures import (
+    draw_context_shift,
+    draw_maps,
+    draw_three_words,
+)
+from tests.explorers.support_explorers import overhang
+
+WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
+TOKENS = ["I", "love", "Transformers"]
+MAPS = {"fixed": [WEIGHTS, WEIGHTS], "moving": [WEIGHTS, WEIGHTS[::-1]]}
+SAME = np.array([[0.0, 10.0, 19.0], [0.0, 12.0, 17.0]])
+OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        draw_three_words(WEIGHTS, TOKENS),
+        draw_maps(MAPS, [TOKENS, TOKENS], row=2),
+        draw_context_shift(SAME, OTHER),
+    ],
+    ids=["words", "maps", "shift"],
+)
+def test_nothing_is_cut_off(picture):
+    assert overhang(picture.figure) <= 1  # a pixel: half a line's width at the frame
+
+
+def test_three_words():
+    picture = draw_three_words(WEIGHTS, TOKENS)
+    written = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert written == [f"{weight:.2f}" for weight in WEIGHTS.ravel()]
+    assert "I 0.50, love 0.70, Transformers 0.90" in picture.words
+    assert "smallest weight is 0.00, the largest 0.90" in picture.words
+
+
+def test_maps_say_what_the_row_reads():
+    words = draw_maps(MAPS, [TOKENS, TOKENS], row=2).words
+    assert "“Transformers” reads" in words and "fixed: nothing changes" in words
+    assert "moving: Transformers 0.90 → 0.25, I 0.00 → 0.50, love 0.10 → 0.25" in words
+    # The middle row is the same in the mirrored table.
+    words = draw_maps(MAPS, [TOKENS, TOKENS], row=1).words
+    assert "moving: nothing changes" in words and "“love” reads" in words
+
+
+def test_shift_draws_group_means():
+    picture = draw_context_shift(SAME, OTHER)
+    drawn = [line.get_ydata().tolist() for line in picture.figure.axes[0].lines]
+    assert drawn == [OTHER.mean(0).tolist(), SAME.mean(0).tolist()]
+    assert "two meanings go from 0 to 29" in picture.words
+    assert "one meaning from 0 to 18" in picture.words
+    assert "below 6 degrees, and the bands never overlap" in picture.words
+    touching = draw_context_shift(SAME, OTHER - np.array([0, 5, 0]))
+    assert "but the bands overlap" in touching.words

@@ -1,0 +1,79 @@
+"""Lecture 01's exercises: right answers in other words, and references against measurements."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_utils.lectures.l01_scaling.exercises import (
+    SCORE_VARIANCE,
+    UNIT_NORM_SCALE,
+    check_score_variance,
+    check_suspect,
+    check_unit_norm_scale,
+)
+from course_utils.lectures.l01_scaling.experiments import mystery_models
+
+
+def divisors(models, keys):
+    """What each model divides by, measured."""
+    q, k = torch.ones(2, 64), torch.ones(keys, 64)
+    return {name: (64 / model(q, k)[0, 0]).item() for name, model in models.items()}
+
+
+def nearest(models):
+    found = divisors(models, keys=7)
+    name = min(found, key=lambda each: abs(found[each] - 512**0.5))
+    return name, found[name]
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (check_score_variance, lambda d, a, b: sum(a * b for _ in range(d))),
+        (check_unit_norm_scale, lambda d: (1 / d) ** -0.5),
+        (check_suspect, nearest),
+        (check_suspect, lambda models: [nearest(models)[0], 22.6]),
+    ],
+    ids=["variance", "scale", "measured", "rounded"],
+)
+def test_right_answers_pass(check, answer):
+    assert check(answer).passed
+
+
+def test_score_variance_is_what_samples_show():
+    generator = torch.Generator().manual_seed(0)
+    for probe in SCORE_VARIANCE.probes:
+        q, k = (torch.randn(20_000, probe["d_k"], generator=generator) for _ in range(2))
+        products = (q * k).sum(-1) * math.sqrt(probe["var_q"] * probe["var_k"])
+        # The relative error of a sample variance is √((κ − 1)/n), and κ ≤ 9 for a product
+        # of two normals: 2 % here. Five of these.
+        expected = SCORE_VARIANCE.reference(**probe)
+        assert products.var().item() == pytest.approx(expected, rel=0.1)
+
+
+def test_unit_norm_scale_gives_variance_1():
+    generator = torch.Generator().manual_seed(0)
+    for probe in UNIT_NORM_SCALE.probes:
+        d = probe["d_k"]
+        q, k = (F.normalize(torch.randn(20_000, d, generator=generator)) for _ in range(2))
+        scores = (q * k).sum(-1) * UNIT_NORM_SCALE.reference(d)
+        # κ ≤ 3, so a relative error of √(2/n) = 1 %; five of these.
+        assert scores.var().item() == pytest.approx(1.0, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_one_model_of_each_kind(seed):
+    expected = [1 / 8, 1, 7**0.5, 8, 512**0.5, 64]
+    assert sorted(divisors(mystery_models(seed), 7).values()) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_seed_decides_the_names():
+    order = [tuple(divisors(mystery_models(seed), 7).values()) for seed in range(5)]
+    assert len(set(order)) > 1
+    assert divisors(mystery_models(3), 7) == divisors(mystery_models(3), 7)
+
+
+def test_a_model_hides_its_kind():
+    assert all("kind" not in repr(model) for model in mystery_models().values())
