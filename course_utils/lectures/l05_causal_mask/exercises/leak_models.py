@@ -23,7 +23,7 @@ TOKENS = 13
 WIDTH = 5
 NAMES = ("agate", "beryl", "coral", "flint", "jet", "opal")
 
-# The places of queries (T, 1) and keys (S,) to what a layer may read, (T, S).
+# The places of queries (T, 1) and keys (S,) to what a query may attend to, (T, S).
 Rule = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -44,7 +44,7 @@ def _one_ahead(t: Tensor, s: Tensor) -> Tensor:
 
 
 def _late_blocks(t: Tensor, s: Tensor) -> Tensor:
-    """From token 5 on, blocks of 5 tokens read all of their block: 5 to 9, 10 to 14."""
+    """From token 5 on, tokens attend to all of their block of 5: 5 to 9, 10 to 14."""
     return (s <= t) | ((t >= 5) & (t // 5 == s // 5))
 
 
@@ -54,9 +54,9 @@ def _third_next(t: Tensor, s: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of attention: what may be read, and what is added to the scores of keys ahead."""
+    """One layer of attention: its mask, and what is added to the scores of keys ahead."""
 
-    may_read: Rule
+    may_attend: Rule
     added_ahead: float = 0.0
 
 
@@ -89,13 +89,7 @@ class Suspect:
     leak: int = field(repr=False)
 
     def __call__(self, x: Float[Tensor, "T C"]) -> Float[Tensor, "T C"]:
-        """Output t, for every token t.
-
-        Raises:
-            ValueError: when x has not the shape (T, 5).
-        """
-        if x.ndim != 2 or x.shape[-1] != WIDTH:
-            raise ValueError(f"x must have shape (tokens, {WIDTH}), got {tuple(x.shape)}")
+        """Output t, for every token t."""
         if self.kind == "token by token":
             return x + torch.tanh(x @ _weights(0)) @ _weights(1)
         if self.kind == "recurrent":
@@ -117,7 +111,7 @@ def _attention(x: Tensor, layer: Layer, first: int) -> Tensor:
     t = s[:, None]
     q, k, v = (x @ _weights(first + i) for i in range(3))
     scores = q @ k.mT / WIDTH**0.5 + layer.added_ahead * (s > t)
-    return masked_softmax(scores, layer.may_read(t, s)) @ v
+    return masked_softmax(scores, layer.may_attend(t, s)) @ v
 
 
 def _recurrent(x: Tensor) -> Tensor:
@@ -129,14 +123,7 @@ def _recurrent(x: Tensor) -> Tensor:
 
 
 def leak_suspects(seed: int = 0) -> dict[str, Suspect]:
-    """Six models by name; ``seed`` decides which name is which, and how the leaking one leaks.
-
-    >>> models = leak_suspects()
-    >>> list(models)
-    ['agate', 'beryl', 'coral', 'flint', 'jet', 'opal']
-    >>> models["agate"](tokens()).shape
-    torch.Size([13, 5])
-    """
+    """Six models by name; ``seed`` decides which name is which, and how the leaking one leaks."""
     kinds = list(KINDS)
     random.Random(seed).shuffle(kinds)
     leak = seed % len(LEAKS)
@@ -144,20 +131,12 @@ def leak_suspects(seed: int = 0) -> dict[str, Suspect]:
 
 
 def tokens() -> Float[Tensor, "T C"]:
-    """The rows (13, 5) on which the suspects are tried.
-
-    >>> tokens().shape
-    torch.Size([13, 5])
-    """
+    """The rows (13, 5) on which the suspects are tried."""
     return torch.sin(1.3 * torch.arange(TOKENS * WIDTH) + 0.5).reshape(TOKENS, WIDTH)
 
 
 def reach(model: Suspect) -> Float[Tensor, "T S"]:
-    """How strongly output t depends on input s: the sum of |d out_t / d x_s| over all channels.
-
-    >>> bool((reach(Suspect("agate", "causal", 0)).triu(1) == 0).all())
-    True
-    """
+    """How strongly output t depends on input s: the sum of |d out_t / d x_s| over all channels."""
     return _reach(model.kind, model.leak if model.kind == "leak" else 0)
 
 

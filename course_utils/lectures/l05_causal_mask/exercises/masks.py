@@ -1,289 +1,293 @@
-"""Exercise 1 of lecture 05: five masks from their definitions."""
+"""Five masks from their definitions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from course_utils.lectures.l05_causal_mask.exercises.mask_mistakes import (
-    PARTS,
-    PROBES,
-    Truths,
-    as_numbers,
-    mask_facts,
-    right_masks,
-    still_open,
-    wrong,
-)
-from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.verdict import Verdict
+import torch
+from torch import Tensor
 
-__all__ = ["MASKS", "check_masks"]
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.outcomes import Tolerance
+
+__all__ = ["MASKS"]
+
+PARTS = ("causal", "sliding", "prefixed", "padding", "packed")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a mask is made of: rows, places and keys, and the parameters of the exercise."""
+
+    T: int
+    S: int
+    window: int
+    prefix: int
+    lengths: Tensor
+    document: Tensor
+
+    @cached_property
+    def row(self) -> Tensor:
+        return torch.arange(self.T)[:, None]
+
+    @cached_property
+    def place(self) -> Tensor:
+        return self.row + self.S - self.T
+
+    @cached_property
+    def key(self) -> Tensor:
+        return torch.arange(self.S)
+
+    @cached_property
+    def causal(self) -> Tensor:
+        return self.key <= self.place
+
+    @cached_property
+    def same(self) -> Tensor:
+        return self.document[self.place] == self.document
+
+    @cached_property
+    def length(self) -> Tensor:
+        return self.lengths[:, None, None]
+
+
+Rule = Callable[[Grid], Tensor]
+
+RULES: dict[str, Rule] = {
+    "causal": lambda g: g.causal,
+    "sliding": lambda g: g.causal & (g.key > g.place - g.window),
+    "prefixed": lambda g: g.causal | (g.key < g.prefix),
+    "padding": lambda g: g.key < g.length,
+    "packed": lambda g: g.causal & g.same,
+}
+
+
+def _right_masks(*inputs: Any) -> tuple[Tensor, ...]:
+    return tuple(rule(Grid(*inputs)) for rule in RULES.values())
+
+
+def _wrong(part: str, name: str, rule: Rule, message: str) -> Mistake:
+    """A mistake in one of the five; the others may be anything."""
+
+    def answer(*inputs):
+        return tuple((rule if each == part else RULES[each])(Grid(*inputs)) for each in PARTS)
+
+    return Mistake(f"{part}: {name}", answer, message, part=PARTS.index(part))
+
+
+def _in_numbers(part: str) -> Mistake:
+    """A mask of whatever numbers, to multiply by or to add."""
+    return _wrong(
+        part,
+        "numbers",
+        lambda g: RULES[part](g).float(),
+        f"`{part}` holds numbers. Asked for is a boolean mask, True = may attend: the comparison "
+        "itself, neither turned into ones and zeros nor into 0 and −∞.",
+    )
+
+
+def _still_open(part: str) -> Mistake:
+    """A result that is not filled in: no mistake, but nothing to judge either."""
+
+    def answer(*inputs):
+        masks = zip(PARTS, _right_masks(*inputs), strict=True)
+        return tuple(... if name == part else mask for name, mask in masks)
+
+    message = f"`{part}` is still `...`. Filled in so far: {{so_far}}."
+    return Mistake(f"{part}: still open", answer, message, part=PARTS.index(part))
+
+
+class Truths(Tolerance):
+    """Booleans agree when equal; numbers, whichever they are, are alike in being no booleans."""
+
+    def allows(self, got: Any, expected: Any) -> bool:
+        """Whether both are boolean tensors and agree, or numbers, or still ``...``."""
+        if not (isinstance(got, Tensor) and isinstance(expected, Tensor)):
+            return got is expected is ...
+        if torch.bool in (got.dtype, expected.dtype):
+            return got.dtype == expected.dtype and torch.equal(got, expected)
+        return True
+
+
+def _keys(row: Tensor) -> str:
+    """The keys that a row lets through, in words."""
+    keys = row.nonzero().flatten().tolist()
+    if not keys:
+        return "no key"
+    if len(keys) == 1:
+        return f"key {keys[0]} alone"
+    if len(keys) > 2 and keys == list(range(keys[0], keys[-1] + 1)):
+        return f"keys {keys[0]} to {keys[-1]}"
+    return f"keys {', '.join(map(str, keys[:-1]))} and {keys[-1]}"
+
+
+def _first_wrong_row(part: str, got: Any, expected: Tensor, grid: Grid) -> str:
+    """The first row of a mask that is wrong, and what it may attend to."""
+    if not isinstance(got, Tensor) or got.shape != expected.shape or got.dtype != torch.bool:
+        return ""
+    off = (got != expected).any(dim=-1).nonzero().tolist()
+    if not off:
+        return ""
+    index = tuple(off[0])
+    if part == "padding":
+        who = f"a sequence of length {int(grid.lengths[index[0]])}"
+    else:
+        who = f"the query in row {index[-1]}, at place {int(grid.place[index[-1], 0])},"
+    return (
+        f"In `{part}` {who} attends to {_keys(got[index])}; it may attend to "
+        f"{_keys(expected[index])}. "
+    )
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """For each mask its first wrong row; sizes; what is filled in."""
+    grid = Grid(*inputs.values())
+    given = got if isinstance(got, tuple | list) and len(got) == len(PARTS) else (None,) * 5
+    facts: dict[str, Any] = {"before": grid.S - grid.T, "B": len(grid.lengths)}
+    states = []
+    for part, mask, one in zip(PARTS, _right_masks(*inputs.values()), given, strict=True):
+        facts[part] = _first_wrong_row(part, one, mask, grid)
+        if one is not ...:
+            states.append(f"`{part}`, {'right' if Truths().allows(one, mask) else 'wrong'}")
+    return facts | {"so_far": "; ".join(states)}
+
+
+def _probe(T, S, window, prefix, lengths, document):
+    return {
+        "T": T,
+        "S": S,
+        "window": window,
+        "prefix": prefix,
+        "lengths": torch.tensor(lengths),
+        "document": torch.tensor(document),
+    }
+
 
 MASKS = Exercise(
     title="Five masks from their definitions",
     difficulty=2,
     minutes=15,
-    reference=right_masks,
-    probes=PROBES,
+    function="five_masks",
+    reference=_right_masks,
+    # The numbers of documents only have to differ: they do not rise.
+    probes=(
+        # 5 queries at the end of 11 tokens, at places 6 to 10.
+        _probe(5, 11, 3, 9, [7, 2, 11], [5, 5, 5, 5, 2, 2, 2, 2, 8, 8, 8]),
+        _probe(7, 7, 2, 3, [5, 1], [3, 3, 1, 1, 1, 4, 4]),
+        # One step of decoding.
+        _probe(1, 5, 2, 1, [3, 4], [4, 4, 9, 9, 9]),
+    ),
     parts=PARTS,
-    facts=mask_facts,
+    facts=_facts,
     tolerance=Truths(),
     praise="One comparison each, and every one of them holds for T ≠ S too, because the query's "
     "place S − T + t was put in once.",
     mistakes=(
-        wrong(
+        _wrong(
             "causal",
             "aligned at the top left",
             lambda g: g.key <= g.row,
             "{causal}You compare the key with the row t. The queries are the last {T} of {S} "
             "tokens: row t stands at place t + S − T, {before} further on.",
         ),
-        wrong(
+        _wrong(
             "causal",
             "without itself",
             lambda g: g.key < g.place,
-            "{causal}A token may read itself: the key may be equal to the place, `<=`.",
+            "{causal}A token may attend to itself: the key may be equal to the place, `<=`.",
         ),
-        wrong(
+        _wrong(
             "causal",
             "one ahead",
             lambda g: g.key <= g.place + 1,
             "{causal}That is one key too many, and it is the future: the leak that training finds.",
         ),
-        wrong(
+        _wrong(
             "causal",
             "the other polarity",
             lambda g: ~g.causal,
-            "{causal}True stands where reading is forbidden, as in PyTorch's "
-            "`nn.MultiheadAttention`. Here True means: may read.",
+            "{causal}True stands where attention is forbidden, as in PyTorch's "
+            "`nn.MultiheadAttention`. Here True means: may attend.",
         ),
-        wrong(
-            "causal",
-            "the future instead of the past",
-            lambda g: g.key >= g.place,
-            "{causal}The comparison is the wrong way round: you let the future through and hide "
-            "the past.",
-        ),
-        wrong(
-            "causal",
-            "the offset subtracted",
-            lambda g: g.key <= g.row - (g.S - g.T),
-            "{causal}You subtract S − T = {before}. The queries are the last {T} of {S} tokens, so "
-            "row t stands at place t + S − T.",
-        ),
-        wrong(
+        _wrong(
             "sliding",
             "one key too many",
             lambda g: g.causal & (g.key >= g.place - g.window),
             "{sliding}That is {window} keys and itself. The window of {window} counts the token "
             "itself: key > place − window.",
         ),
-        wrong(
-            "sliding",
-            "one key too few",
-            lambda g: g.causal & (g.key > g.place - g.window + 1),
-            "{sliding}That is one key too few: the window of {window} holds {window} keys, the "
-            "token itself among them.",
-        ),
-        wrong(
+        _wrong(
             "sliding",
             "sees the future",
             lambda g: g.key > g.place - g.window,
             "{sliding}The window has its far end and not its near one: it must be causal too.",
         ),
-        wrong(
-            "sliding",
-            "both sides",
-            lambda g: (g.key - g.place).abs() < g.window,
-            "{sliding}Your window reaches to both sides, as in an encoder. Here it is causal: "
-            "nothing after the place of the query.",
-        ),
-        wrong(
-            "sliding",
-            "without its far end",
-            lambda g: g.causal,
-            "{sliding}That is the causal mask. Keys that lie `window` places back or more are out.",
-        ),
-        wrong(
-            "sliding",
-            "outside instead of inside",
-            lambda g: g.causal & (g.key <= g.place - g.window),
-            "{sliding}You keep what is older than the window and drop the window itself.",
-        ),
-        wrong(
+        _wrong(
             "sliding",
             "either instead of both",
             lambda g: g.causal | (g.key > g.place - g.window),
             "{sliding}With `|` one of the two conditions is enough, and every key meets one. Both "
             "must hold: `&`.",
         ),
-        wrong(
-            "sliding",
-            "aligned at the top left",
-            lambda g: (g.key <= g.row) & (g.key > g.row - g.window),
-            "{sliding}The window follows the row t. Let it follow the place t + S − T, {before} "
-            "further on.",
-        ),
-        wrong(
+        _wrong(
             "prefixed",
             "both instead of either",
             lambda g: g.causal & (g.key < g.prefix),
-            "{prefixed}With `&` a query reads the part of the prefix that it has passed, and "
-            "nothing else. It may read the prefix or the past: `|`.",
+            "{prefixed}With `&` a query attends to the part of the prefix that it has passed, and "
+            "to nothing else. It may attend to the prefix or the past: `|`.",
         ),
-        wrong(
-            "prefixed",
-            "the prefix alone",
-            lambda g: (g.key < g.prefix).expand(g.T, g.S),
-            "{prefixed}The prefix is open to all, and behind it a query reads its past as before: "
-            "`causal | ...`.",
-        ),
-        wrong(
+        _wrong(
             "prefixed",
             "one key too many",
             lambda g: g.causal | (g.key <= g.prefix),
             "{prefixed}The first {prefix} keys have the numbers 0 to prefix − 1, so key < prefix.",
         ),
-        wrong(
-            "prefixed",
-            "one key too few",
-            lambda g: g.causal | (g.key < g.prefix - 1),
-            "{prefixed}The prefix holds {prefix} keys, 0 to prefix − 1; yours has one less.",
-        ),
-        wrong(
-            "prefixed",
-            "causal",
-            lambda g: g.causal,
-            "{prefixed}That is the causal mask. The first {prefix} keys are open to every query, "
-            "those that stand before them too.",
-        ),
-        wrong(
-            "prefixed",
-            "everything after the prefix",
-            lambda g: g.causal | (g.key >= g.prefix),
-            "{prefixed}You open what comes after the prefix, which is the future. The prefix is "
-            "key < prefix.",
-        ),
-        wrong(
-            "padding",
-            "one key too many",
-            lambda g: g.key <= g.length,
-            "{padding}Keys count from 0, so a sequence of length n has the keys 0 to n − 1: "
-            "key < length.",
-        ),
-        wrong(
+        _wrong(
             "padding",
             "the other polarity",
             lambda g: g.key >= g.length,
             "{padding}True stands on the padding, as in PyTorch's `key_padding_mask`. Here True "
-            "means: may read.",
+            "means: may attend.",
         ),
-        wrong(
-            "padding",
-            "padded on the left",
-            lambda g: g.key >= g.S - g.length,
-            "{padding}You take the padding to be on the left. Here the real tokens come first.",
-        ),
-        wrong(
-            "padding",
-            "causal too",
-            lambda g: (g.key < g.length) & g.causal,
-            "Your `padding` has shape ({B}, {T}, {S}) and is causal too. Keep it to the padding "
-            "alone, ({B}, 1, {S}): who wants both writes `padding & causal`.",
-        ),
-        wrong(
-            "padding",
-            "spelt out for every query",
-            lambda g: (g.key < g.length).expand(-1, g.T, -1),
-            "`padding` is right, and written out {T} times for each sequence. It is the same for "
-            "every query: shape ({B}, 1, {S}) broadcasts.",
-        ),
-        wrong(
+        _wrong(
             "padding",
             "no axis for the queries",
             lambda g: g.key < g.lengths[:, None],
             "`padding` has shape ({B}, {S}). Beside scores of shape ({B}, T, S) the {B} sequences "
             "would be taken for queries. It needs an axis for them: `lengths[:, None, None]`.",
         ),
-        wrong(
+        _wrong(
             "padding",
-            "no new axes",
-            lambda g: g.key < g.lengths,
-            "In `padding` you compare {S} keys with {B} lengths, number by number. To compare each "
-            "with each, the lengths need axes of their own: `lengths[:, None, None]`.",
+            "spelt out for every query",
+            lambda g: (g.key < g.length).expand(-1, g.T, -1),
+            "`padding` is right, and written out {T} times for each sequence. It is the same for "
+            "every query: shape ({B}, 1, {S}) broadcasts.",
         ),
-        wrong(
-            "padding",
-            "queries instead of keys",
-            lambda g: g.row < g.length,
-            "Your `padding` has shape ({B}, {T}, 1): it hides rows, which are queries. Nobody may "
-            "read the padding: it is the keys that are hidden, shape ({B}, 1, {S}).",
-        ),
-        wrong(
+        _wrong(
             "packed",
             "not causal",
             lambda g: g.same,
-            "{packed}A query stays in its document now, and reads ahead in it. It must be causal "
+            "{packed}A query stays in its document now, and looks ahead in it. It must be causal "
             "too: `causal & ...`.",
         ),
-        wrong(
-            "packed",
-            "smaller numbers too",
-            lambda g: g.causal & (g.document <= g.document[g.place]),
-            "{packed}With `<=` every document of a smaller number comes in as well. The two "
-            "numbers must be equal.",
-        ),
-        wrong(
-            "packed",
-            "the other documents",
-            lambda g: g.causal & ~g.same,
-            "{packed}You let through the other documents, and shut out its own: `==`, not `!=`.",
-        ),
-        wrong(
-            "packed",
-            "causal",
-            lambda g: g.causal,
-            "{packed}That is the causal mask. A query must not read another document: compare the "
-            "document of the key with that of the query.",
-        ),
-        wrong(
+        _wrong(
             "packed",
             "documents of the first rows",
             lambda g: g.causal & (g.document[: g.T, None] == g.document),
             "{packed}You take the document of row t from `document[t]`. Row t stands at place "
             "t + S − T, {before} further on: `document[place]`.",
         ),
-        wrong(
-            "packed",
-            "a document for each query, and causal",
-            lambda g: g.causal & (g.document[:, None] == g.document),
-            "In `packed` you compare all {S} tokens with all {S}: a ({S}, {S}) grid, where the "
-            "causal mask is ({T}, {S}). It fits when T = S alone. The queries are the last ones: "
-            "`document[place]`.",
-        ),
-        wrong(
+        _wrong(
             "packed",
             "a document for each query",
             lambda g: g.document[:, None] == g.document,
             "Your `packed` has shape ({S}, {S}): one row for each token. There are {T} queries, "
             "the last ones: `document[place]`, and causal.",
         ),
-        *(mistake for part in PARTS for mistake in as_numbers(part)),
-        *(still_open(part) for part in PARTS),
+        *map(_in_numbers, PARTS),
+        *map(_still_open, PARTS),
     ),
 )
-
-
-def check_masks(five_masks: Any) -> Verdict:
-    """Judge ``five_masks(T, S, window, prefix, lengths, document)``: five boolean masks.
-
-    The T queries are the last T of S tokens; True means that a query may read a key. In order:
-    ``causal``, ``sliding`` (causal, the newest ``window`` keys, itself included), ``prefixed``
-    (causal, and the first ``prefix`` keys for all), ``padding`` (B, 1, S) for sequences with
-    ``lengths`` (B,) real tokens in front, ``packed`` (causal, within a document; ``document`` (S,)
-    holds the number of each token's). All but ``padding`` have the shape (T, S).
-
-    >>> check_masks(lambda *inputs: (..., ..., ..., ..., ...)).started
-    False
-    """
-    return MASKS.check(five_masks)

@@ -192,9 +192,9 @@ class CacheBytes(Explorer):
         return (
             f"2 · L · G · D · T · B · bytes = 2 · {state.layers} · {state.key_value_heads} · "
             f"{state.head_width} · {state.length:,} · {state.batch} · {state.number} = "
-            f"{describe_bytes(state.bytes)} for {texts} ({describe_bytes(state.token)} for each token). "
-            f"{_sharing(state)} {_room(state)} The blue line goes from {LENGTHS[0]} to "
-            f"{LENGTHS[-1]:,} tokens."
+            f"{describe_bytes(state.bytes)} for {texts} "
+            f"({describe_bytes(state.token)} for each token). {_sharing(state)} {_room(state)} "
+            f"The blue line goes from {LENGTHS[0]} to {LENGTHS[-1]:,} tokens."
         )
 
 

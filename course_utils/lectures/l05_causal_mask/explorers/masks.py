@@ -17,7 +17,7 @@ from course_utils.lectures.l05_causal_mask.explorers.stack import (
     MOST_TOKENS,
     stack_reach,
 )
-from course_utils.lectures.l05_causal_mask.shares import ShareMap, draw_share_scale, grid_lines
+from course_utils.lectures.l05_causal_mask.heatmap import MaskedHeatMap, draw_scale, grid_lines
 from course_utils.masks import (
     causal_mask,
     padding_mask,
@@ -40,15 +40,16 @@ AS_SHOWN = {"kind": WINDOW, "size": 3, "tokens": 12, "queries": 12, "layers": 2}
 class MaskState:
     """Rows are the T newest of the S tokens, columns all S.
 
-    `felt` holds shares of the gradient through the layers. `read_wrongly` says where a key is read
-    that must not be, `felt_wrongly` where a gradient must be zero and is not.
+    `gradient` holds each row's shares of the gradient through the layers. `mask_leaks` says where a
+    query attends to a key that it must not, `gradient_leaks` where a gradient must be zero and is
+    not.
     """
 
     may_attend: np.ndarray
     weights: np.ndarray
-    felt: np.ndarray
-    read_wrongly: np.ndarray
-    felt_wrongly: np.ndarray
+    gradient: np.ndarray
+    mask_leaks: np.ndarray
+    gradient_leaks: np.ndarray
     kind: str
     size: int
     layers: int
@@ -70,7 +71,7 @@ class MaskState:
 
 
 def mask_of(kind: str, size: int, tokens: int, queries: int) -> Tensor:
-    """What each of the S tokens may read, (S, S), when the newest T of them come in one call."""
+    """What each of the S tokens may attend to, (S, S), when the newest T come in one call."""
     if kind == WINDOW:
         return sliding_window_mask(tokens, size)
     if kind == PREFIX:
@@ -125,13 +126,13 @@ class Masks(Explorer):
         meant = causal_mask(tokens) if kind in (TOP_LEFT, OFF_BY_ONE) else may_attend
         newest = slice(tokens - queries, None)
         reach = stack_reach(may_attend.numpy(), layers, queries)
-        may_feel = reach_through(meant, layers)[newest].numpy()
+        may_depend = reach_through(meant, layers)[newest].numpy()
         return MaskState(
             may_attend=may_attend[newest].numpy(),
             weights=reach.weights[newest],
-            felt=reach.gradient / reach.gradient.sum(1, keepdims=True),
-            read_wrongly=(may_attend & ~meant)[newest].numpy(),
-            felt_wrongly=(reach.gradient != 0) & ~may_feel,
+            gradient=reach.gradient / reach.gradient.sum(1, keepdims=True),
+            mask_leaks=(may_attend & ~meant)[newest].numpy(),
+            gradient_leaks=(reach.gradient != 0) & ~may_depend,
             kind=kind,
             size=size,
             layers=layers,
@@ -148,8 +149,8 @@ class Masks(Explorer):
             )
             for i, title in enumerate(titles)
         ]
-        maps = [ShareMap(axes) for axes in self._panels]
-        self._mask, self._weights, self._felt = maps
+        maps = [MaskedHeatMap(axes) for axes in self._panels]
+        self._mask, self._weights, self._gradient = maps
         look = {"color": "white", "markeredgewidth": 1.5}
         self._crosses = [axes.plot([], [], "x", **look)[0] for axes in self._panels]
         look = {"color": MUTED, "linewidth": 0.35, "clip_on": False, "antialiased": False}
@@ -160,9 +161,7 @@ class Masks(Explorer):
             axes.set_xlabel("token read", labelpad=2)
         self._panels[0].set_ylabel("token that reads", labelpad=2)
         self.animate(*maps, *self._crosses, *self._grids)
-        draw_share_scale(
-            figure, (left + 3 * (side + gap) - 0.05) / width, bottom / height, side / height
-        )
+        draw_scale(figure, (left + 3 * (side + gap) - 0.05) / width, bottom / height, side / height)
 
     def backdrop(self, state: MaskState) -> Hashable:
         return state.keys
@@ -175,13 +174,13 @@ class Masks(Explorer):
             axes.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), xticks=ticks, yticks=[])
         self._panels[0].set_yticks(ticks)
         for grid in self._grids:  # drawn over what moves, but moved with the still part alone
-            grid.set_data(*grid_lines(size, size))
+            grid.set_data(*grid_lines(size))
 
     def update(self, state: MaskState) -> None:
-        wrong = (state.read_wrongly, state.read_wrongly, state.felt_wrongly)
+        wrong = (state.mask_leaks, state.mask_leaks, state.gradient_leaks)
         self._mask.set_mask(state.may_attend, wrong[0], cached=state.cached)
         self._weights.set_shares(state.weights, wrong[1], cached=state.cached)
-        self._felt.set_shares(state.felt, wrong[2], cached=state.cached)
+        self._gradient.set_shares(state.gradient, wrong[2], cached=state.cached)
         for crosses, places in zip(self._crosses, wrong, strict=True):
             query, key = np.nonzero(places)
             crosses.set_data(key, query + state.cached)
@@ -242,7 +241,7 @@ def _rule(state: MaskState) -> str:
 
 
 def _newest(state: MaskState) -> str:
-    reads, feels = int(state.may_attend[-1].sum()), int((state.felt[-1] > 0).sum())
+    reads, feels = int(state.may_attend[-1].sum()), int((state.gradient[-1] > 0).sum())
     through = "1 layer" if state.layers == 1 else f"{state.layers} layers"
     return (
         f"The newest token may read {reads} of {_tokens(state.keys)}, and through {through} its "
@@ -251,7 +250,7 @@ def _newest(state: MaskState) -> str:
 
 
 def _proof(state: MaskState) -> str:
-    query, key = np.nonzero(state.felt_wrongly)
+    query, key = np.nonzero(state.gradient_leaks)
     if count := len(query):
         farthest = int((key - query).max()) - state.cached
         which = "1 gradient that must be 0 is not"
@@ -260,7 +259,7 @@ def _proof(state: MaskState) -> str:
         return f"A leak: {which} (orange, ×); outputs feel {ahead}."
     if state.kind == OFF_BY_ONE:
         return "The leak cannot show here: the newest token has no next one. In training it has."
-    zeros = int((state.felt == 0).sum())
+    zeros = int((state.gradient == 0).sum())
     if not zeros:
         return "No gradient is 0."
-    return f"Of {state.felt.size} gradients {zeros} are exactly 0 (white): no leak shows."
+    return f"Of {state.gradient.size} gradients {zeros} are exactly 0 (white): no leak shows."

@@ -27,7 +27,7 @@ class Layer(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What the tokens of a stack read and feel.
+    """What the tokens of a stack attend to, and what its outputs depend on.
 
     `weights` (S, S) are those of the first layer. `gradient` (T, S) is, for each of the last T
     tokens, the sum of |d out_t / d x_s| over all channels of both, through all layers.
@@ -57,7 +57,7 @@ def stack_reach(may_attend: np.ndarray, num_layers: int, num_queries: int) -> Re
     """Run the first S tokens through the layers, and form the gradients of the last T.
 
     Args:
-        may_attend: (S, S), True where a token may read another; every row has a True.
+        may_attend: (S, S), True where a token may attend to another; every row has a True.
         num_layers: L, up to 6.
         num_queries: T, the newest of the S tokens.
     """

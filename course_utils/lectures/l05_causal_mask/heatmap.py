@@ -1,4 +1,4 @@
-"""Lecture 05: shares of a row as coloured squares, in which an exact zero stays apart."""
+"""Lecture 05: a heat map of weights or gradients in which an exact zero stays apart."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from course_utils.explorers.draw import HeatMap, mute_axes
 from course_utils.explorers.style import BLUE, ORANGE
 
 FLOOR = 1e-3  # shares below it have the darkest colour; 0 is white
-# Colours of squares that show no number: exactly zero, no query, may be read, must not be.
+# Colours of squares that show no number: exactly zero, no query, may attend, must not.
 ZERO, NO_QUERY, MAY, LEAK = 0, 1, 2, 3
 MARKS = ("#ffffff", "#d9d9d9", BLUE, ORANGE)
 
 
-class ShareMap(HeatMap):
+class MaskedHeatMap(HeatMap):
     """Shares of a row on a logarithmic scale; exact zeros and rows without a query stay apart."""
 
     def __init__(self, axes: Axes) -> None:
@@ -26,13 +26,16 @@ class ShareMap(HeatMap):
         self._table[: len(MARKS)] = (255 * colours).round().astype(np.uint8).view(np.uint32)[:, 0]
 
     def set_shares(self, shares: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
-        """Show shares (T, S), and where one is that must not be, below `cached` rows of none."""
+        """Show shares (T, S) of each row's sum, and which of them must not be there.
+
+        Above them stand as many rows of tokens that are `cached`, without a query.
+        """
         self.set_data(np.log10(shares.clip(min=FLOOR)))
         levels = np.where(shares == 0, ZERO, self._levels.clip(min=len(MARKS)))
         self._show(levels, leaks, cached)
 
     def set_mask(self, may_attend: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
-        """Show in one colour where a query may read (T, S), and where it must not."""
+        """Show in one colour where a query may attend to a key (T, S), and where it must not."""
         self._show(np.where(may_attend, MAY, ZERO), leaks, cached)
 
     def _show(self, levels: np.ndarray, leaks: np.ndarray, cached: int) -> None:
@@ -41,16 +44,15 @@ class ShareMap(HeatMap):
         self.stale = True
 
 
-def grid_lines(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lines between the squares and around them, as one line with gaps."""
-    across, down = np.arange(rows + 1) - 0.5, np.arange(columns + 1) - 0.5
-    x = [*np.tile([-0.5, columns - 0.5, np.nan], rows + 1), *np.repeat(down, 3)]
-    y = [*np.repeat(across, 3), *np.tile([-0.5, rows - 0.5, np.nan], columns + 1)]
-    return np.array(x), np.array(y)
+def grid_lines(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lines between the squares of a (size, size) map and around them, as one line with gaps."""
+    edges = (np.arange(size + 1) - 0.5).repeat(3)
+    ends = np.tile([-0.5, size - 0.5, np.nan], size + 1)
+    return np.concatenate([ends, edges]), np.concatenate([edges, ends])
 
 
-def draw_share_scale(figure: Figure, left: float, bottom: float, height: float) -> None:
-    """The colours of a `ShareMap` as a strip, placed by shares of the figure."""
+def draw_scale(figure: Figure, left: float, bottom: float, height: float) -> None:
+    """The colours of a `MaskedHeatMap` as a strip, placed by shares of the figure."""
     scale = figure.add_axes((left, bottom, 0.013, height))
     ramp = HeatMap(scale)
     ramp.set_data(np.linspace(1, 0, 64)[:, None])

@@ -1,20 +1,18 @@
-"""Lecture 05's explorers and figures: the gradients are real, the bytes are the formula's."""
+"""Lecture 05's explorers and its figure: gradients, masks and bytes are what they claim."""
 
 import numpy as np
 import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.explorers.style import new_figure
 from course_utils.layers import KVCache
-from course_utils.lectures.l05_causal_mask import figures as figures_05
+from course_utils.lectures.l05_causal_mask import figures
 from course_utils.lectures.l05_causal_mask.explorers.cache import (
     LENGTHS,
     MODELS,
     NUMBERS,
     VIEW,
     CacheBytes,
-    said,
     shown,
 )
 from course_utils.lectures.l05_causal_mask.explorers.masks import (
@@ -31,11 +29,10 @@ from course_utils.lectures.l05_causal_mask.explorers.masks import (
 )
 from course_utils.lectures.l05_causal_mask.explorers.masks import LENGTHS as TOKENS
 from course_utils.lectures.l05_causal_mask.explorers.stack import MOST_LAYERS, problem, stack_reach
-from course_utils.lectures.l05_causal_mask.shares import LEAK, MARKS, MAY, NO_QUERY, ZERO
+from course_utils.lectures.l05_causal_mask.heatmap import LEAK, MARKS, MAY, NO_QUERY, ZERO
 from course_utils.masks import causal_mask, sliding_window_mask
 from course_utils.measure.dependence import gradient_reach, leaks, reach_through
-from tests.explorers.support_explorers import move
-from tests.explorers.test_viz_figures import overhang
+from tests.explorers.support_explorers import move, overhang
 
 # The stack behind the explorer
 
@@ -59,7 +56,7 @@ def by_backpropagation(may_attend, num_layers, num_queries):
     ("size", "tokens", "queries", "layers"),
     [(3, 12, 12, 1), (5, 12, 5, 3), (2, 16, 1, MOST_LAYERS)],
 )
-def test_the_gradients_by_formula_are_those_of_backpropagation(kind, size, tokens, queries, layers):
+def test_gradients_match_backpropagation(kind, size, tokens, queries, layers):
     may_attend = mask_of(kind, size, tokens, queries)
     expected = by_backpropagation(may_attend, layers, queries)
     found = stack_reach(may_attend.numpy(), layers, queries).gradient
@@ -68,22 +65,7 @@ def test_the_gradients_by_formula_are_those_of_backpropagation(kind, size, token
     assert ((found == 0) == (expected == 0)).all()
 
 
-def test_a_formula_without_one_of_its_parts_would_be_noticed(monkeypatch):
-    may_attend = causal_mask(5)
-    expected = by_backpropagation(may_attend, 1, 5)
-    x, layers = problem()
-    zero = np.zeros_like(layers[0].query)
-    for part in ("query", "key", "value"):
-        without = [layer._replace(**{part: zero}) for layer in layers]
-        monkeypatch.setattr(
-            "course_utils.lectures.l05_causal_mask.explorers.stack.problem",
-            lambda without=without: (x, without),
-        )
-        found = stack_reach(may_attend.numpy(), 1, 5).gradient
-        assert np.abs(found - expected).max() > 0.1
-
-
-def test_the_weights_are_those_of_attend():
+def test_weights_match_attend():
     x, layers = problem()
     query, key, value = (torch.from_numpy(matrix) for matrix in layers[0])
     x = torch.from_numpy(x[:8])
@@ -105,7 +87,7 @@ def state_of(explorer, **values):
     return explorer.compute(**{**defaults, **values})
 
 
-def may_read(kind, size, tokens, queries, t, s):
+def may_attend_to(kind, size, tokens, queries, t, s):
     """The definition of each mask, token by token."""
     document = [token // size for token in range(tokens)]
     new = t - (tokens - queries)  # how many of the queries come before this one
@@ -121,38 +103,38 @@ def may_read(kind, size, tokens, queries, t, s):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_mask_is_its_definition(masks, kind):
+def test_masks_match_definitions(masks, kind):
     for tokens in TOKENS[:3]:
         for queries in (1, 3, tokens):
             for size in (1, 5, 12):
                 state = state_of(masks, kind=kind, size=size, tokens=tokens, queries=queries)
                 expected = [
-                    [may_read(kind, size, tokens, queries, t, s) for s in range(tokens)]
+                    [may_attend_to(kind, size, tokens, queries, t, s) for s in range(tokens)]
                     for t in range(tokens - queries, tokens)
                 ]
                 assert state.may_attend.tolist() == expected
                 assert ((state.weights > 0) == state.may_attend).all()
                 np.testing.assert_allclose(state.weights.sum(1), 1, atol=1e-6)
-                np.testing.assert_allclose(state.felt.sum(1), 1, atol=1e-6)
+                np.testing.assert_allclose(state.gradient.sum(1), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_felt_is_what_the_mask_reaches_at_every_length_and_depth(masks, kind):
+def test_gradients_match_the_masks_reach(masks, kind):
     for tokens in TOKENS:
         for layers in range(1, MOST_LAYERS + 1):
             state = state_of(masks, kind=kind, tokens=tokens, layers=layers, size=5)
             rule = mask_of(kind, 5, tokens, state.queries)
             reached = reach_through(rule, layers)[-state.queries :].numpy()
-            assert ((state.felt > 0) == reached).all()
+            assert ((state.gradient > 0) == reached).all()
             if kind == OFF_BY_ONE:
                 past = causal_mask(tokens)[-state.queries :]
-                found = leaks(torch.from_numpy(state.felt), past)
-                assert [tuple(pair) for pair in np.argwhere(state.felt_wrongly)] == found != []
+                found = leaks(torch.from_numpy(state.gradient), past)
+                assert [tuple(pair) for pair in np.argwhere(state.gradient_leaks)] == found != []
             else:
-                assert not state.felt_wrongly.any() and not state.read_wrongly.any()
+                assert not state.gradient_leaks.any() and not state.mask_leaks.any()
 
 
-def test_the_words_of_the_masks_count_what_is_drawn(masks):
+def test_words_count_what_is_drawn(masks):
     masks.set(**masks.scenes["window 3, 4 layers"])
     assert "may read 3 of 12 tokens, and through 4 layers its output feels 9." in masks.words
     assert "Of 144 gradients 72 are exactly 0" in masks.words
@@ -177,14 +159,14 @@ def test_the_words_of_the_masks_count_what_is_drawn(masks):
     assert "Token 11 is padding" in masks.words
 
 
-def test_each_square_has_the_colour_of_its_meaning(masks):
+def test_square_colours(masks):
     masks.set(kind=OFF_BY_ONE, size=3, tokens=8, queries=5, layers=1)
-    mask, felt = masks._mask._levels, masks._felt._levels
-    assert (mask[:3] == NO_QUERY).all() and (felt[:3] == NO_QUERY).all()
+    mask, gradient = masks._mask._levels, masks._gradient._levels
+    assert (mask[:3] == NO_QUERY).all() and (gradient[:3] == NO_QUERY).all()
     for t in range(3, 8):
-        assert (mask[t, : t + 1] == MAY).all() and (felt[t, : t + 1] >= len(MARKS)).all()
-        assert (mask[t, t + 1 : t + 2] == LEAK).all() and (felt[t, t + 1 : t + 2] == LEAK).all()
-        assert (mask[t, t + 2 :] == ZERO).all() and (felt[t, t + 2 :] == ZERO).all()
+        assert (mask[t, : t + 1] == MAY).all() and (gradient[t, : t + 1] >= len(MARKS)).all()
+        assert (mask[t, t + 1 : t + 2] == LEAK).all() and (gradient[t, t + 1 : t + 2] == LEAK).all()
+        assert (mask[t, t + 2 :] == ZERO).all() and (gradient[t, t + 2 :] == ZERO).all()
     key, query = masks._crosses[2].get_data()
     assert list(zip(query, key, strict=True)) == [(t, t + 1) for t in range(3, 7)]
 
@@ -200,7 +182,7 @@ def cache():
 @pytest.mark.parametrize(
     ("number", "dtype"), [("32 bits", torch.float32), ("16 bits", torch.bfloat16)]
 )
-def test_the_bytes_are_those_of_a_real_cache(cache, number, dtype):
+def test_bytes_match_a_real_cache(cache, number, dtype):
     sizes = {"layers": 3, "key_value_heads": 2, "head_width": 64, "length": 128, "batch": 4}
     state = state_of(cache, number=number, **sizes)
     caches = [KVCache() for _ in range(3)]
@@ -210,7 +192,7 @@ def test_the_bytes_are_those_of_a_real_cache(cache, number, dtype):
     assert state.token * 128 * 4 == state.bytes
 
 
-def test_query_heads_do_not_count_and_shared_heads_divide(cache):
+def test_only_key_value_heads_count(cache):
     one, eight = (state_of(cache, key_value_heads=4, sharing=sharing) for sharing in (1, 8))
     assert one.bytes == one.all_heads == eight.bytes
     assert (one.heads, eight.heads) == (4, 32)
@@ -230,14 +212,14 @@ def test_query_heads_do_not_count_and_shared_heads_divide(cache):
         ("Llama 3.1 70B", 42.95, 64),
     ],
 )
-def test_models_have_their_published_heads_and_what_follows(name, gigabytes, heads):
+def test_published_models(name, gigabytes, heads):
     model = MODELS[name]
     assert model.cache / 1e9 == pytest.approx(gigabytes, rel=2e-3)  # the digits written here
     assert model.key_value_heads * model.sharing == heads
 
 
 @pytest.mark.parametrize("name", ["GPT-2 small", "GPT-3 175B", "Llama 2 7B", "Llama 3 8B"])
-def test_weights_fit_the_sizes_of_the_layers(name):
+def test_parameters_fit_the_layers(name):
     """12 C² a layer with a feed-forward width of 4 C, and the embedding: a rough count."""
     model = MODELS[name]
     width = model.key_value_heads * model.sharing * model.head_width
@@ -247,7 +229,7 @@ def test_weights_fit_the_sizes_of_the_layers(name):
     assert 0.8 < rough / model.parameters < 1.05
 
 
-def test_the_explorer_stands_on_a_model_where_its_mark_is(cache):
+def test_models_stand_where_marked(cache):
     for name, model in MODELS.items():
         cache.set(**shown(name))
         assert cache.state.bytes == model.cache
@@ -255,7 +237,7 @@ def test_the_explorer_stands_on_a_model_where_its_mark_is(cache):
         assert list(dot) == [model.cache]
 
 
-def test_every_mark_lies_inside_the_picture(cache):
+def test_marks_lie_inside(cache):
     sweeps = {name: each.sweep() for name, each in cache.inputs.items()}
     ends = [{name: values[at] for name, values in sweeps.items()} for at in (0, -1)]
     ends = [{**end, "number": number} for end in ends for number in NUMBERS]
@@ -267,7 +249,7 @@ def test_every_mark_lies_inside_the_picture(cache):
         assert VIEW[0] < model.cache < model.weights * 2 < VIEW[1]
 
 
-def test_the_words_of_the_cache_are_its_numbers(cache):
+def test_words_of_the_cache(cache):
     cache.set(**shown("Llama 3 8B"))
     assert "2 · 32 · 8 · 128 · 8,192 · 1 · 2 = 1.07 GB for one text (131 kB for each" in cache.words
     assert "8 key/value heads serve 32 query heads: one for each would take 4.29 GB" in cache.words
@@ -280,84 +262,18 @@ def test_the_words_of_the_cache_are_its_numbers(cache):
     assert "An H100 holds it once" in cache.words
 
 
-def test_sizes_are_said_in_thousands():
-    sizes = (999, 1000, 36_864, 131_072, 2_147_483_648, 549_755_813_888, 10**16)
-    assert [said(size) for size in sizes] == [
-        "999 bytes", "1 kB", "36.9 kB", "131 kB", "2.15 GB", "550 GB", "10 PB"
-    ]  # fmt: skip
+# The figure
 
 
-# Figures
-
-CAUSAL_MASK = np.tri(7, dtype=bool)
-REACHES = {"right": 3.0 * CAUSAL_MASK, "off by one": 1.0 * np.tri(7, k=1)}
-WORDS = ["[CLS]", "the", "bat", "slept", "in", "caves", "[SEP]"]
-STEPS = np.array([16.0, 64.0, 256.0])
-WITH = np.array([[0.010, 0.010, 0.012], [0.011, 0.010, 0.010], [0.010, 0.011, 0.011]])
-WITHOUT = np.array([[0.012, 0.030, 0.220], [0.011, 0.020, 0.240]])
-LOSSES = {"causal": np.full((3, 40), 2.45), "off by one": np.linspace([2.5] * 3, [0.2] * 3, 40).T}
-FLOOR = (float(np.log(11)), "ln 11: no model can go below")
-FIGURES = {
-    "one": lambda: figures_05.draw_reach({"right": REACHES["right"]}, CAUSAL_MASK),
-    "two": lambda: figures_05.draw_reach(REACHES, CAUSAL_MASK),
-    "three": lambda: figures_05.draw_reach({**REACHES, "again": CAUSAL_MASK + 0.0}, CAUSAL_MASK),
-    "words": lambda: figures_05.draw_reach(REACHES, CAUSAL_MASK, WORDS),
-    "oblong": lambda: figures_05.draw_reach({"a": np.ones((2, 7))}, np.ones((2, 7), bool)),
-    "times": lambda: figures_05.draw_cache_times(STEPS, WITH, WITHOUT),
-    "losses": lambda: figures_05.draw_losses(LOSSES, *FLOOR),
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_is_cut_off(name):
-    assert overhang(FIGURES[name]()) <= 1
-
-
-@pytest.mark.parametrize("kind", [Masks, CacheBytes])
-def test_no_explorer_of_the_lecture_cuts_anything_off(kind, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "course_utils.explorers.explorer.new_figure",
-        lambda *size: drawn.append(new_figure(*size)) or drawn[0],
-    )
-    kind().png()
-    for artist in drawn[0].findobj(lambda each: each.get_animated()):
-        artist.set_animated(False)
-    assert overhang(drawn[0]) <= 1
-
-
-def test_reach_marks_what_must_not_be_felt():
-    right, wrong = FIGURES["two"]().axes[:2]
-    crosses = [axes.lines[1].get_data() for axes in (right, wrong)]
-    assert len(crosses[0][0]) == 0
-    assert crosses[1][0].tolist() == [1, 2, 3, 4, 5, 6]
-    assert crosses[1][1].tolist() == [0, 1, 2, 3, 4, 5]
-    words = figures_05.describe_reach(REACHES, CAUSAL_MASK)
-    assert "right: 28 of 49 gradients are not 0, all where they may be" in words
-    assert "off by one: 34 of 49 gradients are not 0, 6 of them where nothing may be felt" in words
-
-
-def test_reach_names_its_rows_by_the_tokens():
-    first, second = FIGURES["words"]().axes[:2]
-    assert [label.get_text() for label in first.get_yticklabels()] == WORDS
-    assert [label.get_text() for label in second.get_xticklabels()] == WORDS
-    assert len(second.get_yticks()) == 0
-
-
-def test_times_are_medians_and_their_words_ratios():
-    axes = FIGURES["times"]().axes[0]
-    drawn = [line.get_ydata().tolist() for line in axes.lines]
-    assert drawn == [pytest.approx([11.5, 25, 230]), pytest.approx([10, 10, 11])]
-    words = figures_05.describe_cache_times(STEPS, WITH, WITHOUT)
-    assert "1.1 times as long as with one at 16 tokens, 21 times at 256" in words
-    assert "takes 1.1 times as long as the shortest's" in words
-
-
-def test_losses_are_told_apart_by_the_floor():
-    axes = FIGURES["losses"]().axes[0]
-    assert [line.get_ydata()[-1] for line in axes.lines[1:]] == pytest.approx([2.45, 0.2])
-    words = figures_05.describe_losses(LOSSES, *FLOOR)
-    assert "causal at 2.450 to 2.450, above it" in words
-    assert "off by one at 0.229 to 0.229, below it" in words and "3 runs each" in words
-    level = {"a": np.array([[2.3] * 40, [2.5] * 40])}
-    assert "a at 2.300 to 2.500, at it" in figures_05.describe_losses(level, *FLOOR)
+def test_reach_marks_leaks():
+    causal = np.tri(7, dtype=bool)
+    reaches = {"right": 3.0 * causal, "off by one": np.tri(7, k=1)}
+    picture = figures.draw_reach(reaches, causal)
+    assert overhang(picture.figure) <= 1
+    right, wrong = (axes.lines[1].get_data() for axes in picture.figure.axes[:2])
+    assert len(right[0]) == 0
+    assert wrong[0].tolist() == [1, 2, 3, 4, 5, 6]
+    assert wrong[1].tolist() == [0, 1, 2, 3, 4, 5]
+    assert "right: 28 of 49 gradients are not 0, all where they may be" in picture.words
+    leak = "off by one: 34 of 49 gradients are not 0, 6 of them where nothing may be felt"
+    assert leak in picture.words
