@@ -119,13 +119,8 @@ def rule_exercises(notebook: NotebookNode) -> list[str]:
 
 def rule_quiz(notebook: NotebookNode) -> list[str]:
     """A quiz, imported by name and shown as the value of a cell."""
-    shown = [
-        node.value.id
-        for cell in code_cells(notebook)
-        for node in tree(cell).body[-1:]
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name)
-    ]
-    return [] if "QUIZ" in shown else ["no cell shows QUIZ"]
+    shown = [ast.unparse(node) for cell in code_cells(notebook) for node in tree(cell).body[-1:]]
+    return [] if "exercises.QUIZ" in shown else ["no cell shows exercises.QUIZ"]
 
 
 ENDING = {
@@ -149,11 +144,10 @@ def rule_ending(notebook: NotebookNode) -> list[str]:
 
 
 def shown_explorers(notebook: NotebookNode) -> set[str]:
-    """Return the names and strings in what cells show: `explore_x()`, `EXPLORERS["x"]()`."""
+    """Return the attributes in what cells show, such as `explore_x` of `explorers.explore_x()`."""
     found = set()
     for cell in code_cells(notebook):
         for node in tree(cell).body[-1:]:
             if isinstance(node, ast.Expr):
-                found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-                found |= {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+                found |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     return found

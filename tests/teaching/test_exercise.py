@@ -1,5 +1,6 @@
 """The exercise engine: what it says about right, wrong, broken and missing answers."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,6 @@ import torch
 
 from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
 from course_utils.teaching.outcomes import Outcome, same, words
-from tests.support_errors import raises_saying
 
 DOUBLE = Exercise(
     title="Twice",
@@ -268,14 +268,6 @@ class TestVerdict:
 
 
 class TestParts:
-    def test_an_exercise_without_a_word_for_its_difficulty_is_refused(self):
-        with raises_saying(ValueError, "difficulty must be 1, 2 or 3, got 4"):
-            Exercise("x", 4, 1, abs, ({"x": 1},), (), "")
-
-    def test_an_exercise_without_probes_is_refused(self):
-        with raises_saying(ValueError, "probes must hold at least one input, got none for 'x'"):
-            Exercise("x", 1, 1, abs, (), (), "")
-
     @pytest.mark.parametrize(
         ("a", "b", "equal"),
         [
@@ -320,3 +312,17 @@ class TestParts:
     )
     def test_values_in_words(self, value, said):
         assert words(value) == said
+
+    def test_stages_are_asked_in_turn(self):
+        large = replace(DOUBLE, probes=({"x": 99, "y": 5},), praise="Large ones too.")
+        both = replace(DOUBLE, then=(large,))
+        assert both.check(DOUBLE.reference).message == "Large ones too."
+        assert "With x = 99" in both.check(lambda x, y: min(DOUBLE.reference(x, y), 100)).message
+
+    def test_an_answer_is_watched_and_so_is_the_reference(self):
+        def counted(answer):
+            calls = []
+            return lambda x, y: (answer(x, y), calls.append(x), len(calls))[2]
+
+        once = replace(DOUBLE, watch=counted, mistakes=())
+        assert once.check(lambda x, y: "anything").passed

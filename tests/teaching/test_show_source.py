@@ -124,7 +124,7 @@ class Shape:
 class TestShowSource:
     def test_docstrings_go_and_the_rest_stays(self):
         assert show_source(documented).text == (
-            "# test_teaching_show.py, documented\n"
+            "# tests/teaching/test_show_source.py, documented\n"
             "def documented(x):\n"
             "    y = x + 1  # kept\n"
             "    return y"
@@ -135,7 +135,8 @@ class TestShowSource:
 
     def test_a_body_of_a_docstring_alone_stays_a_function(self):
         text = show_source(only_docstring).text
-        assert text == "# test_teaching_show.py, only_docstring\ndef only_docstring():\n    ..."
+        body = "def only_docstring():\n    ..."
+        assert text == f"# tests/teaching/test_show_source.py, only_docstring\n{body}"
         compile(text, "shown", "exec")
 
     def test_a_class_loses_its_methods_docstrings_too(self):

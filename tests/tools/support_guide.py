@@ -16,7 +16,7 @@ from tools.presenting.slides import Slide, read_slides
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "teaching.md"
-KEYS = ROOT / "presenting" / "labextensions" / "course-presenter" / "static" / "keys.js"
+KEYS = ROOT / "tools/presenting/labextensions" / "course-presenter" / "static" / "keys.js"
 
 EMPHASISED = re.compile(r"(?<!\*)\*(?![*\s])([^*\n]+)(?<!\s)\*(?!\*)")
 HEADING = re.compile(r"^(#{1,6}) (.+?) *$", re.MULTILINE)
@@ -248,7 +248,7 @@ def wrong_keys(page: str) -> list[str]:
 def unknown_options(page: str) -> list[str]:
     """Each option of a module of the course that the page quotes is one of its own."""
     found = []
-    for module, words in re.findall(r"python -m (course_utils[.\w]+)([^`\n]*)", page):
+    for module, words in re.findall(r"python -m ((?:course_utils|tools)[.\w]+)([^`\n]*)", page):
         file = ROOT / Path(*module.split(".")).with_suffix(".py")
         if not file.is_file():
             found.append(f"no such module: {module}")
