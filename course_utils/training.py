@@ -20,9 +20,11 @@ from torch.func import functional_call, stack_module_state, vmap
 from tqdm.auto import tqdm
 
 from course_utils.checks import (
+    check_callable,
     check_choice,
-    check_finite,
+    check_instance,
     check_int,
+    check_positive,
     check_seeds,
     check_sequence,
     check_text,
@@ -94,7 +96,8 @@ def train(
 
     Args:
         build: makes a model with random weights. Its ``forward`` has to suit ``vmap``: no branch
-            on a tensor's value, no ``.item()``, no dropout, no statistics of batches.
+            on a tensor's value, no ``.item()``, no dropout, no statistics of batches. A buffer that
+            it changes in place is each run's own.
         batch: draws tensors, for example inputs and targets, with the generator it is given.
         loss: ``loss(model, *tensors)`` returns a single number to make small.
         seeds: one run for each; all different.
@@ -133,15 +136,15 @@ def train(
     """
     seeds = check_seeds(seeds)
     steps, every = check_int("steps", steps), check_int("every", every)
-    _check_positive("learning_rate", learning_rate)
+    check_positive("learning_rate", learning_rate)
     check_choice("optimizer", optimizer, OPTIMIZERS)
     check_int("warmup", warmup, minimum=0)
     if budget_s is not None:
-        _check_positive("budget_s", budget_s)
+        check_positive("budget_s", budget_s)
     check_text("label", label)
-    _check_callable("batch", batch)
+    check_callable("batch", batch)
     if evaluate is not None:
-        _check_callable("evaluate", evaluate)
+        check_callable("evaluate", evaluate)
 
     models = [_build_with_seed(build, seed) for seed in seeds]
     streams = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -164,13 +167,13 @@ def train(
         if step < steps:
             stopped_early = _reason_to_stop(losses, steps, start, budget_s)
         if evaluate is not None and (step % every == 0 or step == steps or stopped_early):
-            _copy_back(parameters, models)
+            _copy_back(parameters | buffers, models)
             scores.append(_evaluate(evaluate, models))
             steps_checked.append(step)
         if stopped_early:
             warnings.warn(stopped_early, stacklevel=2)
             break
-    _copy_back(parameters, models)
+    _copy_back(parameters | buffers, models)
     return Training(
         losses=torch.stack(losses, dim=1),
         scores=torch.stack(scores, dim=1) if scores else torch.zeros(len(models), 0),
@@ -189,7 +192,7 @@ def with_bar(steps: Sequence[Step], label: str) -> Iterable[Step]:
         label: what the bar calls it; no name if empty.
 
     Raises:
-        TypeError: if steps is no sequence, or label is no string.
+        TypeError: if steps is not a sequence, or label is not a string.
         ValueError: if there is no step.
 
     >>> list(with_bar(range(3), "counting"))
@@ -203,12 +206,11 @@ def with_bar(steps: Sequence[Step], label: str) -> Iterable[Step]:
 
 
 def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    _check_callable("build", build)
+    check_callable("build", build)
     with torch.random.fork_rng(devices=[]):  # the reader's own random numbers stay as they are
         torch.manual_seed(seed)
         model = build()
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"build must return an nn.Module, got {model!r} ({type(model).__name__})")
+    check_instance("what build returns", model, nn.Module, "an nn.Module")
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ValueError(
             f"build must return a model with a parameter to train, got {type(model).__name__}"
@@ -218,7 +220,7 @@ def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
 
 def _side_by_side(model: nn.Module, loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function from stacked weights and stacked batches to the loss of each run."""
-    _check_callable("loss", loss)
+    check_callable("loss", loss)
 
     def loss_of_one_run(parameters: dict, buffers: dict, data: Batch) -> Tensor:
         def with_these_weights(*args: object, **kwargs: object) -> object:
@@ -257,10 +259,10 @@ def _reason_to_stop(losses: list[Tensor], steps: int, start: float, budget_s: fl
 
 
 @torch.no_grad()
-def _copy_back(parameters: dict[str, Tensor], models: list[nn.Module]) -> None:
+def _copy_back(stacked: dict[str, Tensor], models: list[nn.Module]) -> None:
     for row, model in enumerate(models):
-        for name, parameter in model.named_parameters():
-            parameter.copy_(parameters[name][row])
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            tensor.copy_(stacked[name][row])
 
 
 @torch.no_grad()
@@ -277,13 +279,3 @@ def _evaluate(evaluate: Callable[[nn.Module], Tensor | float], models: list[nn.M
             )
         scores.append(torch.tensor(float(number), dtype=torch.float64))
     return torch.stack(scores)
-
-
-def _check_positive(name: str, value: object) -> None:
-    if check_finite(name, value) <= 0:
-        raise ValueError(f"{name} must be positive, got {value}")
-
-
-def _check_callable(name: str, value: object) -> None:
-    if not callable(value):
-        raise TypeError(f"{name} must be a function, got {value!r} ({type(value).__name__})")

@@ -8,7 +8,8 @@ import time
 
 import pytest
 import torch
-from torch.nn.functional import pad
+from torch.nn.functional import cosine_similarity, pad
+from torch.nn.utils import parameters_to_vector
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import attend, top_k_attend
@@ -18,7 +19,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     plane_batch,
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import load_toy_experts
-from course_utils.signal_noise import measure_signal_noise
 from course_utils.threads import one_thread
 
 
@@ -66,16 +66,27 @@ def test_row_25_it_is_slower_than_dense_attention():
 
 @pytest.mark.parametrize("width", [53, 211, 839])
 def test_row_26_power_and_amplitude_fall_differently(width):
+    """A key repeats its query in 13 coordinates, and is noise of the same energy in the others."""
     signal = 13
-    found = measure_signal_noise(signal, width, torch.Generator().manual_seed(0))
+    q, key = torch.randn(2, 4000, width, generator=torch.Generator().manual_seed(0))
+    key[:, :signal] = q[:, :signal]
+    in_signal, in_noise = (q * key).split((signal, width - signal), dim=1)
+    score_ratio = (in_signal.sum(dim=1).mean() / in_noise.sum(dim=1).std()).item()
+    energy = key.square().sum(dim=0)
     power, amplitude = signal / (width - signal), signal / math.sqrt(width - signal)
-    assert found.vector_energy == pytest.approx(power, rel=0.06)
-    assert found.score_ratio == pytest.approx(amplitude, rel=0.06)
-    assert found.score_ratio > 4 * power  # the text's ratio is not that of the dot product
+    assert (energy[:signal].sum() / energy[signal:].sum()).item() == pytest.approx(power, rel=0.06)
+    assert score_ratio == pytest.approx(amplitude, rel=0.06)
+    assert score_ratio > 4 * power  # the text's ratio is not that of the dot product
 
 
 def off_diagonal(angles):
-    return angles[~torch.eye(len(angles), dtype=torch.bool)]
+    return angles[~torch.eye(len(angles), dtype=torch.bool)].detach()
+
+
+def weight_angles(layer):
+    """Between all weights and biases of one expert and of another, read as two vectors."""
+    rows = torch.stack([parameters_to_vector(each.parameters()) for each in layer.experts])
+    return cosine_similarity(rows[:, None], rows, dim=-1).clamp(-1, 1).arccos().rad2deg()
 
 
 def test_row_27_trained_experts_are_not_orthogonal():
@@ -83,12 +94,11 @@ def test_row_27_trained_experts_are_not_orthogonal():
     for num_experts, k in ((4, 1), (8, 1), (8, 2)):
         model = load_toy_experts(num_experts, k, 0.1)
         tokens = pad(points, (0, 1), value=model.common)[None]
-        outputs = off_diagonal(expert_angles(model.layer, tokens)).detach()
+        outputs = off_diagonal(expert_angles(model.layer, tokens))
         # What two experts make of the same points: far from 90 degrees.
         assert (outputs - 90).abs().max() > 30
         assert (outputs - 90).abs().mean() > 12
         # Their weights are near it, as those of networks that have learned nothing are.
-        trained = off_diagonal(expert_angles(model.layer)).detach()
-        fresh = off_diagonal(expert_angles(PlaneExperts(num_experts, k).layer)).detach()
-        for weights in (trained, fresh):
+        for each in (model, PlaneExperts(num_experts, k)):
+            weights = off_diagonal(weight_angles(each.layer))
             assert (weights - 90).abs().mean() < 12

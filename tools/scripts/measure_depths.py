@@ -6,8 +6,8 @@
 Each block of the packaged small GPT becomes a ``MixtureOfDepths``. Its routers and predictors begin
 to learn while the blocks still take every token. From then on each capacity goes its own way, once
 with its routers and once with tokens chosen at random, for equally many steps on the course's
-prose; so does capacity 1, the yardstick. To be run again whenever tools/scripts/train_small_gpt.py has
-made another small GPT. The hash it prints is for course_utils/data/packaged.py.
+prose; so does capacity 1, the yardstick. To be run again whenever train_small_gpt.py has made
+another small GPT. The hash it prints is for course_utils/data/packaged.py.
 """
 
 import argparse

@@ -5,8 +5,8 @@
 
 Each rank, and two fine-tunes without LoRA, get the best of three learning rates, chosen by one
 seed's loss on unseen code; so all losses are a little too good, and alike. Three seeds are measured
-at that rate. To be run again whenever tools/scripts/train_small_gpt.py has made another small GPT. The
-hash it prints is for course_utils/data/packaged.py.
+at that rate. To be run again whenever train_small_gpt.py has made another small GPT. The hash it
+prints is for course_utils/data/packaged.py.
 """
 
 import argparse

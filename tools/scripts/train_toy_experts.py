@@ -2,7 +2,7 @@
 
     python tools/scripts/train_toy_experts.py        a minute on one core
 
-One run of ``tasks_experts.train_experts`` for each number of experts, each k and each weight of the
+One run of ``experts.train_experts`` for each number of experts, each k and each weight of the
 balance loss, with its own settings and one seed. The hash that is printed last is for
 course_utils/data/packaged.py.
 """

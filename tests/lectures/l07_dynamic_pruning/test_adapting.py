@@ -1,5 +1,6 @@
 """The small GPT learns code, and shares heads: what is trained, on what, and what comes out."""
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -7,8 +8,7 @@ from torch.nn import functional as F
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.language_modeling import text_loss
 from course_utils.layers.lora import lora_layers
-from course_utils.lectures.l07_dynamic_pruning.experiments import adapting as tasks_adapting
-from course_utils.lectures.l07_dynamic_pruning.experiments import sharing as tasks_sharing
+from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, sharing
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     LENGTH,
     MATRICES,
@@ -16,6 +16,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     course_tokens,
     cut_changes,
     matrix_changes,
+    nearest_of_rank,
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
 from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
@@ -35,7 +36,7 @@ def tokens():
     texts = course_tokens()
     unseen = {name: getattr(texts, name)[: 8 * LENGTH + 1] for name in texts._fields[1::2]}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (tasks_adapting, tasks_sharing):
+        for module in (adapting, sharing):
             patch.setattr(module, "course_tokens", lambda: texts._replace(**unseen))
         yield module.course_tokens()
 
@@ -53,7 +54,7 @@ def shared(tokens):
     return share_heads(steps=STEPS)
 
 
-def test_what_is_learned_and_what_is_asked_do_not_overlap(tokens):
+def test_unseen_text_is_not_learned_from(tokens):
     tokenizer = small_gpt_tokenizer()
     for text, learn, unseen in (
         (course_prose(), tokens.prose, tokens.prose_unseen),
@@ -83,13 +84,13 @@ def test_all_learn_code_and_forget_prose(adapted, model, tokens, rank):
     )
 
 
-def test_all_start_from_the_same_model_and_read_the_same_windows(adapted):
+def test_all_start_from_the_same_loss(adapted):
     first = [done.training.losses[0, 0] for done in adapted.values()]
     # B is zero: the first loss is that of the small GPT itself, in another order of sums.
     torch.testing.assert_close(*first, rtol=0, atol=1e-4)
 
 
-def test_as_many_numbers_are_learned_as_the_formulas_say(adapted, model):
+def test_how_many_numbers_are_learned(adapted, model):
     C, layers = model.config.width, model.config.num_layers
     assert adapted[None].learned == model.config.parameters
     assert adapted[2].learned == layers * 2 * (4 * 2 * C + 2 * 5 * C)
@@ -97,7 +98,7 @@ def test_as_many_numbers_are_learned_as_the_formulas_say(adapted, model):
     assert alone.learned == layers * 12 * C**2
 
 
-def test_lora_leaves_all_else_and_the_matrices_alone_leave_the_rest(adapted, model):
+def test_what_is_not_learned_stays(adapted, model):
     for trained in adapted[2].training.models:
         assert not any(change.any() for change in _base_changes(trained, model))
         assert all(layer.change.any() for _, layer in lora_layers(trained))
@@ -113,7 +114,7 @@ def _base_changes(trained, model):
             yield weight - model.get_parameter(name.replace(".base", ""))
 
 
-def test_changes_are_those_of_every_matrix(adapted, model):
+def test_changes_are_of_every_matrix(adapted, model):
     trained = adapted[None].training.models[0]
     changes = matrix_changes(model, trained)
     assert {name.rpartition(".")[2] for name in changes} == set(MATRICES)
@@ -122,7 +123,7 @@ def test_changes_are_those_of_every_matrix(adapted, model):
         torch.testing.assert_close(weight + change, trained.get_submodule(name).weight)
 
 
-def test_cut_to_all_directions_nothing_is_cut(adapted, model, tokens):
+def test_changes_cut_to_a_rank(adapted, model, tokens):
     trained, ids = adapted[None].training.models[0], tokens.code_unseen[None, :LENGTH]
     whole = cut_changes(model, trained, model.config.width)
     # A decomposition put together again, through three blocks, for scores of size 10.
@@ -133,6 +134,19 @@ def test_cut_to_all_directions_nothing_is_cut(adapted, model, tokens):
         assert values[1] < 1e-3 * values[0]
     torch.testing.assert_close(less.tokens.weight, trained.tokens.weight)
     assert F.cosine_similarity(less(ids), trained(ids), dim=-1).mean() > 0.9
+
+
+@pytest.mark.parametrize("rank", [1, 3, 6])
+def test_no_matrix_of_the_rank_is_nearer(rank):
+    matrix = torch.randn(7, 11, dtype=torch.float64)
+    nearest = nearest_of_rank(matrix, rank)
+    assert torch.linalg.matrix_rank(nearest) == rank
+    squares = np.linalg.svd(matrix.numpy(), compute_uv=False) ** 2
+    assert (matrix - nearest).square().sum().item() == pytest.approx(squares[rank:].sum())
+    for _ in range(20):
+        rows = torch.randn(rank, 11, dtype=torch.float64)
+        other = matrix @ torch.linalg.pinv(rows) @ rows
+        assert (matrix - other).norm() > (matrix - nearest).norm()
 
 
 # Shared heads.
@@ -155,7 +169,7 @@ def test_fewer_heads_cost_quality_and_save_cache(shared):
         assert shared[4].parameters - shared[G].parameters == saved
 
 
-def test_training_on_heals_the_most_where_the_most_was_lost(shared):
+def test_training_heals_one_head(shared):
     lost = {G: shared[G].healed_losses.mean().item() - shared[4].healed_losses.mean().item()
             for G in (2, 1)}  # fmt: skip
     assert lost[1] < shared[1].pooled_loss - shared[4].pooled_loss
@@ -164,7 +178,7 @@ def test_training_on_heals_the_most_where_the_most_was_lost(shared):
 # What is packaged.
 
 
-def test_the_packaged_runs_say_what_was_found():
+def test_the_packaged_runs():
     found = lora_runs()
     by_rank = {run.rank: run for run in found.runs[:-2]}
     assert list(by_rank) == [1, 2, 4, 8, 16, 32, 64] and found.steps == 60
@@ -183,7 +197,7 @@ def test_the_packaged_runs_say_what_was_found():
     )
 
 
-def test_the_packaged_spectra_fall_faster_than_a_random_matrix_does():
+def test_packaged_spectra_fall_faster_than_random():
     for name, values in lora_runs().spectra.items():
         rows = 512 if "expand" in name or "contract" in name else 128
         drawn = torch.linalg.svdvals(torch.randn(rows, 128))

@@ -17,7 +17,7 @@ def found():
     return depth_runs()
 
 
-def test_every_capacity_was_measured_with_every_seed(found):
+def test_every_capacity_with_every_seed(found):
     assert list(found.routed) == list(found.predicted) == list(CAPACITIES)
     assert list(found.predicted_share) == list(CAPACITIES)
     assert list(found.random) == list(CAPACITIES[:-1])
@@ -28,7 +28,7 @@ def test_every_capacity_was_measured_with_every_seed(found):
     assert found.predicted_share[1.0].tolist() == [1.0] * 3
 
 
-def test_fewer_tokens_cost_and_chance_costs_more(found):
+def test_what_fewer_tokens_cost(found):
     for fewer, more in pairwise(CAPACITIES):
         assert found.routed[fewer].min() > found.routed[more].max()
     for capacity in found.random:
@@ -41,7 +41,7 @@ def test_fewer_tokens_cost_and_chance_costs_more(found):
         assert (found.predicted_share[capacity] < 0.8 * capacity).all()
 
 
-def test_the_texts_are_unseen_and_each_block_takes_its_share(found):
+def test_the_texts_are_unseen(found):
     tokenizer, (_, unseen) = small_gpt_tokenizer(), split_text(course_prose(), SHARE)
     assert len({text.tokens for text in found.texts}) == 5
     for text in found.texts:
@@ -55,7 +55,7 @@ def test_the_texts_are_unseen_and_each_block_takes_its_share(found):
             assert text.predicted[capacity].shape == (3, len(text.tokens))
 
 
-def test_the_routers_share_the_tokens_out(found):
+def test_few_tokens_pass_no_block(found):
     """At a half, three blocks that drew lots would pass an eighth of the tokens by altogether."""
     idle = [(~text.routed[0.5].any(dim=0)).float().mean().item() for text in found.texts]
     assert max(idle) < 1 / 16

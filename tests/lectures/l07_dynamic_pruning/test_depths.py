@@ -9,7 +9,6 @@ from course_utils.layers.mod import MixtureOfDepths
 from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
     LENGTH,
     SHARE,
-    WAYS,
     CardReader,
     card_batch,
     card_loss,
@@ -37,7 +36,7 @@ def test_cards_and_answers():
     assert left.flatten().bincount().min() > 500 < right.flatten().bincount().min()
 
 
-def test_a_sum_cannot_be_read_off_the_vector():
+def test_no_readout_can_add():
     """The best linear readout of both digits, by least squares, is no better than chance."""
     left, right = torch.cartesian_prod(torch.arange(5), torch.arange(5)).T
     one_hot = torch.nn.functional.one_hot
@@ -47,15 +46,15 @@ def test_a_sum_cannot_be_read_off_the_vector():
     torch.testing.assert_close(fitted, torch.full_like(fitted, 0.2))
 
 
-def test_what_can_be_expected():
+def test_expected_losses():
     assert expected_loss(1, "random") == expected_loss(1, "oracle") == 0
     assert expected_loss(0.125, "oracle") == pytest.approx(0.125 * math.log(5))
     assert expected_loss(0.125, "random") == pytest.approx(0.25 * 0.875 * math.log(5))
     assert expected_loss(0.5, "oracle") == 0 < expected_loss(0.5, "random")
 
 
-def test_the_oracle_needs_a_quarter_and_random_choice_gets_what_is_expected(trained):
-    oracle, chance = (card_scores(trained[way].models[0]) for way in ("oracle", "random"))
+def test_oracle_and_random_choice(trained):
+    oracle, chance = (card_scores(trained[scheme].models[0]) for scheme in ("oracle", "random"))
     assert oracle.sums_kept == 1 and oracle.loss < 0.1
     assert chance.sums_kept == pytest.approx(0.25, abs=0.04)
     # Some of it may not be learned yet; 1024 sums of 256 sequences, a quarter of them by chance.
@@ -64,7 +63,7 @@ def test_the_oracle_needs_a_quarter_and_random_choice_gets_what_is_expected(trai
     assert 0.6 < chance.predictor_accuracy < 0.8  # "no" for all: three quarters
 
 
-def test_scores_are_those_of_the_model(trained):
+def test_scores_by_hand(trained):
     model = trained["oracle"].models[0]
     cards, answers, draws = card_batch(torch.Generator().manual_seed(2**32 - 1), batch=256)
     with torch.no_grad():
@@ -76,7 +75,7 @@ def test_scores_are_those_of_the_model(trained):
         assert card_loss(model, cards, answers, draws) > by_hand
 
 
-def test_a_late_router_has_learned_with_every_card_let_through():
+def test_a_late_router_ends_at_its_capacity():
     done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
     training = done["router, late"]
     assert training.losses.shape == (2, 6)  # the last two thirds
@@ -85,20 +84,21 @@ def test_a_late_router_has_learned_with_every_card_let_through():
         assert model(cards, draws).kept.mask.sum(dim=1).tolist() == [2] * 16
 
 
-def test_the_ways_choose_as_they_say():
+def test_each_scheme_chooses_as_it_says():
     cards, _, draws = card_batch(torch.Generator().manual_seed(0))
-    assert torch.equal(CardReader(SHARE, way="oracle")(cards, draws).kept.mask, cards[..., 2] > 0)
-    chosen = CardReader(SHARE, way="random")(cards, draws).kept.mask
+    assert torch.equal(
+        CardReader(SHARE, scheme="oracle")(cards, draws).kept.mask, cards[..., 2] > 0
+    )
+    chosen = CardReader(SHARE, scheme="random")(cards, draws).kept.mask
     best = draws.argsort(dim=1, descending=True)[:, :4].sort(dim=1).values
     assert chosen.nonzero()[:, 1].view(-1, 4).tolist() == best.tolist()
     reader = CardReader(SHARE)
     by_router = reader(cards, draws).kept
     torch.testing.assert_close(by_router.weights, reader.layer.router(reader.embed(cards))[..., 0])
-    assert set(WAYS) == {"oracle", "random", "router", "router, late"}
 
 
 @pytest.mark.parametrize(("capacity", "some"), [(0.5, True), (1, False)])
-def test_a_later_token_flips_decisions_of_the_best_but_none_of_the_predictor(capacity, some):
+def test_only_the_best_depend_on_later_tokens(capacity, some):
     x = torch.randn(5, 11, 12)
     layer = MixtureOfDepths(GPT2Block(GPT2Config(width=12, num_heads=3)), capacity, 12)
     with torch.no_grad():

@@ -5,13 +5,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils.explorers.style import new_figure
 from course_utils.layers.mod import MixtureOfDepths
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.low_rank import energy_share
 from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
     EXTENT,
     TOY_BALANCES,
@@ -33,7 +31,6 @@ from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.training import TEST_SEED
-from tests.explorers.support_explorers import overhang
 
 
 def live(kind):
@@ -85,7 +82,7 @@ def served(num_experts, k, balance, capacity):
     ("num_experts", "k", "balance", "capacity"),
     [(4, 1, 0.0, None), (4, 1, 0.1, 1.0), (8, 2, 0.03, 0.75), (2, 2, 0.01, 0.5)],
 )
-def test_the_points_go_where_a_loop_sends_them(experts, num_experts, k, balance, capacity):
+def test_points_against_a_loop(experts, num_experts, k, balance, capacity):
     state = chosen(
         experts, experts=num_experts, k=k, balance=balance, capacity=capacity or UNLIMITED
     )
@@ -102,7 +99,7 @@ def test_the_points_go_where_a_loop_sends_them(experts, num_experts, k, balance,
     assert dropped[:, :2].tolist() == [list(pair) for pair in zip(load, asked, strict=True)]
 
 
-def test_a_number_stands_in_its_experts_part_of_the_plane(experts):
+def test_numbers_stand_in_their_parts(experts):
     for count in TOY_EXPERTS:
         for balance in TOY_BALANCES:
             state = chosen(experts, experts=count, balance=balance)
@@ -116,7 +113,7 @@ def test_a_number_stands_in_its_experts_part_of_the_plane(experts):
     assert state.plane[0, 0] == model(corner)[1].chosen.item()
 
 
-def test_the_words_of_the_experts(experts):
+def test_words_of_the_experts(experts):
     state = chosen(experts, capacity=1.0)
     assert "one expert gets 505 of 512 choices (99%; an equal share is 128), and 2 get nothing" in (
         experts.words
@@ -137,7 +134,7 @@ def test_the_words_of_the_experts(experts):
 
 
 @pytest.mark.parametrize(("H", "G"), [(2, 1), (32, 8), (64, 64), (128, 4)])
-def test_a_query_reads_the_head_that_repeated_keys_would_give_it(groups, H, G):
+def test_heads_as_with_repeated_keys(groups, H, G):
     state = chosen(groups, heads=H, key_value_heads=G)
     assert state.reads.tolist() == torch.arange(G).repeat_interleave(H // G).tolist()
     lines = [line.get_xydata().reshape(-1, 3, 2) for line, _, _ in groups._groups]
@@ -148,7 +145,7 @@ def test_a_query_reads_the_head_that_repeated_keys_would_give_it(groups, H, G):
         assert set(squares.get_xdata()) == set(line[:, 1, 0])
 
 
-def test_the_cache_is_the_formulas_and_that_of_published_models(groups):
+def test_caches_of_published_models(groups):
     for label, expected in {"Llama 2 7B": 2**31, "Mistral 7B": 2**29, "multi-query": 2**26}.items():
         groups.set(**groups.scenes[label])
         assert groups.state.cache == expected, label
@@ -159,14 +156,14 @@ def test_the_cache_is_the_formulas_and_that_of_published_models(groups):
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()
 
 
-def test_every_cache_is_in_the_picture():
+def test_every_cache_is_in_view():
     layers, widths = zip(*SHAPES.values(), strict=True)
     assert VIEW[0] <= kv_cache_bytes(min(layers), 1, min(widths), LENGTHS[0], batch=BATCHES[0])
     most = kv_cache_bytes(max(layers), HEADS[-1], max(widths), LENGTHS[-1], batch=BATCHES[-1])
     assert most <= VIEW[1]
 
 
-def test_the_words_of_the_shared_heads(groups):
+def test_words_of_the_shared_heads(groups):
     groups.set(**groups.scenes["Llama 2 70B"])
     assert "every 8 query heads share keys and values (grouped)" in groups.words
     assert "= 1.34 GB for one text, 1/8 of the 10.7 GB of 64 heads" in groups.words
@@ -179,7 +176,7 @@ def test_the_words_of_the_shared_heads(groups):
 # Ranks
 
 
-def test_the_losses_are_the_packaged_ones(ranks):
+def test_losses_are_the_packaged_ones(ranks):
     found = lora_runs()
     by_rank = {run.rank: run for run in found.runs[: len(RANKS)]}
     for asked, name in ((CODE, "code"), (PROSE, "prose")):
@@ -196,11 +193,11 @@ def test_the_losses_are_the_packaged_ones(ranks):
 
 
 @pytest.mark.parametrize("rank", [1, 16, 64])
-def test_the_kept_share_is_that_of_the_nearest_matrix(ranks, rank):
+def test_what_the_rank_keeps(ranks, rank):
     for block, matrix in ((0, "query"), (2, "contract")):
         state = chosen(ranks, rank=rank, block=block, matrix=matrix)
-        share = energy_share(torch.diag(torch.tensor(state.spectrum)), rank).item()
-        assert state.energy == pytest.approx(share, rel=1e-5)
+        largest = np.sort(state.spectrum**2)[::-1]
+        assert state.energy == pytest.approx(largest[:rank].sum() / largest.sum(), rel=1e-5)
         assert state.spectrum.shape == (128,) and (np.diff(state.spectrum) <= 0).all()
         kept, rest = (
             line.get_xydata().reshape(-1, 3, 2)[:, 1] for line in (ranks._kept, ranks._rest)
@@ -211,7 +208,7 @@ def test_the_kept_share_is_that_of_the_nearest_matrix(ranks, rank):
         )
 
 
-def test_every_matrix_of_every_block_has_its_own_spectrum(ranks):
+def test_each_matrix_has_its_spectrum(ranks):
     tops = {
         chosen(ranks, block=block, matrix=matrix).spectrum[0]
         for block in range(3)
@@ -220,7 +217,7 @@ def test_every_matrix_of_every_block_has_its_own_spectrum(ranks):
     assert len(tops) == 18
 
 
-def test_the_words_of_the_ranks(ranks):
+def test_words_of_the_ranks(ranks):
     state = chosen(ranks, rank=1)
     assert "Rank 1: 6,912 numbers are trained, 0.9% of the model's 742,528" in ranks.words
     assert "is cut to rank 1. Of that change in block 0, query, the largest singular value" in (
@@ -236,7 +233,7 @@ def test_the_words_of_the_ranks(ranks):
 
 
 @pytest.mark.parametrize("capacity", [0.25, 1.0])
-def test_the_flops_are_those_that_are_counted(depths, capacity):
+def test_flops_are_those_counted(depths, capacity):
     state = chosen(depths, capacity=capacity)
     layer = MixtureOfDepths(GPT2Block(SMALL_GPT), capacity, SMALL_GPT.width)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -244,7 +241,7 @@ def test_the_flops_are_those_that_are_counted(depths, capacity):
     assert 3 * counter.get_total_flops() == state.spent.sum() + state.deciding
 
 
-def test_the_way_of_the_tokens_is_the_packaged_one(depths):
+def test_passes_are_the_packaged_ones(depths):
     found = depth_runs().texts[1]
     for chooser, masks in ((ROUTER, found.routed), (PREDICTOR, found.predicted)):
         for capacity in CAPACITIES:
@@ -259,7 +256,7 @@ def test_the_way_of_the_tokens_is_the_packaged_one(depths):
             assert f"{len(idle)} pass" in depths.words
 
 
-def test_the_words_of_the_depths(depths):
+def test_words_of_the_depths(depths):
     chosen(depths, capacity=0.25)
     assert "each block takes 10 of 40 tokens" in depths.words
     assert "Scores and mixing cost 6% of what they cost for every token, projections and" in (
@@ -269,16 +266,3 @@ def test_the_words_of_the_depths(depths):
     chosen(depths, capacity=1.0)
     assert "40 pass every block, 0 pass no block" in depths.words
     assert "chance" not in depths.words
-
-
-@pytest.mark.parametrize("kind", [Experts, SharedHeads, Ranks, Depths])
-def test_the_explorers_cut_nothing_off(kind, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "course_utils.explorers.explorer.new_figure",
-        lambda *size: drawn.append(new_figure(*size)) or drawn[0],
-    )
-    kind().png()
-    for artist in drawn[0].findobj(lambda each: each.get_animated()):
-        artist.set_animated(False)
-    assert overhang(drawn[0]) <= 1

@@ -1,4 +1,4 @@
-"""Which tokens a small GPT lets through which block, measured: tools/scripts/measure_depths.py did it.
+"""Which tokens a small GPT lets through which block, measured by tools/scripts/measure_depths.py.
 
 Each of the small GPT's blocks is a ``MixtureOfDepths``. Routers learn while the blocks still take
 every token, and choose from then on.
@@ -62,10 +62,6 @@ class DepthRuns:
 @lru_cache(maxsize=1)
 def depth_runs() -> DepthRuns:
     """Return what was measured.
-
-    Raises:
-        PackagedFileError: a RuntimeError, if the file is missing or damaged, or was measured on
-            another small GPT than the packaged one.
 
     >>> found = depth_runs()
     >>> [int(found.texts[0].routed[capacity][0].sum()) for capacity in CAPACITIES]

@@ -63,10 +63,6 @@ class LoraRuns:
 def lora_runs() -> LoraRuns:
     """Return what was measured.
 
-    Raises:
-        PackagedFileError: a RuntimeError, if the file is missing or damaged, or was measured on
-            another small GPT than the packaged one.
-
     >>> found = lora_runs()
     >>> [run.rank for run in found.runs]
     [1, 2, 4, 8, 16, 32, 64, None, None]

@@ -26,7 +26,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
 )
 
 UNLIMITED = "no limit"
-ROOMS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, UNLIMITED)
+CAPACITIES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, UNLIMITED)
 # Okabe and Ito's but for the orange, which says what is dropped; each expert has its number, too.
 COLOURS = (BLUE, YELLOW, PURPLE, SKY, "#009E73", "#CC79A7", "#5a5a5a", "#CFC000")
 TINT = 0.36  # share of an expert's colour in its part of the plane
@@ -55,11 +55,11 @@ class ExpertsState:
     experts: int
     k: int
     balance: float
-    capacity: float | None
-    room: int | None
+    capacity_factor: float | None
+    expert_capacity: int | None
 
 
-@lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES) * len(ROOMS))
+@lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES) * len(CAPACITIES))
 def _routed(experts: int, k: int, capacity: float | None, balance: float) -> ExpertsState:
     found = toy_routing(experts, k, capacity, balance)
     routing = found.routing
@@ -76,8 +76,8 @@ def _routed(experts: int, k: int, capacity: float | None, balance: float) -> Exp
         experts=experts,
         k=k,
         balance=balance,
-        capacity=capacity,
-        room=found.room,
+        capacity_factor=capacity,
+        expert_capacity=found.expert_capacity,
     )
 
 
@@ -122,7 +122,7 @@ class Experts(Explorer):
         "experts": Steps("number of experts", TOY_EXPERTS, 4),
         "k": Steps("experts a point k", TOY_KS, 1),
         "balance": Steps("weight of the balance", TOY_BALANCES, 0.0),
-        "capacity": Steps("capacity factor", ROOMS, UNLIMITED),
+        "capacity": Steps("capacity factor", CAPACITIES, UNLIMITED),
     }
     scenes = {
         "collapse": COLLAPSE,
@@ -148,7 +148,7 @@ class Experts(Explorer):
         named = {
             "computed": self._bars[0],
             "dropped": self._dropped,
-            "room": self._room,
+            "room": self._capacity,
             "equal share": self._equal,
         }
         figure.legend(
@@ -185,9 +185,9 @@ class Experts(Explorer):
         (self._dropped,) = axes.plot([], [], color=ORANGE, linewidth=6, **look)
         self._bars = [axes.plot([], [], color=colour, linewidth=6, **look)[0] for colour in COLOURS]
         (self._equal,) = axes.plot([], [], ":", color=INK, linewidth=2)
-        (self._room,) = axes.plot([], [], "--", color=INK, linewidth=2)
+        (self._capacity,) = axes.plot([], [], "--", color=INK, linewidth=2)
         self._loads = axes
-        self.animate(self._dropped, *self._bars, self._equal, self._room)
+        self.animate(self._dropped, *self._bars, self._equal, self._capacity)
 
     def backdrop(self, state: ExpertsState) -> Hashable:
         return state.experts
@@ -226,7 +226,8 @@ class Experts(Explorer):
         ends = (-0.5, state.experts - 0.5)
         equal = len(state.points) * state.k / state.experts
         self._equal.set_data((equal, equal), ends)
-        self._room.set_data(([], []) if state.room is None else ((state.room, state.room), ends))
+        room = state.expert_capacity
+        self._capacity.set_data(([], []) if room is None else ((room, room), ends))
 
     def caption(self, state: ExpertsState) -> str:
         points = len(state.points)
@@ -235,7 +236,7 @@ class Experts(Explorer):
             f"{state.experts} experts, {state.k} for each of {points} points, trained with a "
             f"balance loss of weight {state.balance:g}: one expert gets {most} of {choices:,} "
             f"choices ({most / choices:.0%}; an equal share is {choices / state.experts:g}), "
-            f"{_least(state)}. {_room(state)} Squared error {state.error:.2f}; predicting zero "
+            f"{_least(state)}. {_dropped(state)} Squared error {state.error:.2f}; predicting zero "
             "costs 1."
         )
 
@@ -253,10 +254,12 @@ def _least(state: ExpertsState) -> str:
     return f"and the least busy one {state.asked.min()}"
 
 
-def _room(state: ExpertsState) -> str:
-    if state.room is None:
+def _dropped(state: ExpertsState) -> str:
+    if state.expert_capacity is None:
         return "There is no limit, and no choice is dropped."
-    room = f"Each has room for {state.room} (capacity factor {state.capacity:g}): "
+    room = (
+        f"Each has room for {state.expert_capacity} (capacity factor {state.capacity_factor:g}): "
+    )
     lost = int(state.lost.sum())
     if not lost:
         return f"{room}no choice is dropped."
