@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 # Kept from run to run, so that frames whose sources are unchanged are not made again.
-OUT = Path(os.environ.get("SITE_OUT") or ROOT / "site" / "_build")
+OUT = Path(os.environ.get("SITE_OUT") or ROOT / "build" / "site")
 BUILD_SECONDS = 1200
 PAGE_MS = 30_000
 
@@ -34,8 +34,8 @@ def build_site() -> tuple[Path, str]:
     Raises:
         RuntimeError: when the build fails, with what it wrote.
     """
-    command = [sys.executable, str(ROOT / "scripts" / "build_site.py"), "--out", str(OUT)]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
+    command = [sys.executable, "-m", "tools.site.build", "--out", str(OUT)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=BUILD_SECONDS)
     if built.returncode:
         raise RuntimeError(f"the site does not build:\n{built.stdout}\n{built.stderr}")
     return OUT / "html", built.stdout

@@ -4,16 +4,17 @@ import html
 import re
 
 import pytest
-from nbformat.v4 import new_output
 
+from course_utils.lectures import COURSE
 from tests.browser import support_controls as controls
 from tests.browser.support_lab import trust
 from tests.browser.support_page import LecturePage, is_home, seen, wait_for
-from tests.browser.support_scratch import write_notebook
-from tests.lectures.support_notebooks import LIVE_WIDGET, NOTEBOOKS, read, tags
+from tests.lectures.support_notebooks import NOTEBOOKS, read, tags
 from tools.editions.notebook_outputs import write
+from tools.notebook_file import find_lecture
 
 pytestmark = pytest.mark.browser
+slow = pytest.mark.slow
 
 WIDTHS = (1280, 900)
 # Text or a control beyond its box: what a reader cannot see without scrolling sideways.
@@ -44,6 +45,7 @@ CUT_OFF = """area => {
 }""".replace("ARROW_PX", "24")
 
 
+@slow
 @pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_pictures_and_quiz_are_there_before_the_first_run(
@@ -88,21 +90,7 @@ def show_saved(lecture, number, cell):
     return len(pictures) + len(cards)
 
 
-def test_a_dead_widget_would_be_noticed(lab, private, open_notebook):
-    dead = {LIVE_WIDGET: {"model_id": "7", "version_major": 2, "version_minor": 0}}
-    path = lab.folder / "dead.ipynb"
-    write_notebook(path, "1")
-    notebook = read(path)
-    notebook.cells[0].outputs = [new_output("display_data", data={**dead, "text/plain": "slider"})]
-    write(notebook, path)
-    trust(path, private)
-    lecture = open_notebook(path.name)
-    wait_for(lambda: lecture.broken_words() != [], lambda: "a dead widget went unnoticed")
-    assert lecture.is_trusted()
-    lecture.close()
-
-
-@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=COURSE, ids=lambda lecture: lecture.stem)
 def lecture(request, browser, lab):
     """A lecture after Run All, shared by the tests below."""
     context = browser.new_context(viewport={"width": WIDTHS[0], "height": 900})
@@ -110,9 +98,9 @@ def lecture(request, browser, lab):
     asked, failures = [], []
     page.on("request", lambda sent: asked.append(sent.url))
     page.on("pageerror", lambda error: failures.append(str(error)))
-    opened = LecturePage(page, lab, request.param.name).open()
+    opened = LecturePage(page, lab, f"{request.param.stem}.ipynb").open()
     opened.run_all()
-    opened.path, opened.asked, opened.failures = request.param, asked, failures
+    opened.course, opened.asked, opened.failures = request.param, asked, failures
     yield opened
     opened.close()
     context.close()
@@ -135,11 +123,8 @@ def test_run_all_leaves_no_error_and_nothing_broken(lecture):
     assert lecture.broken_words() == []
 
 
-def test_every_explorer_of_the_lecture_is_live(lecture, explorers):
-    from course_utils.lectures import EXPLORERS
-
-    number = lecture.path.stem[:2]
-    own = [name for name, make in EXPLORERS.items() if make.__module__.endswith(f"_{number}")]
+def test_every_explorer_is_live_and_moves(lecture, explorers):
+    own = [name for name in vars(lecture.course.module("explorers")) if "explore_" in name]
     assert len(explorers) >= len(own) >= 1
     for place, explorer in explorers.items():
         lecture.cell(place)
@@ -149,8 +134,12 @@ def test_every_explorer_of_the_lecture_is_live(lecture, explorers):
         assert view["error"] == ""
         words = explorer.locator("img.course-picture").get_attribute("alt")
         assert words == view["caption"], f"cell {place}: the picture's words are not its caption"
+        name, handle = next(controls.names(explorer, controls.SLIDER))
+        moved = controls.move_slider(lecture, explorer, handle, name)
+        assert moved["error"] == "" and moved["caption"] != view["caption"], f"cell {place}: {name}"
 
 
+@slow
 @pytest.mark.parametrize("kind", controls.KINDS, ids=["sliders", "lists", "texts"])
 def test_every_control_answers_the_keyboard(lecture, explorers, kind):
     for place, explorer in explorers.items():
@@ -162,6 +151,7 @@ def test_every_control_answers_the_keyboard(lecture, explorers, kind):
             assert name, f"cell {place}: a control without words"
 
 
+@slow
 def test_tab_reaches_every_control(lecture, explorers):
     for place, explorer in explorers.items():
         lecture.cell(place)
@@ -176,6 +166,7 @@ def test_tab_reaches_every_control(lecture, explorers):
         assert reached >= set(range(count)), f"cell {place}"
 
 
+@slow
 def test_every_scene_answers_the_keyboard(lecture, explorers):
     played = 0
     for place, explorer in explorers.items():
@@ -187,10 +178,11 @@ def test_every_scene_answers_the_keyboard(lecture, explorers):
     assert played >= 2
 
 
+@slow
 def test_pictures_for_people_to_look_at(lecture, explorers, keep_picture):
     for place, explorer in explorers.items():
         lecture.cell(place)
-        stem = f"{lecture.path.stem}-cell{place:02d}"
+        stem = f"{lecture.course.stem}-cell{place:02d}"
         keep_picture(explorer, f"{stem}-default")
         for name, handle in controls.names(explorer, controls.SLIDER):
             for key in ("Home", "End"):
@@ -202,11 +194,9 @@ def test_pictures_for_people_to_look_at(lecture, explorers, keep_picture):
                 keep_picture(explorer, f"{stem}-{word}-{key.lower()}")
 
 
+@slow
 def test_a_quiz_explains_every_choice_by_keyboard(lecture):
-    from importlib import import_module
-
-    number = lecture.path.stem[:2]
-    quiz = import_module(f"course_utils.teaching.quizzes_{number}").QUIZ
+    quiz = lecture.course.module("exercises").QUIZ
     [box] = lecture.find(".course-quiz", lecture.code_cells()).values()
     box.locator("input[type=radio]").first.focus()
     for number, question in enumerate(quiz.questions):
@@ -248,9 +238,10 @@ def stubs(path):
             yield place, solution.rstrip()
 
 
+@slow
 def test_every_exercise_can_be_solved(lecture):
     solved = 0
-    for place, solution in stubs(lecture.path):
+    for place, solution in stubs(find_lecture(lecture.course.stem)):
         lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=30_000)
         lecture.type_into(place, solution)
         assert lecture.cells()[place]["source"] == solution
@@ -261,6 +252,7 @@ def test_every_exercise_can_be_solved(lecture):
     assert solved >= 1
 
 
+@slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_off(lecture, width, keep_picture):
     lecture.page.set_viewport_size({"width": width, "height": 900})
@@ -270,7 +262,7 @@ def test_nothing_is_cut_off(lecture, width, keep_picture):
         if area.count():
             found += [f"cell {place}: {words}" for words in area.evaluate(CUT_OFF)]
             if lecture.cell(place).locator(".course-explorer").count():
-                keep_picture(area, f"{lecture.path.stem}-cell{place:02d}-{width}px")
+                keep_picture(area, f"{lecture.course.stem}-cell{place:02d}-{width}px")
     lecture.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     assert not found, "\n".join(found)
 

@@ -6,7 +6,7 @@ from tests.browser.support_controls import SCENE, SLIDER
 from tests.browser.support_page import OPEN_MS, changed, seen
 from tests.browser.support_present import FIRST, PRESENTER
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_fragment_keeps_its_room_and_appears_with_the_next_key(deck):

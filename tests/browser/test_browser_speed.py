@@ -18,7 +18,7 @@ from tests.browser.support_scratch import (
     write_notebook,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PRESSES = 30
 # A busy machine delays single presses, so a round may be unlucky; five in a row are not.

@@ -79,7 +79,7 @@ def test_titles_minutes_and_explorers(save):
     assert [slide.minutes for slide in slides] == [1, 4, 3, 2, None]
     assert [slide.after_class for slide in slides] == [False] * 4 + [True]
     assert [slide.explorers for slide in slides] == [[], [], ["explore_masks"], [], []]
-    assert slides[0].ids == ["title", "setup"] and slides[0].cells == [0]
+    assert (slides[0].ids, slides[0].skipped, slides[0].cells) == (["title"], ["setup"], [0])
 
 
 @pytest.mark.parametrize(

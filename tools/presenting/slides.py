@@ -38,7 +38,8 @@ class Slide:
         section: the heading of its section.
         title: its first heading, else that of its section with "(continued)".
         cells: the places in the notebook, from 0, of the cells that are shown.
-        ids: their identifiers, and after them those of cells that run and are not shown.
+        ids: their identifiers.
+        skipped: identifiers of cells that run after them and are not shown.
         minutes: for the presenter, None where nothing is planned.
         after_class: whether the notes say that it is for after class.
         explorers: the explorers on it, such as ``"explore_softmax"``.
@@ -50,6 +51,7 @@ class Slide:
     title: str
     cells: list[int] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     minutes: int | None = None
     after_class: bool = False
     explorers: list[str] = field(default_factory=list)
@@ -97,9 +99,10 @@ def _put(slide: Slide, cell: Cell) -> None:
         slide.after_class = found[1] is None
         slide.minutes = None if slide.after_class else int(found[1])
         return
-    slide.ids.append(cell.id)
     if cell.slide_type == "skip":
+        slide.skipped.append(cell.id)
         return
+    slide.ids.append(cell.id)
     slide.cells.append(cell.place)
     if cell.kind == "code":
         slide.explorers += [n for n, _ in calls(cell.source) if n.startswith("explore_")]

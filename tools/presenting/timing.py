@@ -98,7 +98,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _waits(slide: Slide, seconds: Mapping[str, float]) -> dict[str, float]:
-    return {name: seconds[name] for name in slide.ids if seconds.get(name, 0.0) >= HEAVY_SECONDS}
+    every = (*slide.ids, *slide.skipped)
+    return {name: seconds[name] for name in every if seconds.get(name, 0.0) >= HEAVY_SECONDS}
 
 
 def _table(slides: tuple[Slide, ...], seconds: Mapping[str, float]) -> Iterator[str]:
