@@ -8,18 +8,16 @@ from typing import Any
 import torch
 
 from course_utils.teaching.exercise import Exercise, Mistake
-from course_utils.teaching.verdict import Verdict
 
-__all__ = ["PREVIOUS_TOKEN", "check_previous_token_head"]
+__all__ = ["PREVIOUS_TOKEN"]
 
 
-def _head(T: int, *, shift: int = 0, share: float = 0.0, first: float = 0.0) -> torch.Tensor:
-    """Weights (T, T): ``share`` on the key ``shift`` places on, ``first`` on key 0, rest even."""
+def _head(T: int, *, shift: int = 0, share: float = 0.0) -> torch.Tensor:
+    """Weights (T, T): ``share`` on the key ``shift`` places on, the rest spread evenly."""
     pattern = torch.zeros(T, T)
     rows = torch.arange(T)
     inside = (rows + shift >= 0) & (rows + shift < T)
     pattern[rows[inside], (rows + shift)[inside]] += share
-    pattern[:, 0] += first
     return pattern + (1 - pattern.sum(dim=-1, keepdim=True)) / T
 
 
@@ -33,33 +31,27 @@ def _one_row(head: torch.Tensor, row: int, key: int, share: float) -> torch.Tens
 
 def _encoder(T: int) -> torch.Tensor:
     """Three layers of five heads, each of which a wrong way to look picks out; (2, 1) is right."""
-    even = _head(T)
-    previous = _head(T, shift=-1, share=0.55)
-    return torch.stack(
-        [
-            torch.stack(heads)
-            for heads in (
-                # Right of the previous token: the best of this layer, and the next token.
-                (even, _head(T, shift=-1, share=0.3), _head(T, shift=1, share=0.9), even, even),
-                # A layer of good heads, of which none is the best.
-                (
-                    _head(T, shift=-1, share=0.35),
-                    _one_row(_head(T, shift=-1, share=0.35), 0, T - 1, 0.98),
-                    _one_row(_head(T, shift=-1, share=0.2), 3, 2, 0.99),
-                    _head(T, shift=-1, share=0.38),
-                    _head(T, first=0.8),
-                ),
-                # The winner's row 0 reads itself, and one of its rows reads elsewhere.
-                (
-                    _head(T, share=0.9),
-                    _one_row(_one_row(previous, 0, 0, 0.9), 4, 0, 0.5),
-                    _head(T, shift=-2, share=0.9),
-                    even,
-                    even,
-                ),
-            )
-        ]
+    even, previous = _head(T), _head(T, shift=-1, share=0.55)
+    layers = (
+        (even, _head(T, shift=-1, share=0.3), _head(T, shift=1, share=0.9), even, even),
+        # A layer of good heads, of which none is the best.
+        (
+            _head(T, shift=-1, share=0.35),
+            _one_row(_head(T, shift=-1, share=0.35), 0, T - 1, 0.98),
+            _one_row(_head(T, shift=-1, share=0.2), 3, 2, 0.99),
+            _head(T, shift=-1, share=0.38),
+            even,
+        ),
+        # Row 0 of the best head reads itself, and one of its rows reads elsewhere.
+        (
+            _head(T, share=0.9),
+            _one_row(_one_row(previous, 0, 0, 0.9), 4, 0, 0.5),
+            even,
+            even,
+            even,
+        ),
     )
+    return torch.stack([torch.stack(heads) for heads in layers])
 
 
 def _decoder(T: int) -> torch.Tensor:
@@ -67,11 +59,7 @@ def _decoder(T: int) -> torch.Tensor:
     heads = [_head(T)] * 14
     heads[2] = _one_row(_head(T, shift=-1, share=0.3), 3, 2, 0.95)
     heads[4], heads[5] = _head(T, shift=-1, share=0.4), _head(T, shift=-1, share=0.6)
-    heads[8], heads[11], heads[13] = (
-        _head(T, share=0.9),
-        _head(T, first=0.9),
-        _head(T, shift=-2, share=0.8),
-    )
+    heads[8] = _head(T, share=0.9)
     masked = torch.stack(heads).tril()
     return (masked / masked.sum(dim=-1, keepdim=True)).reshape(2, 7, T, T)
 
@@ -105,11 +93,6 @@ def _counted(weights):
     return _best((weights.argmax(dim=-1) == torch.arange(weights.shape[-1]) - 1).sum(dim=-1))
 
 
-def _apart(weights):
-    scores = _at(weights, -1)
-    return int(scores.mean(dim=1).argmax()), int(scores.mean(dim=0).argmax())
-
-
 def _layer_first(weights):
     scores = _at(weights, -1)
     layer = int(scores.mean(dim=1).argmax())
@@ -117,11 +100,11 @@ def _layer_first(weights):
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
-    """What the head that was given reads, beside the right one."""
+    """What the head that was given attends to, beside the right one."""
     weights = inputs["weights"]
-    L, H, T, _ = weights.shape
+    L, H = weights.shape[:2]
     best = _previous_token_head(weights)
-    facts: dict[str, Any] = {"L": L, "H": H, "T": T, "best": float(_at(weights, -1)[best])}
+    facts: dict[str, Any] = {"L": L, "H": H, "best": float(_at(weights, -1)[best])}
     facts["right"] = f"layer {best[0]}, head {best[1]}"
     if isinstance(got, tuple | list) and len(got) == 2:
         layer, head = int(got[0]), int(got[1])
@@ -129,9 +112,8 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
         if layer < L and head < H:
             own = weights[layer, head]
             facts |= {"previous": float(_at(own, -1)), "itself": float(_at(own, 0))}
-            facts |= {"following": float(_at(own, 1)), "before_last": float(_at(own, -2))}
-            facts |= {"first": float(own[:, 0].mean()), "top": float(own.diagonal(-1).max())}
-            facts |= {"wrapped": float(own[0, -1])}
+            facts |= {"following": float(_at(own, 1)), "top": float(own.diagonal(-1).max())}
+            facts["wrapped"] = float(own[0, -1])
     return facts
 
 
@@ -141,6 +123,7 @@ _READS = (
 
 PREVIOUS_TOKEN = Exercise(
     title="Find the head that attends to the previous token",
+    function="previous_token_head",
     difficulty=2,
     minutes=8,
     reference=_previous_token_head,
@@ -160,18 +143,6 @@ PREVIOUS_TOKEN = Exercise(
             lambda weights: _best(_at(weights, 0)),
             _READS + "Yours reads the token itself, with {itself}: that is the diagonal. The "
             "previous token is one below it, `diagonal(offset=-1)`.",
-        ),
-        Mistake(
-            "the token before the previous",
-            lambda weights: _best(_at(weights, -2)),
-            _READS + "Yours reads the token two places back, with {before_last}: `t - 1` is meant, "
-            "offset −1.",
-        ),
-        Mistake(
-            "the first token",
-            lambda weights: _best(weights[..., 0].mean(dim=-1)),
-            _READS + "Yours reads the first token, with {first} on average, as many heads do. The "
-            "previous token is another column in every row.",
         ),
         Mistake(
             "one row alone",
@@ -210,26 +181,10 @@ PREVIOUS_TOKEN = Exercise(
             "layers: `return layer, head`.",
         ),
         Mistake(
-            "layer and head chosen apart",
-            _apart,
-            _READS + "You choose the layer that is best over its heads, and the head that is best "
-            "over the layers. That place may be no good head itself: compare all {L}·{H}.",
-        ),
-        Mistake(
             "the best head of the best layer",
             _layer_first,
             _READS + "You first choose the layer with the best mean over its heads. The best head "
             "may be in another: compare all {L}·{H}.",
-        ),
-        Mistake(
-            "the first layer alone",
-            lambda weights: (0, int(_at(weights, -1)[0].argmax())),
-            _READS + "You look at layer 0 alone, and there are {L}.",
-        ),
-        Mistake(
-            "the last layer alone",
-            lambda weights: (len(weights) - 1, int(_at(weights, -1)[-1].argmax())),
-            _READS + "You look at the last layer alone, and there are {L}.",
         ),
         Mistake(
             "a table of means",
@@ -239,15 +194,3 @@ PREVIOUS_TOKEN = Exercise(
         ),
     ),
 )
-
-
-def check_previous_token_head(previous_token_head: Any) -> Verdict:
-    """Judge ``previous_token_head(weights)``: the (layer, head) that reads the previous token.
-
-    ``weights`` (L, H, T, T) holds the attention weights of one text. Asked for is the head with
-    the largest mean of ``weights[layer, head, t, t - 1]`` over t = 1 … T − 1.
-
-    >>> check_previous_token_head(lambda weights: (0, 0)).passed
-    False
-    """
-    return PREVIOUS_TOKEN.check(previous_token_head)

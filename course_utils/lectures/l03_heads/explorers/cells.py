@@ -1,4 +1,4 @@
-"""Lecture 03: tensors as blocks of numbered, coloured squares, fast enough to follow a slider.
+"""Tensors as blocks of numbered, coloured squares, fast enough to follow a slider.
 
 Writing is the slow part of a picture, and two tensors have up to 400 digits. So each kind of
 square, digit and all, is painted once and copied to its places from then on; and so is each line
@@ -73,7 +73,7 @@ class Blocks(Artist):
         renderer.draw_image(renderer.new_gc(), left, top - len(upwards), upwards)
 
 
-class Words(Artist):
+class TextLine(Artist):
     """A line of text that changes, in the upper left corner of its axes.
 
     Matplotlib lays a text out anew at each drawing, which takes longer than all the rest of the

@@ -1,4 +1,4 @@
-"""Lecture 03: the split into heads step by step, and the wrong order beside it."""
+"""The split into heads step by step, and the wrong order beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
 from course_utils.explorers.style import MUTED
-from course_utils.lectures.l03_heads.explorers.cells import Blocks, Words
+from course_utils.lectures.l03_heads.explorers.cells import Blocks, TextLine
 
 MAP = (
     "Small map, if each token may read itself and earlier ones only (a causal mask): a row's token "
@@ -26,22 +26,23 @@ TOKEN, HEAD, CHANNEL = "token", "head", "channel"
 TURNED, STRAIGHT = "transpose, then reshape", "view alone"
 READ, FUTURE, UNREAD = 0, 4, 5  # which colours say so in the small map
 TOKENS, HEADS, WIDTHS = (2, 6), (1, 2, 3, 4), (2, 3, 4)
+FIVE_TOKENS = {"tokens": 5, "heads": 2, "width": 3, "colour_by": TOKEN}
 
 
 @dataclass(frozen=True)
-class Side:
-    """One tensor as it is after a step, with the number of each element in x in its place.
+class Layout:
+    """How one tensor lies after a step; every element is its number in x.
 
     Attributes:
-        places: the elements in the order of the tensor's axes, (blocks, rows, columns).
-        memory: the elements in the order in which they lie in memory.
+        elements: in the order of the tensor's axes, (blocks, rows, columns).
+        memory: the elements in the order in which they lie there.
         shape, strides: what torch says of the tensor.
         blocks: what the code takes the first axis for; "" for the plain (T, C).
         call: the call that was made last.
         moved: whether that call wrote a new memory.
     """
 
-    places: np.ndarray
+    elements: np.ndarray
     memory: np.ndarray
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -62,8 +63,8 @@ class SplitState:
             that lets row i of a head read its rows up to i.
     """
 
-    right: Side
-    wrong: Side
+    right: Layout
+    wrong: Layout
     step: int
     sizes: tuple[int, int, int]
     colour_by: str
@@ -73,7 +74,7 @@ class SplitState:
     reach: np.ndarray
 
 
-def trace(T: int, H: int, D: int, *, wrong: bool, back: str = TURNED) -> tuple[Side, ...]:
+def trace(T: int, H: int, D: int, *, wrong: bool, back: str = TURNED) -> tuple[Layout, ...]:
     """Do the split and the way back on numbered elements, and note each step.
 
     The attention is one whose weights are the identity: every row keeps the numbers of its query,
@@ -89,19 +90,19 @@ def trace(T: int, H: int, D: int, *, wrong: bool, back: str = TURNED) -> tuple[S
     joined = turned.view(T, H * D) if straight else turned.reshape(T, H * D)
     swap = "transpose(0, 1)"
     return (
-        _side(x, "", "x"),
-        _side(split, HEAD if wrong else TOKEN, f"view{tuple(split.shape)}", x),
-        _side(heads, HEAD, "no transpose" if wrong else swap, split),
-        _side(out, HEAD, "weights @ v", heads),
-        _side(turned, HEAD if straight else TOKEN, "no transpose" if straight else swap, out),
-        _side(joined, "", f"{'view' if straight else 'reshape'}{tuple(joined.shape)}", turned),
+        _layout(x, "", "x"),
+        _layout(split, HEAD if wrong else TOKEN, f"view{tuple(split.shape)}", x),
+        _layout(heads, HEAD, "no transpose" if wrong else swap, split),
+        _layout(out, HEAD, "weights @ v", heads),
+        _layout(turned, HEAD if straight else TOKEN, "no transpose" if straight else swap, out),
+        _layout(joined, "", f"{'view' if straight else 'reshape'}{tuple(joined.shape)}", turned),
     )
 
 
-def _side(tensor: Tensor, blocks: str, call: str, before: Tensor | None = None) -> Side:
+def _layout(tensor: Tensor, blocks: str, call: str, before: Tensor | None = None) -> Layout:
     numbers = tensor if tensor.ndim == 3 else tensor[None]
-    return Side(
-        places=numbers.numpy().astype(int),
+    return Layout(
+        elements=numbers.numpy().astype(int),
         memory=tensor.as_strided((tensor.numel(),), (1,)).numpy().astype(int),
         shape=tuple(tensor.shape),
         strides=tensor.stride(),
@@ -118,20 +119,20 @@ def part_of(elements: np.ndarray, part: str, H: int, D: int) -> np.ndarray:
     return elements // D % H if part == HEAD else elements % D
 
 
-def causal_reach(steps: tuple[Side, ...], H: int, D: int) -> np.ndarray:
+def causal_reach(steps: tuple[Layout, ...], H: int, D: int) -> np.ndarray:
     """Which tokens (T, T) each token of the last step depends on, through queries, keys, values."""
-    rows = part_of(steps[ATTENTION].places[..., 0], TOKEN, H, D)  # the token of (head, row)
+    rows = part_of(steps[ATTENTION].elements[..., 0], TOKEN, H, D)  # the token of (head, row)
     T = rows.shape[1]
     read = np.zeros((H, T, T), bool)
     for head, row in np.ndindex(H, T):
         read[head, row, rows[head, : row + 1]] = True
     # The place of each number of the result among those that attention wrote.
-    places = np.argsort(steps[ATTENTION].places.ravel())[steps[-1].places[0]]  # (T, C)
+    places = np.argsort(steps[ATTENTION].elements.ravel())[steps[-1].elements[0]]  # (T, C)
     return np.asarray(read.reshape(H * T, T)[places // D].any(axis=1))
 
 
 @lru_cache(maxsize=512)
-def _both(T: int, H: int, D: int, back: str) -> tuple[tuple[Side, ...], tuple[Side, ...]]:
+def _both(T: int, H: int, D: int, back: str) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
     return trace(T, H, D, wrong=False), trace(T, H, D, wrong=True, back=back)
 
 
@@ -148,29 +149,15 @@ class SplitSteps(Explorer):
         "back": Choice("wrong order: way back", (TURNED, STRAIGHT), TURNED),
     }
     scenes = {
-        "x in memory": {"step": 0, "tokens": 5, "heads": 2, "width": 3, "colour_by": TOKEN},
-        "the right split | the wrong view": {
-            "step": 2,
-            "tokens": 5,
-            "heads": 2,
-            "width": 3,
-            "colour_by": TOKEN,
-        },
-        "the same by head": {"step": 2, "tokens": 5, "heads": 2, "width": 3, "colour_by": HEAD},
-        "back together: mixed tokens": {
-            "step": 5,
-            "tokens": 5,
-            "heads": 2,
-            "width": 3,
-            "colour_by": TOKEN,
-            "back": TURNED,
-        },
+        "x in memory": {"step": 0, **FIVE_TOKENS},
+        "the right split | the wrong view": {"step": 2, **FIVE_TOKENS},
+        "the same by head": {"step": 2, **FIVE_TOKENS, "colour_by": HEAD},
+        "back together: mixed tokens": {"step": 5, **FIVE_TOKENS, "back": TURNED},
         "back by view: closed blocks": {
             "step": 5,
+            **FIVE_TOKENS,
             "tokens": 6,
             "heads": 3,
-            "width": 3,
-            "colour_by": TOKEN,
             "back": STRAIGHT,
         },
     }
@@ -189,25 +176,26 @@ class SplitSteps(Explorer):
             sizes=(tokens, heads, width),
             colour_by=colour_by,
             back=back,
-            rows=part_of(wrong[2].places[..., 0], TOKEN, heads, width),
-            in_place=int((wrong[step].places == right[step].places).sum()) if same_shape else 0,
+            rows=part_of(wrong[2].elements[..., 0], TOKEN, heads, width),
+            in_place=int((wrong[step].elements == right[step].elements).sum()) if same_shape else 0,
             reach=np.stack([causal_reach(each, heads, width) for each in (right, wrong)]),
         )
 
     def draw(self, figure: Figure, state: SplitState) -> None:
-        self._words, self._blocks, self._reach, self._memory = [], [], [], []
+        self._lines, self._blocks, self._reach, self._memory = [], [], [], []
         for left, name, bottom in ((0.02, "Right", 0.115), (0.52, "Wrong", 0.03)):
             look = {"fontsize": 11, "va": "center"}
             figure.text(left, 0.955, name, weight="bold", **look)
             for at, base in ((left + 0.085, 0.925), (left, 0.87)):
-                self._words.append(Words(figure.add_axes((at, base, left + 0.475 - at, 0.05)), 11))
+                line = figure.add_axes((at, base, left + 0.475 - at, 0.05))
+                self._lines.append(TextLine(line, 11))
             self._blocks.append(Blocks(figure.add_axes((left, 0.24, 0.345, 0.615))))
             reach = figure.add_axes((left + 0.355, 0.24, 0.115, 0.615))
             self._reach.append(Blocks(reach, largest=15, digits=False))
             figure.text(0.02, bottom + 0.025, f"memory, {name.lower()}", color=MUTED, **look)
             strip = figure.add_axes((0.185, bottom, 0.795, 0.05))
             self._memory.append(Blocks(strip, height=23))
-        self.animate(*self._words, *self._blocks, *self._reach, *self._memory)
+        self.animate(*self._lines, *self._blocks, *self._reach, *self._memory)
 
     def update(self, state: SplitState) -> None:
         back = "transpose" if state.back == TURNED else "view"
@@ -217,15 +205,16 @@ class SplitSteps(Explorer):
             (f"heads at once; back by {back}", state.wrong),
         ):
             words += [name, f"{side.call} → {side.shape}, strides {side.strides}"]
-        for text, word in zip(self._words, words, strict=True):
-            text.set_text(word)
+        for line, text in zip(self._lines, words, strict=True):
+            line.set_text(text)
         for blocks, memory, side in (
             (self._blocks[0], self._memory[0], state.right),
             (self._blocks[1], self._memory[1], state.wrong),
         ):
-            titles = [f"{side.blocks} {i}" for i in range(len(side.places))] if side.blocks else []
-            blocks.set_data(*_look(side.places, state), titles)
-            memory.set_data(*_look(side.memory, state), [])
+            count = len(side.elements) if side.blocks else 0
+            titles = [f"{side.blocks} {i}" for i in range(count)]
+            blocks.set_data(*_digits_and_shades(side.elements, state), titles)
+            memory.set_data(*_digits_and_shades(side.memory, state), [])
         for artist, reach in zip(self._reach, state.reach, strict=True):
             artist.set_visible(state.step >= ATTENTION)
             later = np.triu(np.ones_like(reach), 1)
@@ -245,7 +234,9 @@ def _shaded(state: SplitState) -> str:
     return HEAD if state.colour_by == TOKEN else TOKEN
 
 
-def _look(elements: np.ndarray, state: SplitState) -> tuple[np.ndarray, np.ndarray, int]:
+def _digits_and_shades(
+    elements: np.ndarray, state: SplitState
+) -> tuple[np.ndarray, np.ndarray, int]:
     """The digit and the shade of each element, and how many shades there are."""
     T, H, D = state.sizes
     digits = part_of(elements, state.colour_by, H, D)
@@ -291,7 +282,7 @@ def _wrong_words(state: SplitState) -> str:
 def _in_place(state: SplitState) -> str:
     if state.right.shape != state.wrong.shape or not state.step:
         return ""
-    return f" {state.in_place} of {state.right.places.size} numbers are in their place."
+    return f" {state.in_place} of {state.right.elements.size} numbers are in their place."
 
 
 def _count(count: int, thing: str) -> str:

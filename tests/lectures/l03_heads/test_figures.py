@@ -1,0 +1,82 @@
+"""Lecture 03's figures: what is drawn, and the words that say it."""
+
+import numpy as np
+import pytest
+
+from course_utils.lectures.l03_heads import figures
+from tests.explorers.support_explorers import overhang
+
+VALUES = {
+    heads: np.r_[np.linspace(9, 5, 12 // heads), np.full(17 - 12 // heads, 1e-15)]
+    for heads in (1, 2, 4)
+}
+STEPS = np.array([0, 100, 200, 300])
+SCORES = {
+    1: np.array([[0.1, 0.3, 0.4, 0.5], [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.7]]),
+    2: np.array([[0.1, 0.6, 0.9, 1.0]] * 3),
+    4: np.array([[0.1, 0.5, 0.9, 0.99]] * 3),
+}
+SOURCE, TARGET = list("12 March"), ["03", "-", "12"]
+WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(8), 3)
+CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
+LONG = np.full((19, 23), 1 / 23), ["September"] * 23, ["transformer"] * 19
+PICTURES = {
+    "singular values": lambda: figures.draw_singular_values(VALUES, 12),
+    "scores": lambda: figures.draw_head_scores(SCORES, STEPS, "share right"),
+    "alignment": lambda: figures.draw_alignment(WEIGHTS, SOURCE, TARGET),
+    "long words": lambda: figures.draw_alignment(*LONG),
+    "pruning": lambda: figures.draw_pruning(CHANGES, [(3, 1)], "1 − cosine"),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_is_cut_off(name):
+    assert overhang(PICTURES[name]().figure) <= 1
+
+
+def test_singular_values():
+    picture = PICTURES["singular values"]()
+    axes = picture.figure.axes[0]
+    curves, marks = axes.lines[::3], axes.lines[2::3]
+    for heads, curve, mark in zip(VALUES, curves, marks, strict=True):
+        assert np.allclose(curve.get_ydata(), VALUES[heads] / 9), "relative to the largest"
+        assert mark.get_xdata()[0] == 12 // heads, "marked at the width of a head"
+        assert mark.get_ydata()[0] == pytest.approx(5 / 9)
+    assert (
+        "4 heads, 3 numbers wide: value 3 is 0.56 of the largest, the next 1e-16" in picture.words
+    )
+    full = figures.draw_singular_values({1: np.ones(5)}, 5).words
+    assert full.endswith("1 head, 5 numbers wide: value 5 is 1 of the largest.")
+
+
+def test_head_scores():
+    picture = PICTURES["scores"]()
+    axes = picture.figure.axes[0]
+    assert [line.get_ydata().tolist() for line in axes.lines] == [
+        np.median(runs, 0).tolist() for runs in SCORES.values()
+    ]
+    band = axes.collections[0].get_paths()[0].vertices
+    assert {0.4, 0.7} <= set(band[band[:, 0] == 300, 1].tolist()), "a band of all runs"
+    names = [text.xy[1] for text in axes.texts]
+    assert abs(names[1] - names[2]) > 0.05, "the names of two curves that end alike stand apart"
+    assert "share right after 300 steps, median and range of 3 runs: " in picture.words
+    assert "1 head 0.500 (0.400 to 0.700)" in picture.words
+
+
+def test_alignment():
+    picture = PICTURES["alignment"]()
+    for token, row in zip(TARGET, WEIGHTS, strict=True):
+        assert f"“{token}” reads “{SOURCE[row.argmax()]}” ({row.max():.2f})" in picture.words
+    axes = picture.figure.axes[0]
+    assert np.array_equal(axes.images[0].get_array(), WEIGHTS)
+    assert [label.get_text() for label in axes.get_yticklabels()] == TARGET
+    assert [label.get_text() for label in axes.get_xticklabels()] == SOURCE
+
+
+def test_pruning():
+    picture = PICTURES["pruning"]()
+    axes = picture.figure.axes[0]
+    assert [frame.get_xy() for frame in axes.patches] == [(0.5, 2.5)]
+    assert len(axes.texts) == 72 and axes.texts[37].get_text() == "38"
+    assert "median 0.0365, largest 0.0720 (layer 5, head 11)" in picture.words
+    assert "Layer 3, head 1: 0.0380, rank 35 of 72." in picture.words
