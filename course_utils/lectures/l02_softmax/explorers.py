@@ -199,15 +199,11 @@ def _root(values):
     return np.sign(values) * np.sqrt(np.abs(values))
 
 
-@lru_cache(maxsize=1)
-def _places() -> np.ndarray:
-    return np.repeat(np.arange(float(KEYS)), 3)
-
-
 def _upright(heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bars as one line with gaps, each from 0 to its height."""
     nothing = np.full(len(heights), np.nan)
-    return _places(), np.stack([np.zeros(len(heights)), heights, nothing], axis=1).ravel()
+    x = np.repeat(np.arange(float(KEYS)), 3)
+    return x, np.stack([np.zeros(len(heights)), heights, nothing], axis=1).ravel()
 
 
 def _short(value: float) -> str:

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from course_utils.data.minilm_files import MiniLMNotFoundError
 from course_utils.lectures import EXPLORERS
 from course_utils.lectures.l00_start_here.explorers import real_heads as heads_00
 from course_utils.models import minilm
 from course_utils.models import minilm_or_random as stand_in
-from course_utils.data.minilm_files import MiniLMNotFoundError
 from tests.explorers.support_explorers import error_line, move, press, shown_png
 
 READABLE = {

@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l02_softmax.exercises.entropy_gradient import check_entropy_gradient
-from course_utils.lectures.l02_softmax.exercises.jacobian_product import check_jacobian_product
-from course_utils.lectures.l02_softmax.exercises.softmax import check_softmax
+from course_utils.lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
+from course_utils.lectures.l02_softmax.exercises.jacobian_product import JACOBIAN_PRODUCT
+from course_utils.lectures.l02_softmax.exercises.softmax import SOFTMAX
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["QUIZ", "check_entropy_gradient", "check_jacobian_product", "check_softmax"]
+__all__ = ["EXERCISES", "QUIZ", "check_entropy_gradient", "check_jacobian_product", "check_softmax"]
+
+EXERCISES = (SOFTMAX, JACOBIAN_PRODUCT, ENTROPY_GRADIENT)
+
+check_softmax = SOFTMAX.check
+check_jacobian_product = JACOBIAN_PRODUCT.check
+check_entropy_gradient = ENTROPY_GRADIENT.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

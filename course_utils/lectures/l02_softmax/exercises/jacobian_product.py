@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
 
 from course_utils.measure.peak_memory import peak_bytes
 from course_utils.teaching.exercise import Exercise, Mistake
-from course_utils.teaching.outcomes import Tolerance, words
+from course_utils.teaching.outcomes import Tolerance
 from course_utils.teaching.rows import row_index, wave
-from course_utils.teaching.verdict import Verdict
+from course_utils.teaching.watched import Watched
 
-__all__ = ["JACOBIAN_PRODUCT", "check_jacobian_product"]
+__all__ = ["JACOBIAN_PRODUCT"]
 
 
 def _dot(p, u):
@@ -24,42 +25,74 @@ def _jacobian_product(p, u):
     return p * (u - _dot(p, u))
 
 
-def _product_probe(*shape: int, phase: float) -> Mapping[str, torch.Tensor]:
+def _probe(*shape: int, phase: float) -> Mapping[str, torch.Tensor]:
     p = torch.softmax(1.5 * wave(*shape, phase=phase), dim=-1)
     return {"p": p, "u": wave(*shape, phase=phase + 2.2) + 0.75}
 
 
-def _product_facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The row that came out worst, and its numbers."""
     p, u = inputs["p"], inputs["u"]
     expected = _jacobian_product(p, u)
     alike = isinstance(got, torch.Tensor) and got.shape == p.shape
     row = row_index(got, expected) if alike else (0,) * (p.ndim - 1)
-    facts = {"dot": float(_dot(p, u)[row]), "total": float(u[row].sum())}
-    facts |= {"mean": float(u[row].mean()), "p_first": float(p[row][0])}
-    facts |= {"u_first": float(u[row][0]), "right_first": float(expected[row][0])}
+    facts = {"dot": float(_dot(p, u)[row]), "total": float(u[row].sum()), "S": p.shape[-1]}
+    facts |= {"p_first": float(p[row][0]), "right_first": float(expected[row][0])}
     if alike:
         facts |= {"row_sum": float(got[row].sum()), "got_first": float(got[row][0])}
     return facts
 
 
-JACOBIAN_PRODUCT = Exercise(
+class _MemoryWatched(Watched):
+    """Beside the product: 1 if as many bytes were held at once as a matrix S×S takes, else 0."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(answer, lambda value, p, u: (value, int(self.peak >= _matrix_bytes(p))))
+
+    def run(self, *inputs: Any) -> Any:
+        values = []
+        self.peak = peak_bytes(lambda: values.append(self.answer(*inputs)))
+        return values[0]
+
+
+def _matrix_bytes(p: torch.Tensor) -> int:
+    return p.shape[-1] ** 2 * p.element_size()
+
+
+_stage = partial(
+    Exercise,
     title="The Jacobian's product without the Jacobian",
     difficulty=2,
     minutes=8,
+    function="jacobian_product",
     reference=_jacobian_product,
-    probes=(
-        _product_probe(5, 7, phase=0.3),
-        _product_probe(2, 3, 5, phase=1.4),
-        _product_probe(3, phase=0.9),
-        # Long enough for a matrix to stand out, short enough for any laptop: it takes 1 MB.
-        _product_probe(1, 509, phase=0.7),
-    ),
-    parts=("product",),
-    facts=_product_facts,
+    facts=_facts,
     tolerance=Tolerance(relative=1e-4, absolute=1e-6),
+)
+
+_WITHOUT_THE_MATRIX = _stage(
+    # Long enough for a matrix to stand out, short enough for any laptop: it takes 1 MB.
+    probes=(_probe(1, 509, phase=0.7),),
+    parts=("product", "matrix"),
+    watch=_MemoryWatched,
     praise="p∘(u − p·u): one dot product a row instead of an S×S matrix. J is symmetric, so the "
     "same line carries a gradient back through the softmax.",
+    mistakes=(
+        Mistake(
+            "the matrix",
+            lambda p, u: p * u - (p.unsqueeze(-1) * p.unsqueeze(-2) @ u.unsqueeze(-1)).squeeze(-1),
+            "The numbers are right. But for a row of {S} your function held at least {S}·{S} "
+            "numbers at once: somewhere it makes a matrix of {S}×{S}. Multiply out "
+            "(diag(p) − ppᵀ)u first; no matrix is left.",
+        ),
+    ),
+)
+
+JACOBIAN_PRODUCT = _stage(
+    probes=(_probe(5, 7, phase=0.3), _probe(2, 3, 5, phase=1.4), _probe(3, phase=0.9)),
+    parts=("product",),
+    praise="The product is right.",
+    then=(_WITHOUT_THE_MATRIX,),
     mistakes=(
         Mistake(
             "the diagonal matrix alone",
@@ -75,22 +108,10 @@ JACOBIAN_PRODUCT = Exercise(
             "first, and {right_first} is right. J is diag(p) − ppᵀ: first p∘u, less (p·u)·p.",
         ),
         Mistake(
-            "a plus",
-            lambda p, u: p * (u + _dot(p, u)),
-            "You add (p·u)·p where J = diag(p) − ppᵀ subtracts it: your row sums to {row_sum}, and "
-            "changes of weights sum to 0.",
-        ),
-        Mistake(
             "the sum instead of the dot product",
             lambda p, u: p * (u - u.sum(dim=-1, keepdim=True)),
             "You subtract the plain sum of u, {total}. (ppᵀ)u is p times p·u, and p·u = {dot} "
             "weights each entry of u by its p.",
-        ),
-        Mistake(
-            "the mean instead of the dot product",
-            lambda p, u: p * (u - u.mean(dim=-1, keepdim=True)),
-            "You subtract the plain mean of u, {mean}. It is the mean under p that counts: "
-            "p·u = {dot}. Both agree where the weights are all alike.",
         ),
         Mistake(
             "the diagonal of the Jacobian",
@@ -100,22 +121,10 @@ JACOBIAN_PRODUCT = Exercise(
             "−p_i·p_j, are missing, and your row sums to {row_sum} instead of 0.",
         ),
         Mistake(
-            "p missing behind the dot product",
-            lambda p, u: p * u - _dot(p, u),
-            "You subtract p·u = {dot} itself from p∘u. (ppᵀ)u is the vector p times that number: "
-            "your row sums to {row_sum} instead of 0.",
-        ),
-        Mistake(
             "p missing in front",
             lambda p, u: u - _dot(p, u),
             "You return u − p·u. Each entry still has to be multiplied by its p: a weight near 0 "
             "hardly moves. Weighted with p your row sums to 0; as it is, to {row_sum}.",
-        ),
-        Mistake(
-            "the log-softmax instead",
-            lambda p, u: u - p * u.sum(dim=-1, keepdim=True),
-            "You return u − p·sum(u). That carries a gradient back through *log*-softmax. For the "
-            "weights themselves it is p∘(u − p·u).",
         ),
         Mistake(
             "one dot product for all rows",
@@ -123,18 +132,6 @@ JACOBIAN_PRODUCT = Exercise(
             "You subtract one number from all rows: `.sum()` without an axis adds all of p∘u. Each "
             "row has its own Jacobian, and its own p·u: {dot} in this row, whose result sums to "
             "{row_sum} instead of 0.",
-        ),
-        Mistake(
-            "dot products down the columns",
-            lambda p, u: p * (u - (p * u).sum(dim=0)),
-            "Your dot products run over the first axis. A row of weights is a distribution on the "
-            "last one: p·u = {dot} in this row, `sum(dim=-1, keepdim=True)`.",
-        ),
-        Mistake(
-            "softmax applied again",
-            lambda p, u: _jacobian_product(torch.softmax(p, dim=-1), u),
-            "You take the softmax of p. p holds weights already: J = diag(p) − ppᵀ needs them "
-            "alone, not the scores.",
         ),
         Mistake(
             "axis dropped",
@@ -150,28 +147,3 @@ JACOBIAN_PRODUCT = Exercise(
         ),
     ),
 )
-
-
-def check_jacobian_product(jacobian_product: Any) -> Verdict:
-    """Judge ``jacobian_product(p, u)``: J u row by row, J = diag(p) − p pᵀ, without forming J.
-
-    ``p`` holds weights on its last axis, ``u`` has its shape. A right answer is run once more on
-    a row of 509, and its memory counted: whoever makes an S×S matrix is told so.
-
-    >>> check_jacobian_product(lambda p, u: p * (u - (p * u).sum(dim=-1, keepdim=True))).passed
-    True
-    """
-    verdict = JACOBIAN_PRODUCT.check(jacobian_product)
-    if not verdict.passed:
-        return verdict
-    p, u = JACOBIAN_PRODUCT.probes[-1].values()
-    S = p.shape[-1]
-    peak = peak_bytes(lambda: jacobian_product(p.clone(), u.clone()))
-    if peak < S * S * p.element_size():
-        return verdict
-    message = (
-        f"The numbers are right. For a row of {S} your function held "
-        f"{words(peak / 1e6)} MB at once, where p takes {words(p.nbytes / 1e6)}: somewhere it "
-        f"makes a matrix of {S}×{S}. Multiply out (diag(p) − ppᵀ)u first; no matrix is left."
-    )
-    return Verdict(False, True, message, verdict.exercise)
