@@ -2,12 +2,26 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l07_dynamic_pruning.exercises.balance import check_balance
-from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch import check_dispatch
-from course_utils.lectures.l07_dynamic_pruning.exercises.grouped_scores import check_grouped_scores
-from course_utils.lectures.l07_dynamic_pruning.exercises.merge_lora import check_merge_lora
+from course_utils.lectures.l07_dynamic_pruning.exercises.balance import BALANCE
+from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
+from course_utils.lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
+from course_utils.lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["QUIZ", "check_balance", "check_dispatch", "check_grouped_scores", "check_merge_lora"]
+__all__ = [
+    "EXERCISES",
+    "QUIZ",
+    "check_balance",
+    "check_dispatch",
+    "check_grouped_scores",
+    "check_merge_lora",
+]
+
+EXERCISES = (DISPATCH, BALANCE, MERGE_LORA, GROUPED_SCORES)
+
+check_dispatch = DISPATCH.check
+check_balance = BALANCE.check
+check_merge_lora = MERGE_LORA.check
+check_grouped_scores = GROUPED_SCORES.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

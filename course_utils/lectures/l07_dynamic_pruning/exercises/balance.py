@@ -1,8 +1,14 @@
-"""Exercise 2 of lecture 07: the loss that keeps experts equally busy."""
+"""Exercise 2: the loss that keeps experts equally busy.
+
+It is ``E * sum_e f_e P_e`` with the share f_e of all N·k choices that went to expert e and the mean
+P_e of its probability (Fedus, Zoph, Shazeer 2021, equations 4 to 6). The same as
+``layers.moe_routing.balance_loss``. Judged are the value and the gradient by the probabilities.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,13 +17,12 @@ from torch import Tensor
 from course_utils.teaching.closeness import as_array
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
-from course_utils.teaching.verdict import Verdict
 from course_utils.teaching.watched import watched
 
-__all__ = ["BALANCE", "check_balance"]
+__all__ = ["BALANCE"]
 
 
-def _look(loss: Any, probabilities: Tensor, chosen: Tensor) -> tuple[Any, Tensor]:
+def _with_gradient(loss: Any, probabilities: Tensor, chosen: Tensor) -> tuple[Any, Tensor]:
     """The loss, and its gradient by the probabilities; zeros where there is none."""
     gradient = torch.zeros_like(probabilities)
     if isinstance(loss, Tensor) and loss.requires_grad and loss.ndim == 0:
@@ -48,19 +53,13 @@ def _of_the_chosen(p, chosen):
     return (torch.zeros_like(p).scatter(1, chosen, 1.0) * p).mean(dim=0)
 
 
-def _short_counts(p, chosen):
-    return torch.bincount(chosen.flatten()) / chosen.numel()
-
-
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     p, chosen = inputs["probabilities"].detach(), inputs["chosen"]
     (N, E), k = p.shape, chosen.shape[1]
     f, P = _shares(p, chosen), p.mean(dim=0)
     busiest = int(f.argmax())
     facts: dict[str, Any] = {"N": N, "E": E, "k": k, "choices": N * k, "busiest": busiest}
-    facts |= {"f": float(f[busiest]), "P": float(P[busiest]), "want": float(E * (f * P).sum())}
-    facts["slope"] = float(E * f[busiest] / N)
-    facts["last"] = E - 1
+    facts |= {"want": float(E * (f * P).sum()), "slope": float(E * f[busiest] / N), "last": E - 1}
     if isinstance(got, tuple) and (loss := as_array(got[0], "loss")).size == 1:
         facts["gave"] = float(loss)
     return facts
@@ -81,16 +80,13 @@ def _probe(N: int, E: int, k: int, phase: float, *, unused_last: bool) -> Mappin
 
 _GAVE = "You gave {gave}, expected {want}. "
 
-
-def _mistake(name: str, answer: Callable[..., Any], message: str, part: int | None = None):
-    return Mistake(name, watched(answer, _look), message, part)
-
-
 BALANCE = Exercise(
     title="The balance loss",
     difficulty=2,
     minutes=10,
-    reference=watched(_balance(), _look),
+    function="balance_loss",
+    reference=_balance(),
+    watch=partial(watched, look=_with_gradient),
     probes=(
         _probe(11, 5, 2, 0.3, unused_last=True),
         _probe(7, 3, 1, 1.2, unused_last=False),
@@ -102,129 +98,64 @@ BALANCE = Exercise(
     praise="A count has no gradient, a probability has: f says which experts are busy, and P is "
     "pushed down for those. With equal shares the loss is 1, whatever E is.",
     mistakes=(
-        _mistake(
+        Mistake(
             "no factor E",
             _balance(factor=lambda p: 1.0),
             _GAVE + "The factor E = {E} is missing (or you take the mean over the experts where "
             "the sum is meant). With it, equal shares give 1 for every number of experts.",
         ),
-        _mistake(
+        Mistake(
             "shares twice",
             _balance(P=_shares),
             _GAVE + "You multiply f by itself. A count has no gradient, so the router would "
             "learn nothing: the other factor is P, the mean probability.",
         ),
-        _mistake(
+        Mistake(
             "probabilities twice",
             _balance(f=lambda p, chosen: p.mean(dim=0)),
             _GAVE + "You multiply P by itself. It says what the router would like, not which "
             "experts were chosen; f counts `chosen`.",
         ),
-        _mistake(
-            "probabilities twice, one without gradient",
-            _balance(f=lambda p, chosen: p.detach().mean(dim=0)),
-            _GAVE + "Both your factors are mean probabilities. f is counted from `chosen`: for "
-            "expert {busiest} it is {f}, and P is {P}.",
-        ),
-        _mistake(
+        Mistake(
             "P over the chosen alone",
             _balance(P=_of_the_chosen),
             _GAVE + "Your P counts a probability only where its expert was chosen. P is the mean "
             "over all tokens: also those that went elsewhere shall be pushed away from a busy "
             "expert.",
         ),
-        _mistake(
-            "P from the gates",
-            _balance(
-                P=lambda p, chosen: len(p) * _of_the_chosen(p, chosen) / p.gather(1, chosen).sum()
-            ),
-            _GAVE + "Your P is made of the chosen probabilities, as shares of their sum. P is the "
-            "mean of all of an expert's probabilities, over all tokens.",
-        ),
-        _mistake(
-            "sum of the probabilities",
-            _balance(P=lambda p, chosen: p.sum(dim=0)),
-            _GAVE + "That is N = {N} times as much: P is the mean over the tokens, and you take "
-            "the sum.",
-        ),
-        _mistake(
-            "counts for shares",
-            _balance(f=lambda p, chosen: _shares(p, chosen) * chosen.numel()),
-            _GAVE + "That is N·k = {choices} times as much: f is a share of all choices, and you "
-            "take the count.",
-        ),
-        _mistake(
+        Mistake(
             "shares of the tokens",
             _balance(f=lambda p, chosen: _shares(p, chosen) * chosen.shape[1]),
             _GAVE + "Your f is a share of the {N} tokens, so that the f of all experts sum to "
             "k = {k}. As shares of the {choices} choices they sum to 1. (Both are in use; "
             "transformers counts for Mixtral as you do.)",
         ),
-        _mistake(
+        Mistake(
+            "the largest probability counted",
+            _balance(f=lambda p, chosen: _shares(p, p.argmax(dim=1))),
+            _GAVE + "Your f counts where each token's probability is largest. Count `chosen`: a "
+            "token may take several experts, and a bias or a full expert may have moved it.",
+        ),
+        Mistake(
             "no gradient",
             _balance(P=lambda p, chosen: p.detach().mean(dim=0)),
             "The value is right, {want}, and it has no gradient: `.item()`, `.detach()`, `float` "
             "or `no_grad` cut it off. Through P each token's probability of expert {busiest} "
             "should get {slope}.",
         ),
-        _mistake(
-            "the largest probability counted",
-            _balance(f=lambda p, chosen: _shares(p, p.argmax(dim=1))),
-            _GAVE + "Your f counts where each token's probability is largest. Count `chosen`: a "
-            "token may take several experts, and a bias or a full expert may have moved it.",
-        ),
-        _mistake(
-            "first choices counted",
-            _balance(f=lambda p, chosen: _shares(p, chosen[:, :1])),
-            _GAVE + "Your f counts first choices alone, the first column of `chosen`. All {k} "
-            "columns are work for the experts.",
-        ),
-        _mistake(
+        Mistake(
             "mean over the experts",
             _balance(P=lambda p, chosen: p.mean(dim=1)),
             "Your P has {N} numbers, one for each token: the mean over the experts, and that is "
             "1/{E} for every token. Take it over the tokens, `dim=0`.",
         ),
-        _mistake(
-            "mean over the experts, on the left",
-            _balance(P=lambda p, chosen: p.mean(dim=1), together=lambda f, P: (P * f).sum()),
-            "Your P has {N} numbers, one for each token: the mean over the experts. It is to have "
-            "{E}, one for each expert: `probabilities.mean(dim=0)`.",
-        ),
-        _mistake(
+        Mistake(
             "counts that end early",
-            _balance(f=_short_counts),
+            _balance(f=lambda p, chosen: torch.bincount(chosen.flatten()) / chosen.numel()),
             "Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: "
             "your f is too short. Say how many there are: `minlength={E}`.",
         ),
-        _mistake(
-            "counts that end early, on the right",
-            _balance(f=_short_counts, together=lambda f, P: (P * f).sum()),
-            "Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: "
-            "f is too short for P. Say how many there are: `minlength={E}`.",
-        ),
-        _mistake(
-            "E squared",
-            _balance(factor=lambda p: p.shape[1] ** 2),
-            _GAVE + "That is E = {E} times as much: the factor E stands once.",
-        ),
-        _mistake(
-            "k for E",
-            lambda p, chosen: chosen.shape[1] * _balance(factor=lambda p: 1.0)(p, chosen),
-            _GAVE + "Your factor is k = {k}, the experts of a token. It is E = {E}, all experts.",
-        ),
-        _mistake(
-            "the other sign",
-            _balance(factor=lambda p: -p.shape[1]),
-            _GAVE + "The sign is the other one: so it would reward the busiest expert.",
-        ),
-        _mistake(
-            "cross-entropy",
-            _balance(together=lambda f, P: -(f * P.log()).sum(), factor=lambda p: 1.0),
-            _GAVE + "That is the cross-entropy of f and P. It pulls P towards f, so that the busy "
-            "get busier. Here it is the product, f·P.",
-        ),
-        _mistake(
+        Mistake(
             "one number for each expert",
             _balance(together=lambda f, P: f * P),
             "You return {E} numbers, one for each expert. The loss is their sum.",
@@ -232,17 +163,3 @@ BALANCE = Exercise(
         ),
     ),
 )
-
-
-def check_balance(balance_loss: Any) -> Verdict:
-    """Judge ``balance_loss(probabilities, chosen)``: ``E * sum_e f_e P_e``, a tensor of one number.
-
-    ``probabilities`` (N, E) are the router's, ``chosen`` (N, k) the experts that each token took.
-    f_e is the share of all N·k choices that went to expert e, P_e the mean of its probability
-    (Fedus, Zoph, Shazeer 2021, equations 4 to 6). The check looks at the value and at the gradient
-    by the probabilities. The same as ``layers.moe_routing.balance_loss``.
-
-    >>> check_balance(lambda probabilities, chosen: probabilities.mean(dim=0).sum()).passed
-    False
-    """
-    return BALANCE.check(watched(balance_loss, _look))

@@ -1,46 +1,125 @@
-"""Exercise 1 of lecture 07: hand each expert the tokens that chose it, and no others."""
+"""Exercise 1: hand each expert the tokens that chose it, and no others.
+
+First with room for all, so that what is wrong with the dispatch itself is told first; then with
+experts that have room for a few tokens (Shazeer et al. 2017, section 3.1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch_capacity import ROOM
-from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch_experts import (
-    AT,
-    dispatch_stage,
-    dispatch_with,
-    faulty,
-    look_at_experts,
-)
-from course_utils.teaching.stages import check_in_turn
-from course_utils.teaching.verdict import Verdict
+from course_utils.shapes import Float
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.outcomes import Tolerance, observe
 from course_utils.teaching.watched import watched
 
-__all__ = ["DISPATCH", "check_dispatch"]
+__all__ = ["DISPATCH"]
+
+# Of five experts, the third unused, two for each token; of four experts three.
+_CHOSEN = [[0, 3], [3, 1], [0, 1], [3, 0], [1, 3], [4, 3], [1, 0]]
+_CHOSEN_OF_FOUR = [[2, 0, 1], [0, 2, 3], [1, 0, 2], [3, 2, 1], [2, 1, 0]]
 
 
-def _weighing(weigh: Callable[..., Any]) -> Callable[..., Any]:
-    return dispatch_with(weigh=weigh)
+class _Expert:
+    """An expert that counts: a map of rows (n, C), and how many it was given in each call."""
+
+    def __init__(self, number: int, width: int) -> None:
+        wave = torch.sin(torch.arange(width * width) * 2.1 + 1.3 * number)
+        self.weight = wave.reshape(width, width)
+        self.calls: list[int] = []
+
+    def __call__(self, x: Float[Tensor, "*n C"]) -> Float[Tensor, "*n C"]:
+        self.calls.append(x.numel() // len(self.weight))
+        return torch.tanh(x @ self.weight)
 
 
-def _assign(out, token, y):
-    out[token] = y
+def _probe(
+    N: int, C: int, chosen: list[list[int]], num_experts: int, room: int, phase: float
+) -> Mapping[str, Any]:
+    x = torch.sin(torch.arange(N * C) * 1.7 + phase).reshape(N, C)
+    # They do not sum to 1: not every model's do, and a sum of 1 would hide some mistakes.
+    gates = 0.5 + 0.4 * torch.cos(torch.arange(N * len(chosen[0])) * 1.3 + phase)
+    return {
+        "x": x,
+        "chosen": torch.tensor(chosen),
+        "gates": gates.reshape(N, -1),
+        "experts": [_Expert(number, C) for number in range(num_experts)],
+        "room": room,
+    }
+
+
+def _probes(rooms: tuple[int, int]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return (
+        _probe(7, 5, _CHOSEN, num_experts=5, room=rooms[0], phase=0.4),
+        _probe(5, 7, _CHOSEN_OF_FOUR, num_experts=4, room=rooms[1], phase=1.1),
+    )
+
+
+def _with_rows_and_calls(out: Any, *inputs: Any) -> tuple[Any, Tensor, int]:
+    """The output, the rows that each expert computed, and how many calls were beyond k."""
+    _, chosen, _, experts, _ = inputs
+    rows = torch.tensor([float(sum(expert.calls)) for expert in experts])
+    calls = max(sum(n > 0 for n in expert.calls) for expert in experts)
+    return out, rows, max(0, calls - chosen.shape[1])
+
+
+def _dispatch_with(
+    *,
+    weigh: Callable[..., Any] = lambda gates, token, place: gates[token, place, None],
+    add: Callable[..., Any] = lambda out, token, y: out.index_add_(0, token, y),
+    keep: Callable[..., Any] = lambda token, place, gates, room: slice(room),
+) -> Callable[..., Tensor]:
+    """A dispatch that is right but for what is given.
+
+    ``weigh`` gives the gates of an expert's tokens, ``add`` puts its rows into the output, and
+    ``keep`` says which of its choices find room.
+    """
+
+    def dispatch(x, chosen, gates, experts, room):
+        out = torch.zeros_like(x)
+        for number, expert in enumerate(experts):
+            token, place = torch.where(chosen == number)
+            kept = keep(token, place, gates, room)
+            token, place = token[kept], place[kept]
+            if len(token):
+                add(out, token, weigh(gates, token, place) * expert(x[token]))
+        return out
+
+    return dispatch
+
+
+_dispatch = _dispatch_with()
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """Sizes, loads, and the token whose output is furthest off."""
+    x, chosen, _, experts, _ = inputs.values()
+    (N, C), k = x.shape, chosen.shape[1]
+    load = torch.bincount(chosen.flatten(), minlength=len(experts))
+    full = int(load.argmax())
+    facts: dict[str, Any] = {"N": N, "C": C, "k": k, "choices": N * k, "load": int(load[0])}
+    facts |= {"full": full, "asked": int(load[full])}
+    if isinstance(got, tuple):
+        out, rows, beyond = got
+        facts |= {"computed": float(rows.sum()), "rows": float(rows[0]), "calls": beyond + k}
+        facts["computed_full"] = float(rows[full])
+        right = observe(_dispatch, inputs).value
+        if isinstance(out, Tensor) and out.shape == right.shape:
+            worst = divmod(int((out - right).abs().argmax()), C)
+            facts |= {"token": worst[0], "gave": float(out[worst]), "want": float(right[worst])}
+            facts["of_token"] = ", ".join(str(e) for e in chosen[worst[0]].tolist())
+    return facts
 
 
 def _all_on_all(x, chosen, gates, experts, room):
     share = torch.zeros(len(x), len(experts)).scatter_(1, chosen, gates)  # (N, E)
     return sum(share[:, e, None] * expert(x) for e, expert in enumerate(experts))
-
-
-def _all_on_all_in_each_place(x, chosen, gates, experts, room):
-    out = torch.zeros_like(x)
-    for place in range(chosen.shape[1]):
-        everything = torch.stack([expert(x) for expert in experts])  # (E, N, C)
-        out += gates[:, place, None] * everything[chosen[:, place], torch.arange(len(x))]
-    return out
 
 
 def _one_by_one(x, chosen, gates, experts, room):
@@ -51,191 +130,48 @@ def _one_by_one(x, chosen, gates, experts, room):
     return out
 
 
+def _assign(out, token, y):
+    out[token] = y
+
+
 def _first_choice_alone(x, chosen, gates, experts, room):
-    return dispatch_with()(x, chosen[:, :1], gates[:, :1], experts, room)
+    return _dispatch(x, chosen[:, :1], gates[:, :1], experts, room)
 
 
-def _in_the_experts_order(x, chosen, gates, experts, room):
-    parts = []
+def _gates_on_the_inputs(x, chosen, gates, experts, room):
+    out = torch.zeros_like(x)
     for number, expert in enumerate(experts):
         token, place = torch.where(chosen == number)
-        parts.append(gates[token, place, None] * expert(x[token]))
-    return torch.cat(parts)
+        out.index_add_(0, token, expert(gates[token, place, None] * x[token]))
+    return out
 
 
-def _token_and_place_exchanged(x, chosen, gates, experts, room):
-    for number in range(len(experts)):
-        place, token = torch.where(chosen == number)
-        gates[token, place]
+# How a message begins that shows one number of the output.
+_AT = "For token {token}, which chose experts {of_token}, one number is {gave}, expected {want}. "
 
-
-def _refused(gates_of: Callable[..., Any], *, left: bool) -> Callable[..., Any]:
-    """Gates that do not fit the expert's rows, on the left of the product or on its right."""
-
-    def dispatch(x, chosen, gates, experts, room):
-        for number, expert in enumerate(experts):
-            token, place = torch.where(chosen == number)
-            gate, y = gates_of(gates, token, place), expert(x[token])
-            _ = gate * y if left else y * gate
-
-    return dispatch
-
-
-def _not_a_column(gates, token, place):
-    return gates[token, place]
-
-
-def _all_of_the_token(gates, token, place):
-    return gates[token]
-
-
-# First with room for all, so that what is wrong with the dispatch itself is told first.
-DISPATCH = dispatch_stage(
-    rooms=(14, 15),
+WITH_ROOM_FOR_ALL = Exercise(
+    title="Dispatch the tokens",
+    difficulty=2,
+    minutes=15,
+    function="dispatch",
+    reference=_dispatch,
+    watch=partial(watched, look=_with_rows_and_calls),
+    probes=_probes(rooms=(14, 15)),
+    parts=("out", "rows of each expert", "calls beyond k"),
+    facts=_facts,
+    tolerance=Tolerance(relative=1e-4, absolute=1e-5),
+    praise="Each expert computed those that chose it and found room, all at once, and nothing "
+    "else: N·k rows at most, however many experts there are. Who found no room is left to the "
+    "residual.",
     mistakes=(
-        faulty(
+        Mistake(
             "all experts on all tokens",
             _all_on_all,
             "The output is right, and {computed} rows were computed where {choices} were chosen: "
             "every expert ran on all {N} tokens, expert 0 on {rows} where {load} chose it. Pick "
             "its tokens first, `x[token]`, then call it.",
         ),
-        faulty(
-            "all experts on all tokens, in each place",
-            _all_on_all_in_each_place,
-            "The output is right, and {computed} rows were computed where {choices} were chosen: "
-            "every expert ran on all {N} tokens, {k} times over. Find the tokens of an expert "
-            "first, `torch.where(chosen == number)`, and give it those.",
-        ),
-        faulty(
-            "no gates",
-            _weighing(lambda gates, token, place, number: 1.0),
-            AT + "The experts' outputs are added as they are. Each counts by its gate, "
-            "`gates[token, place]`.",
-        ),
-        faulty(
-            "the mean",
-            _weighing(lambda gates, token, place, number: 1 / gates.shape[1]),
-            AT + "You take the mean of the {k} experts. Each counts by its own gate.",
-        ),
-        faulty(
-            "the last expert wins",
-            dispatch_with(add=_assign),
-            AT + "Of a token's {k} experts only the last one called is left: it overwrites what "
-            "the others gave. Add: `out[token] += …` within the loop, or `index_add_`. (A single "
-            "`out[token] += …` with a token twice in the index writes it once.)",
-        ),
-        faulty(
-            "first choice alone",
-            _first_choice_alone,
-            AT + "You send each token to its first expert alone: {computed} rows instead of "
-            "{choices}. `chosen` has {k} columns.",
-        ),
-        faulty(
-            "the first gate for all",
-            _weighing(lambda gates, token, place, number: gates[token, :1]),
-            AT + "Every expert's output is multiplied by the token's first gate. The gate stands "
-            "where the expert stands: `gates[token, place]`.",
-        ),
-        faulty(
-            "gates from the other end",
-            _weighing(lambda gates, token, place, number: gates[token, -1 - place, None]),
-            AT + "The gates are in the wrong order: the first choice gets the last gate. "
-            "`gates[n, j]` belongs to `chosen[n, j]`.",
-        ),
-        faulty(
-            "gates by the expert's number",
-            _weighing(lambda g, token, place, number: g[token, number % g.shape[1], None]),
-            AT + "You take the gate by the expert's number. Column j of `gates` belongs to column "
-            "j of `chosen`, whichever expert stands there.",
-        ),
-        faulty(
-            "gates of the first rows",
-            _weighing(lambda gates, token, place, number: gates[: len(token), 0, None]),
-            AT + "You take the gates from the top, whichever tokens came. They belong to those "
-            "tokens: `gates[token, place]`.",
-        ),
-        faulty(
-            "softmax over the gates again",
-            _weighing(lambda g, token, place, number: g.softmax(dim=1)[token, place, None]),
-            AT + "You put the gates through another softmax. They are given as they shall be "
-            "used; those of token 0 sum to {gates}.",
-        ),
-        faulty(
-            "gates normalised",
-            _weighing(
-                lambda g, token, place, number: (g / g.sum(dim=1, keepdim=True))[token, place, None]
-            ),
-            AT + "You divide the gates by their sum. They are given as they shall be used; those "
-            "of token 0 sum to {gates}.",
-        ),
-        faulty(
-            "the gates' sum",
-            _weighing(lambda gates, token, place, number: gates[token].sum(dim=1, keepdim=True)),
-            AT + "You multiply each expert's output by the sum of all the token's gates. Its own "
-            "is `gates[token, place]`.",
-        ),
-        faulty(
-            "gates on the inputs",
-            dispatch_with(give=lambda x, gate: gate * x, weigh_output=False),
-            AT + "You multiply what the expert reads by the gate. An expert is not linear, so a "
-            "scaled input does not give a scaled output: the gate goes on what it gives.",
-        ),
-        faulty(
-            "gates on inputs and outputs",
-            dispatch_with(give=lambda x, gate: gate * x),
-            AT + "The gate is multiplied in twice: on what the expert reads and on what it gives. "
-            "It belongs to the output alone.",
-        ),
-        faulty(
-            "stops at an unused expert",
-            dispatch_with(stop_at_unused=True),
-            AT + "No token chose expert {unused}, and those after it were not called: `break` or "
-            "`return` where `continue` is meant.",
-        ),
-        faulty(
-            "the input added",
-            lambda x, *others: x + dispatch_with()(x, *others),
-            AT + "You add `x` itself. The residual is added by the block around this layer.",
-        ),
-        faulty(
-            "in the experts' order",
-            _in_the_experts_order,
-            "You return {choices} rows, one for each choice, in the experts' order. The rows of "
-            "one token are to be added, and stand where the token stood: "
-            "`out.index_add_(0, token, y)` with `out` (N, C).",
-        ),
-        faulty(
-            "token and place exchanged",
-            _token_and_place_exchanged,
-            "`torch.where(chosen == number)` gives rows first: `token, place`, in this order. You "
-            "use the tokens' numbers, up to {N}, for the {k} places.",
-        ),
-        faulty(
-            "gates not a column",
-            _refused(_not_a_column, left=True),
-            "Your gates have one axis, (n,), the expert's output has two, (n, {C}); torch lines up "
-            "the last axes. Make it a column: `gates[token, place, None] * y`.",
-        ),
-        faulty(
-            "gates not a column, on the right",
-            _refused(_not_a_column, left=False),
-            "The expert's output has two axes, (n, {C}), your gates one, (n,); torch lines up the "
-            "last axes. Make it a column: `y * gates[token, place, None]`.",
-        ),
-        faulty(
-            "all gates of a token",
-            _refused(_all_of_the_token, left=True),
-            "`gates[token]` are all {k} gates of each token, (n, {k}); the output is (n, {C}). "
-            "The expert's own is one number for each token: `gates[token, place, None] * y`.",
-        ),
-        faulty(
-            "all gates of a token, on the right",
-            _refused(_all_of_the_token, left=False),
-            "The output is (n, {C}), and `gates[token]` are all {k} gates of each token, (n, {k}). "
-            "The expert's own is one number for each token: `y * gates[token, place, None]`.",
-        ),
-        faulty(
+        Mistake(
             "token by token",
             _one_by_one,
             "Only chosen tokens are computed, and one at a time: one expert was called {calls} "
@@ -243,21 +179,78 @@ DISPATCH = dispatch_stage(
             "makes experts fast: gather its tokens, and call it once.",
             part=2,
         ),
+        Mistake(
+            "no gates",
+            _dispatch_with(weigh=lambda gates, token, place: 1.0),
+            _AT + "The experts' outputs are added as they are. Each counts by its gate, "
+            "`gates[token, place]`.",
+        ),
+        Mistake(
+            "the last expert wins",
+            _dispatch_with(add=_assign),
+            _AT + "Of a token's {k} experts only the last one called is left: it overwrites what "
+            "the others gave. Add: `out[token] += …` within the loop, or `index_add_`. (A single "
+            "`out[token] += …` with a token twice in the index writes it once.)",
+        ),
+        Mistake(
+            "first choice alone",
+            _first_choice_alone,
+            _AT + "You send each token to its first expert alone: {computed} rows instead of "
+            "{choices}. `chosen` has {k} columns.",
+        ),
+        Mistake(
+            "gates on the inputs",
+            _gates_on_the_inputs,
+            _AT + "You multiply what the expert reads by the gate. An expert is not linear, so a "
+            "scaled input does not give a scaled output: the gate goes on what it gives.",
+        ),
+        Mistake(
+            "gates not a column",
+            _dispatch_with(weigh=lambda gates, token, place: gates[token, place]),
+            "Your gates have one axis, (n,), the expert's output has two, (n, {C}); torch lines up "
+            "the last axes. Make it a column: `gates[token, place, None] * y`.",
+        ),
     ),
 )
 
+WITH_LITTLE_ROOM = replace(
+    WITH_ROOM_FOR_ALL,
+    probes=_probes(rooms=(3, 1)),
+    mistakes=(
+        Mistake(
+            "no limit",
+            _dispatch_with(keep=lambda token, place, gates, room: slice(None)),
+            "Right where there is room for all. Expert {full} has room for {room}, was chosen "
+            "{asked} times, and computed {computed_full} rows. Of those that chose an expert only "
+            "the first `room` are computed, the others add nothing.",
+        ),
+        Mistake(
+            "one too many",
+            _dispatch_with(keep=lambda token, place, gates, room: slice(room + 1)),
+            "Expert {full} has room for {room} and computed {computed_full} rows: one too many, "
+            "as `<=` counts from 0.",
+        ),
+        Mistake(
+            "the largest gates first",
+            _dispatch_with(
+                keep=lambda token, place, gates, room: gates[token, place].argsort(descending=True)[
+                    :room
+                ]
+            ),
+            _AT + "Where an expert is full you keep those with the largest gates. That is done, "
+            "too (V-MoE, 2021); but a later token may then push an earlier one out. Here the first "
+            "{room} in the order of the tokens are kept.",
+        ),
+        Mistake(
+            "first choices first",
+            _dispatch_with(
+                keep=lambda token, place, gates, room: place.argsort(stable=True)[:room]
+            ),
+            _AT + "You serve all first choices before any second one, as GShard does. A later "
+            "token's first choice then pushes an earlier token's second out. Here they come in the "
+            "order of the tokens.",
+        ),
+    ),
+)
 
-def check_dispatch(dispatch: Any) -> Verdict:
-    """Judge ``dispatch(x, chosen, gates, experts, room)``, returning (N, C).
-
-    x (N, C) are tokens, ``chosen`` (N, k) the numbers of each token's experts, ``gates`` (N, k)
-    what their outputs are multiplied by, ``experts`` a list of functions from (n, C) to (n, C).
-    ``out[n]`` is the sum over j of ``gates[n, j] * experts[chosen[n, j]](x[n])``, and no expert
-    computes a token that has not chosen it (Shazeer et al. 2017, section 3.1). Of those that have,
-    the first ``room`` in the order of the tokens are computed; the others add nothing. The check
-    counts the rows that each expert is given, and its calls: more than k for one are too many.
-
-    >>> check_dispatch(lambda x, chosen, gates, experts, room: x).passed
-    False
-    """
-    return check_in_turn(watched(dispatch, look_at_experts), DISPATCH, ROOM)
+DISPATCH = replace(WITH_ROOM_FOR_ALL, then=(WITH_LITTLE_ROOM,))

@@ -1,4 +1,9 @@
-"""Exercise 4 of lecture 07: many query heads read few heads of keys, without a copy of them."""
+"""Exercise 4: many query heads read few heads of keys, without a copy of them.
+
+Head h reads key head ``h // (H / G)`` (Ainslie et al. 2023, section 2.2); the products are not
+scaled. Judged are the scores and the memory held at the peak: there is no room for the keys of all
+H heads.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +17,21 @@ from torch import Tensor
 from course_utils.measure.peak_memory import peak_bytes
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
-from course_utils.teaching.verdict import Verdict
-from course_utils.teaching.watched import Watched
 
-__all__ = ["GROUPED_SCORES", "check_grouped_scores"]
+__all__ = ["GROUPED_SCORES"]
 
 
-class _Measured(Watched):
+def _measured(answer: Callable[..., Any]) -> Callable[..., Any]:
     """The scores, and 1 if all H heads' keys would fit into what the call held at its peak."""
 
-    def __init__(self, answer: Callable[..., Any]) -> None:
-        super().__init__(answer, self._compare)
-        self._peak = 0
-
-    def run(self, *inputs: Any) -> Any:
+    def measured(q: Tensor, k: Tensor) -> Any:
         results: list[Any] = []
-        self._peak = peak_bytes(lambda: results.append(self.answer(*inputs)))
-        return results[0]
+        peak = peak_bytes(lambda: results.append(answer(q, k)))
+        if results[0] is None or results[0] is ...:  # a stub's
+            return results[0]
+        return results[0], int(peak >= k.nbytes * q.shape[1] // k.shape[1])
 
-    def _compare(self, scores: Any, q: Tensor, k: Tensor) -> tuple[Any, int]:
-        return scores, int(self._peak >= _repeated(q, k))
-
-
-def _repeated(q: Tensor, k: Tensor) -> int:
-    """Bytes of the keys, once for each query head."""
-    return k.nbytes * q.shape[1] // k.shape[1]
+    return measured
 
 
 def _fold(q: Tensor, G: int) -> Tensor:
@@ -48,12 +43,12 @@ def _scores(q, k):
     return (_fold(q, k.shape[1]) @ k.mT).reshape(*q.shape[:3], k.shape[2])
 
 
-def _reading(which: Callable[[int, int, int], int]) -> Callable[..., Tensor]:
-    """Scores where head h reads the keys of head ``which(h, H, G)``."""
+def _reading(which: Callable[[int, int], int]) -> Callable[..., Tensor]:
+    """Scores where head h reads the keys of head ``which(h, G)``."""
 
     def scores(q, k):
-        H, G = q.shape[1], k.shape[1]
-        return torch.stack([q[:, h] @ k[:, which(h, H, G)].mT for h in range(H)], dim=1)
+        G = k.shape[1]
+        return torch.stack([q[:, h] @ k[:, which(h, G)].mT for h in range(q.shape[1])], dim=1)
 
     return scores
 
@@ -71,8 +66,8 @@ def _tokens_first(q, k):
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     q, k = inputs["q"], inputs["k"]
     (_, H, T, D), (_, G, S, _) = q.shape, k.shape
-    facts: dict[str, Any] = {"H": H, "G": G, "R": H // G, "T": T, "S": S, "D": D}
-    facts |= {"shared": k.numel(), "repeated": k.numel() * H // G, "root": math.sqrt(D)}
+    facts: dict[str, Any] = {"H": H, "G": G, "R": H // G, "T": T, "D": D, "root": math.sqrt(D)}
+    facts |= {"shared": k.numel(), "repeated": k.numel() * H // G}
     right = _scores(q, k)
     if isinstance(got, tuple) and isinstance(got[0], Tensor) and got[0].shape == right.shape:
         worst = int((got[0] - right).abs().argmax())
@@ -91,21 +86,13 @@ def _probe(B: int, H: int, G: int, T: int, S: int, D: int, phase: float) -> Mapp
 
 _AT = "A score of head {head} is {gave}, expected {want}. "
 
-
-def _said(answer: Callable[..., Any], *, copies: bool = False) -> Callable[..., Any]:
-    """The scores, and what is known of the copies: only a student's function is measured."""
-    return lambda q, k: (answer(q, k), int(copies))
-
-
-def _mistake(name: str, answer: Callable[..., Any], message: str, part: int | None = None):
-    return Mistake(name, _said(answer), message, part)
-
-
 GROUPED_SCORES = Exercise(
     title="Shared keys without a copy",
     difficulty=3,
     minutes=12,
-    reference=_said(_scores),
+    function="grouped_scores",
+    reference=_scores,
+    watch=_measured,
     probes=(
         # Few queries and wide heads: the repeated keys would be by far the largest tensor.
         _probe(2, 6, 2, 1, 11, 19, 0.3),
@@ -120,42 +107,29 @@ GROUPED_SCORES = Exercise(
     mistakes=(
         Mistake(
             "keys repeated",
-            _said(_repeating, copies=True),
+            _repeating,
             "The scores are right, and to get them your function held {repeated} new numbers or "
             "more: the keys of all {H} heads, where there are {shared}. `repeat_interleave` "
             "writes them out; so does `reshape` after `expand`; and so, out of sight, does a "
             "product with a broadcast axis, `… @ k[:, :, None].mT`. Put the queries of a group "
             "below each other instead: (B, G, H/G·T, D).",
         ),
-        _mistake(
+        Mistake(
             "head h reads h mod G",
-            _reading(lambda h, H, G: h % G),
+            _reading(lambda h, G: h % G),
             _AT + "It reads key head {tile}; it belongs to group {group}: neighbours share, "
             "g = h // (H/G), {R} heads to a group. `repeat` and `unflatten(1, (-1, G))` deal them "
             "out in turn, as cards.",
             part=0,
         ),
-        _mistake(
+        Mistake(
             "all read the first",
-            _reading(lambda h, H, G: 0),
+            _reading(lambda h, G: 0),
             _AT + "All heads read key head 0: that is multi-query attention. Here there are "
             "G = {G}.",
             part=0,
         ),
-        _mistake(
-            "keys averaged",
-            lambda q, k: q @ k.mean(dim=1, keepdim=True).mT,
-            _AT + "You average the keys over the heads. They were averaged when the model was made "
-            "from one with H heads; now there are G = {G}, each to be read as it is.",
-            part=0,
-        ),
-        _mistake(
-            "the other way through the heads",
-            _reading(lambda h, H, G: G - 1 - h // (H // G)),
-            _AT + "The groups are in the wrong order: the first {R} heads read key head 0.",
-            part=0,
-        ),
-        _mistake(
+        Mistake(
             "tokens before heads",
             _tokens_first,
             _AT + "Right for one query, wrong for {T}: in your fold the tokens stand before the "
@@ -163,87 +137,38 @@ GROUPED_SCORES = Exercise(
             "(B, G, H/G, T, D), `flatten(2, 3)`, without a transposition.",
             part=0,
         ),
-        _mistake(
+        Mistake(
             "scaled",
             lambda q, k: _scores(q, k) / q.shape[-1] ** 0.5,
             _AT + "You divide by √D = √{D} = {root}. Asked for are the products alone.",
             part=0,
         ),
-        _mistake(
-            "softmax",
-            lambda q, k: _scores(q, k).softmax(dim=-1),
-            _AT + "You took the softmax. Asked for are the scores before it.",
-            part=0,
-        ),
-        _mistake(
-            "softmax of the scaled",
-            lambda q, k: (_scores(q, k) / q.shape[-1] ** 0.5).softmax(dim=-1),
-            _AT + "You scaled and took the softmax. Asked for are the products alone.",
-            part=0,
-        ),
-        _mistake(
+        Mistake(
             "left folded",
             lambda q, k: _fold(q, k.shape[1]) @ k.mT,
             "You return (B, G, H/G·T, S), with the queries of a group still below each other. The "
             "product is right; unfold it to (B, H, T, S) with one `reshape`, which copies nothing.",
             part=0,
         ),
-        _mistake(
+        Mistake(
             "left in groups",
             lambda q, k: (_fold(q, k.shape[1]) @ k.mT).unflatten(2, (-1, q.shape[2])),
             "You return (B, G, H/G, T, S), five axes. Groups and heads lie in order, so "
             "`flatten(1, 2)` makes the H heads of them.",
             part=0,
         ),
-        _mistake(
+        Mistake(
             "queries averaged",
             lambda q, k: q.unflatten(1, (k.shape[1], -1)).mean(dim=2) @ k.mT,
             "You average the queries of a group, and get G = {G} heads of scores. Queries are not "
             "shared: each of H = {H} heads asks its own.",
             part=0,
         ),
-        _mistake(
-            "one query head for each key head",
-            lambda q, k: q[:, :: q.shape[1] // k.shape[1]] @ k.mT,
-            "You return G = {G} heads: one of each group. All {R} of them ask.",
-            part=0,
-        ),
-        _mistake(
+        Mistake(
             "heads not matched",
             lambda q, k: q @ k.mT,
             "{H} heads of queries meet {G} of keys, which torch cannot line up: each key head is "
             "read by {R}.",
         ),
-        _mistake(
-            "keys not transposed",
-            lambda q, k: _fold(q, k.shape[1]) @ k,
-            "The fold is there; for scores the keys are to be transposed: `k.mT`, (B, G, D, S).",
-        ),
-        _mistake(
-            "all axes reversed",
-            lambda q, k: _fold(q, k.shape[1]) @ k.permute(3, 2, 1, 0),
-            "`k.T` reverses all four axes, the batch included. Only the last two are exchanged: "
-            "`k.mT`.",
-        ),
     ),
 )
-
-
-def check_grouped_scores(grouped_scores: Any) -> Verdict:
-    """Judge ``grouped_scores(q, k)``: q (B, H, T, D) and k (B, G, S, D) to q·k, (B, H, T, S).
-
-    Head h reads key head ``h // (H / G)`` (Ainslie et al. 2023, section 2.2); the products are not
-    scaled. The check also counts the memory that the function holds at its peak: there is no room
-    in it for the keys of all H heads.
-
-    >>> check_grouped_scores(lambda q, k: q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT)
-    Not yet. The scores are right, and to get them your function held 2508 new numbers or more:\
- the keys of all 6 heads, where there are 836. `repeat_interleave` writes them out; so does\
- `reshape` after `expand`; and so, out of sight, does a product with a broadcast axis,\
- `… @ k[:, :, None].mT`. Put the queries of a group below each other instead: (B, G, H/G·T, D).
-    """
-    return GROUPED_SCORES.check(_measured(grouped_scores))
-
-
-def _measured(answer: Any) -> Any:
-    return _Measured(answer) if callable(answer) else answer
