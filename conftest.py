@@ -101,6 +101,6 @@ def minilm():
 @pytest.fixture(scope="session")
 def folder():
     """Where the real model's files are."""
-    from course_utils.models.minilm_files import find_minilm
+    from course_utils.data.minilm_files import find_minilm
 
     return find_minilm()

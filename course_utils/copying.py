@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_generator, check_ids, check_int
+from course_utils.checks import check_callable, check_generator, check_ids, check_int
 from course_utils.shapes import Float, Int
 
 __all__ = ["BACK", "LENGTH", "TOKENS", "copy_batch", "copy_loss"]
@@ -66,8 +66,7 @@ def copy_loss(
         TypeError, ValueError: if model is not callable, or the ids or the answers are not as from
             ``copy_batch``.
     """
-    if not callable(model):
-        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
+    check_callable("model", model)
     check_ids("token_ids", token_ids, "B T", TOKENS)
     check_ids("answers", answers, "B asked 2", TOKENS)
     B = len(token_ids)

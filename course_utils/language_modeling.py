@@ -12,7 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_finite, check_ids, check_int, check_rank
+from course_utils.checks import (
+    check_callable,
+    check_finite,
+    check_ids,
+    check_instance,
+    check_int,
+    check_rank,
+)
 from course_utils.shapes import Float, Int
 
 __all__ = ["next_token_loss", "split_text", "text_batch", "text_loss", "unigram_entropy"]
@@ -30,7 +37,7 @@ def split_text(text: Text, share: float) -> tuple[Text, Text]:
         share: of the text that is to learn from, above 0 and below 1.
 
     Raises:
-        TypeError: if text is neither, or share no number.
+        TypeError: if text is neither, or share not a number.
         ValueError: if the share is out of range, or one of the parts would be empty.
 
     >>> split_text("abcdefghij", 0.9)
@@ -60,7 +67,7 @@ def text_batch(
         batch_size: number of windows, B.
 
     Raises:
-        TypeError: if ids is no int64 tensor, or a number no integer.
+        TypeError: if ids is not an int64 tensor, or a number not an integer.
         ValueError: if a number is less than 1, ids has another rank or an id below 0, or the text
             has not ``length + 1`` tokens.
 
@@ -99,8 +106,7 @@ def next_token_loss(
     >>> print(f"{next_token_loss(uniform, ids, ids):.4f} = ln 7")
     1.9459 = ln 7
     """
-    if not callable(model):
-        raise TypeError(f"model must be a function, got {model!r} ({type(model).__name__})")
+    check_callable("model", model)
     check_rank("inputs", inputs, "B T")
     check_rank("targets", targets, "B T")
     if targets.shape != inputs.shape:
@@ -126,7 +132,7 @@ def text_loss(model: nn.Module, ids: Int[Tensor, " N"], *, length: int) -> float
         length: of a window, T.
 
     Raises:
-        TypeError: if model is no module, ids no int64 tensor, or length no integer.
+        TypeError: if model is not a module, ids not an int64 tensor, or length not an integer.
         ValueError: if length is less than 1, ids has another rank or an id below 0, or the text
             has not ``length + 1`` tokens.
 
@@ -136,8 +142,7 @@ def text_loss(model: nn.Module, ids: Int[Tensor, " N"], *, length: int) -> float
     >>> abs(text_loss(model, ids, length=8) - torch.tensor(31).log().item()) < 0.1
     True
     """
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be an nn.Module, got {model!r} ({type(model).__name__})")
+    check_instance("model", model, nn.Module, "an nn.Module")
     _check_text(ids, check_int("length", length))
     asked = len(ids) - 1
     whole = asked // length * length
@@ -164,7 +169,7 @@ def unigram_entropy(ids: Int[Tensor, " N"], vocab_size: int) -> float:
         vocab_size: number of token ids, V.
 
     Raises:
-        TypeError: if ids is no int64 tensor, or vocab_size no integer.
+        TypeError: if ids is not an int64 tensor, or vocab_size not an integer.
         ValueError: if vocab_size is less than 1, ids has another rank or no token, or an id is not
             in 0 to V - 1.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_int
+from course_utils.checks import check_int, check_rank, check_sequence
 from course_utils.shapes import Bool, Int
 
 __all__ = [
@@ -148,7 +148,7 @@ def padding_mask(lengths: Sequence[int] | Int[Tensor, " B"], S: int) -> Bool[Ten
     """
     S = check_int("S", S)
     device = lengths.device if isinstance(lengths, Tensor) else None
-    values = _read_lengths(lengths, minimum=0, each="sequence")
+    values = _read_lengths(lengths, minimum=0, axis="B")
     for index, length in enumerate(values):
         if length > S:
             raise ValueError(f"lengths[{index}] ({length}) must be at most S ({S})")
@@ -156,14 +156,12 @@ def padding_mask(lengths: Sequence[int] | Int[Tensor, " B"], S: int) -> Bool[Ten
     return (torch.arange(S, device=device) < per_sequence[:, None])[:, None, None, :]
 
 
-def _read_lengths(lengths: object, *, minimum: int, each: str) -> list[int]:
+def _read_lengths(lengths: object, *, minimum: int, axis: str) -> list[int]:
     __tracebackhide__ = True
-    values = lengths.tolist() if isinstance(lengths, Tensor) else lengths
-    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise TypeError(f"lengths must hold one length per {each}, got {lengths!r}")
-    if not values:
-        raise ValueError("lengths must hold at least one length, got none")
-    named = enumerate(values)
+    if isinstance(lengths, Tensor):
+        check_rank("lengths", lengths, axis)  # before a list is made of it
+        lengths = lengths.tolist()
+    named = enumerate(check_sequence("lengths", lengths))
     return [check_int(f"lengths[{index}]", length, minimum=minimum) for index, length in named]
 
 
@@ -194,6 +192,6 @@ def same_document_mask(
     _check_device(device)
     if device is None and isinstance(lengths, Tensor):
         device = lengths.device
-    sizes = torch.tensor(_read_lengths(lengths, minimum=1, each="document"))
+    sizes = torch.tensor(_read_lengths(lengths, minimum=1, axis="N"))
     documents = torch.arange(len(sizes)).repeat_interleave(sizes).to(device)  # (T,)
     return documents[:, None] == documents

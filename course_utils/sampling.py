@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import check_finite, check_int, check_values
-from course_utils.shapes import Float, Int
+from course_utils.shapes import Float
 
 __all__ = [
     "next_token_probabilities",
-    "nucleus_size",
     "with_temperature",
     "with_top_k",
     "with_top_p",
@@ -134,39 +133,6 @@ def next_token_probabilities(
     return probabilities.to(logits.dtype)
 
 
-def nucleus_size(weights: Float[Tensor, "*batch S"], p: float | int) -> Int[Tensor, "*batch"]:
-    """Return how many weights, the largest first, it takes to reach the share ``p``.
-
-    On attention weights: how many tokens hold, say, 90 % of what a query reads. It is the number
-    of tokens that ``with_top_p`` keeps; with p = 1 the number of those above 0. A query that may
-    read nothing (all weights zero) takes 0.
-
-    Args:
-        weights: not negative; each row on the last axis sums to 1, or is all zero.
-        p: share of the sum, above 0, at most 1.
-
-    Raises:
-        TypeError: if weights is not a floating-point tensor, or p not a real number.
-        ValueError: if weights is empty, negative somewhere, or a row sums to neither 1 nor 0; if p
-            is not above 0 and at most 1.
-
-    >>> nucleus_size(torch.tensor([[0.1, 0.6, 0.3], [0.0, 0.0, 0.0]]), 0.9).tolist()
-    [2, 0]
-    """
-    check_values("weights", weights, "S", exactly=False)
-    p = _check_p(p)
-    if weights.min() < 0:
-        raise ValueError(f"weights must not be negative, got {weights.min().item():.6g}")
-    largest_first = weights.double().sort(dim=-1, descending=True).values
-    total = largest_first.sum(dim=-1)
-    off = torch.minimum(total.abs(), (total - 1).abs())
-    # The square root of the precision leaves room for the rounding of a long sum.
-    if off.max() > torch.finfo(weights.dtype).eps ** 0.5:
-        worst = total.flatten()[off.argmax()].item()
-        raise ValueError(f"weights must sum to 1 over the last axis, or be all 0, got {worst:.6g}")
-    return _is_needed(largest_first, p).sum(dim=-1)
-
-
 def _check_temperature(temperature: float | int) -> float:
     __tracebackhide__ = True
     if check_finite("temperature", temperature) < 0:
@@ -202,15 +168,9 @@ def _nucleus(probabilities: Tensor, p: float) -> Tensor:
     if p == 1:  # a token of probability 0 is one of them, too
         return probabilities
     rank = _rank(probabilities)
-    needed = _is_needed(probabilities.gather(-1, rank.argsort(dim=-1)), p)
-    return _only(probabilities, needed.gather(-1, rank))
-
-
-def _is_needed(largest_first: Tensor, p: float) -> Tensor:
-    """Whether each share is above 0 and the sum of those before it has not reached p."""
+    largest_first = probabilities.gather(-1, rank.argsort(dim=-1))
     before = largest_first.cumsum(dim=-1) - largest_first
-    # A rounded sum may reach 1 before the last share.
-    return (largest_first > 0) & ((before < p * (1 - ROUNDING)) | (p == 1))
+    return _only(probabilities, (before < p * (1 - ROUNDING)).gather(-1, rank))
 
 
 def _rank(values: Tensor) -> Tensor:

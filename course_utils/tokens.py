@@ -47,7 +47,7 @@ class BytePairs:
             and a pair may hold bytes and what earlier pairs made.
 
     Raises:
-        TypeError: if merges is no tuple of pairs of integers.
+        TypeError: if merges is not a tuple of pairs of integers.
         ValueError: if a pair holds an id that it could not know, or stands there twice.
 
     >>> pairs = BytePairs(merges=((ord("a"), ord("t")), (ord("c"), 256)))
@@ -113,11 +113,14 @@ class BytePairs:
             ids: integers, or a tensor or array of one axis. None at all are an empty text.
 
         Raises:
-            TypeError: if ids is no sequence of integers.
+            TypeError: if ids is not a sequence of integers.
             ValueError: if an id is not in 0 to V - 1.
         """
-        numbers = ids.tolist() if hasattr(ids, "tolist") else ids  # type: ignore
-        known = check_sequence("ids", numbers, may_be_empty=True)
+        if hasattr(ids, "tolist"):  # a tensor or an array
+            if (shape := tuple(ids.shape)) and len(shape) > 1:  # type: ignore
+                raise ValueError(f"ids must have 1 axis, got shape {shape}")
+            ids = ids.tolist()  # type: ignore
+        known = check_sequence("ids", ids, may_be_empty=True)
         for place, number in enumerate(known):
             check_int(f"ids[{place}]", number, minimum=0, maximum=self.vocab_size - 1)
         return b"".join(self.tokens[number] for number in known).decode("utf-8", "replace")
@@ -135,7 +138,7 @@ def train_bpe(text: str | bytes, vocab_size: int) -> BytePairs:
         vocab_size: how many tokens to make, V, the 256 bytes included.
 
     Raises:
-        TypeError: if text is no text, or vocab_size no integer.
+        TypeError: if text is neither of the two, or vocab_size not an integer.
         ValueError: if vocab_size is less than 256, or text holds half of a surrogate pair.
 
     >>> train_bpe("low lower lowest", 259).tokens[256:]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_utils.models.minilm_files import (
+from course_utils.data.minilm_files import (
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,

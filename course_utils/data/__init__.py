@@ -1,1 +1,1 @@
-"""Data that the package carries, checked by SHA-256."""
+"""Data that the package carries or finds on the disk, checked by SHA-256."""

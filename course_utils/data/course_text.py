@@ -1,7 +1,7 @@
 """What the course says, for small language models to learn: its prose, and its code.
 
-Both are snapshots, made once by tools/scripts/course_text.py from the lectures and the package, so that a
-model that was trained on them still fits when a lecture is rewritten.
+Both are snapshots, made once by tools/scripts/course_text.py from the lectures and the package, so
+that a model that was trained on them still fits when a lecture is rewritten.
 """
 
 from course_utils.data.packaged import read_packaged

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.checks import check_divides, check_flag, check_may_attend
+from course_utils.checks import check_divides, check_flag, check_instance, check_may_attend
 from course_utils.layers.cache import KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
 from course_utils.layers.heads import Heads, merge_heads, split_heads
@@ -28,7 +28,7 @@ class MultiHeadAttention(nn.Module):
         position: ``Rotary(...)`` or ``Alibi()``, for self-attention; None adds no positions.
 
     Raises:
-        TypeError: if a size is not an integer, bias no flag, or position none of the schemes.
+        TypeError: if a size is not an integer, bias not a bool, or position none of the schemes.
         ValueError: if a size is not positive, the heads do not divide the width, or the head
             width is odd with ``Rotary``.
 
@@ -137,11 +137,8 @@ class MultiHeadAttention(nn.Module):
 
 def _check_position(position: object, head_width: int) -> None:
     __tracebackhide__ = True
-    if position is not None and not isinstance(position, PositionScheme):
-        raise TypeError(
-            "position must be Rotary(...), Alibi() or None, "
-            f"got {position!r} ({type(position).__name__})"
-        )
+    if position is not None:
+        check_instance("position", position, PositionScheme, "Rotary(...), Alibi() or None")
     if isinstance(position, Rotary) and head_width % 2:
         raise ValueError(
             f"position must be no Rotary where the head width is odd ({head_width}): "

@@ -8,7 +8,7 @@ the sum alone: ``x = x + sublayer(norm(x))``. A stack of those needs one more no
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_flag, check_may_attend
+from course_utils.checks import check_flag, check_instance, check_may_attend
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import DecoderCache, KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
@@ -199,7 +199,6 @@ class DecoderBlock(nn.Module):
         check_memory(memory, x, reader.key.weight, reader.width)
         scores = (x.shape[0], reader.num_heads, x.shape[1], memory.shape[1])
         check_may_attend(memory_may_attend, scores, x.device, name="memory_may_attend")
-        if cache is not None and not isinstance(cache, DecoderCache):
-            raise TypeError(f"cache must be a DecoderCache, got {cache!r} ({type(cache).__name__})")
         if cache is not None:
+            check_instance("cache", cache, DecoderCache, "a DecoderCache")
             check_cache("cache", cache.cross_attention, x, reader.num_heads, memory)

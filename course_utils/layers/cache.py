@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_floating, check_int, check_like, check_not_empty, check_rank
+from course_utils.checks import (
+    check_floating,
+    check_instance,
+    check_int,
+    check_like,
+    check_not_empty,
+    check_rank,
+)
 from course_utils.shapes import Float
 
 __all__ = ["DecoderCache", "KVCache"]
@@ -162,7 +169,7 @@ class DecoderCache:
         cross_attention: filled from the memory at the first step, and only read from then on.
 
     Raises:
-        TypeError: if one is no KVCache.
+        TypeError: if one is not a KVCache.
         ValueError: if both are the same one.
 
     >>> DecoderCache(KVCache(max_positions=11)).bytes
@@ -174,8 +181,7 @@ class DecoderCache:
 
     def __post_init__(self) -> None:
         for name, cache in vars(self).items():
-            if not isinstance(cache, KVCache):
-                raise TypeError(f"{name} must be a KVCache, got {cache!r} ({type(cache).__name__})")
+            check_instance(name, cache, KVCache, "a KVCache")
 
         if self.cross_attention is self.self_attention:
             raise ValueError(

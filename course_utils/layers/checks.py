@@ -2,7 +2,13 @@
 
 from torch import Tensor
 
-from course_utils.checks import check_floating, check_like, check_not_empty, check_rank
+from course_utils.checks import (
+    check_floating,
+    check_instance,
+    check_like,
+    check_not_empty,
+    check_rank,
+)
 from course_utils.layers.cache import KVCache
 
 __all__ = ["check_cache", "check_memory", "check_tokens", "check_vectors"]
@@ -12,7 +18,7 @@ def check_vectors(name: str, x: Tensor, weight: Tensor, width: int) -> None:
     """Check that the last axis of x holds vectors that a layer with this weight takes.
 
     Raises:
-        TypeError: if x is no floating-point tensor, or of another dtype than the weight.
+        TypeError: if x is not a floating-point tensor, or of another dtype than the weight.
         ValueError: if the width or the device is another.
 
     >>> import torch
@@ -88,7 +94,7 @@ def check_cache(
         head_width: width of a head, D; ``C / num_heads`` if None, as where no heads are shared.
 
     Raises:
-        TypeError: if it is no KVCache, or holds another dtype than x.
+        TypeError: if it is not a KVCache, or holds another dtype than x.
         ValueError: if it holds another batch size, other heads or another device, has no room for
             the positions of x, or was filled from something else than this memory.
 
@@ -100,8 +106,7 @@ def check_cache(
     ValueError: cache must hold x's batch size, heads and head width (1, 2, 4), got (3, 2, 4)
     """
     __tracebackhide__ = True
-    if not isinstance(cache, KVCache):
-        raise TypeError(f"{name} must be a KVCache, got {cache!r} ({type(cache).__name__})")
+    check_instance(name, cache, KVCache, "a KVCache")
     source = x if memory is None else memory
     if not cache.length:
         cache.check_room("x" if memory is None else "memory", source.shape[1])

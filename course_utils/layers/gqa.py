@@ -8,7 +8,7 @@ with keys and values of its own; G = 1 is multi-query attention, one pair for al
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.checks import check_divides, check_flag, check_may_attend
+from course_utils.checks import check_divides, check_flag, check_instance, check_may_attend
 from course_utils.kernels import flash_attend
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import KVCache
@@ -34,7 +34,7 @@ class GroupedQueryAttention(nn.Module):
         bias: whether the four layers add a bias.
 
     Raises:
-        TypeError: if a size is not an integer, or bias no flag.
+        TypeError: if a size is not an integer, or bias not a bool.
         ValueError: if a size is not positive, H does not divide C, or G does not divide H.
 
     Source: Ainslie et al., "GQA: training generalized multi-query transformer models from
@@ -74,7 +74,7 @@ class GroupedQueryAttention(nn.Module):
             num_kv_heads: heads of keys and values, G; they divide the layer's heads.
 
         Raises:
-            TypeError: if layer is no MultiHeadAttention, or G no integer.
+            TypeError: if layer is not a MultiHeadAttention, or G not an integer.
             ValueError: if G is not positive or does not divide H, or the layer has positions.
 
         Source: Ainslie et al., 2023, section 2.1 and figure 1.
@@ -147,7 +147,7 @@ class GroupedQueryAttention(nn.Module):
             cache: what earlier calls for the same sequences have left, G heads. It is changed.
 
         Raises:
-            TypeError, ValueError: as ``forward`` does, or if causal is no flag.
+            TypeError, ValueError: as ``forward`` does, or if causal is not a bool.
         """
         return flash_self_attention(self, x, causal=causal, cache=cache)
 
@@ -179,7 +179,7 @@ def flash_self_attention(
         cache: what earlier calls for the same sequences have left. It is changed.
 
     Raises:
-        TypeError: if layer is none of the two, causal no flag, or for a dtype other than the
+        TypeError: if layer is none of the two, causal not a bool, or for a dtype other than the
             weights', or a cache of another kind.
         ValueError: for a layer with positions, a wrong rank, width or device, no token, or a cache
             that was filled from other sequences, or one that is full.
@@ -229,10 +229,7 @@ def _check_input(
 
 def _check_multi_head(layer: object) -> None:
     __tracebackhide__ = True
-    if not isinstance(layer, MultiHeadAttention):
-        raise TypeError(
-            f"layer must be a MultiHeadAttention, got {layer!r:.40} ({type(layer).__name__})"
-        )
+    check_instance("layer", layer, MultiHeadAttention, "a MultiHeadAttention")
     if layer.position is not None:
         raise ValueError(
             f"layer must have no positions of its own, got one with position={layer.position}"

@@ -6,21 +6,25 @@ those for the optimiser to carry. B starts at zero, so the model starts as it wa
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_finite, check_int, check_sequence, check_text
+from course_utils.checks import (
+    check_instance,
+    check_int,
+    check_positive,
+    check_sequence,
+    check_text,
+)
 from course_utils.layers.checks import check_vectors
 from course_utils.shapes import Float
 
 __all__ = [
     "LoRALinear",
-    "adapter_state",
     "add_lora",
-    "load_adapter_state",
     "lora_layers",
 ]
 
@@ -42,7 +46,7 @@ class LoRALinear(nn.Module):
             rank serves for others; r if None, a factor of 1.
 
     Raises:
-        TypeError: if base is no nn.Linear, rank no integer, or alpha no number.
+        TypeError: if base is not an nn.Linear, rank not an integer, or alpha not a number.
         ValueError: if the rank is below 1 or above a width, or alpha not finite and positive.
 
     Source: Hu et al., "LoRA: low-rank adaptation of large language models", 2021, section 4.1 and
@@ -57,12 +61,9 @@ class LoRALinear(nn.Module):
     """
 
     def __init__(self, base: nn.Linear, rank: int, *, alpha: float | int | None = None) -> None:
-        if not isinstance(base, nn.Linear):
-            raise TypeError(f"base must be an nn.Linear, got {base!r:.40} ({type(base).__name__})")
+        check_instance("base", base, nn.Linear, "an nn.Linear")
         rank = check_int("rank", rank, maximum=min(base.in_features, base.out_features))
-        alpha = float(rank) if alpha is None else check_finite("alpha", alpha)
-        if alpha <= 0:
-            raise ValueError(f"alpha must be positive, got {alpha}")
+        alpha = float(rank) if alpha is None else check_positive("alpha", alpha)
         super().__init__()
         self.base = base.requires_grad_(False)
         self.in_features, self.out_features = base.in_features, base.out_features
@@ -165,7 +166,7 @@ def add_lora(
             means every layer of that name, ``"blocks.0.attention.query"`` this one.
 
     Raises:
-        TypeError: if model is no module, or names no sequence of texts.
+        TypeError: if model is not a module, or names not a sequence of texts.
         ValueError: if a name is that of no nn.Linear, or the model has been adapted before.
         TypeError, ValueError: as ``LoRALinear`` does.
 
@@ -176,7 +177,7 @@ def add_lora(
     >>> sum(weight.numel() for weight in adapted.parameters() if weight.requires_grad)
     12
     """
-    _check_model(model)
+    check_instance("model", model, nn.Module, "an nn.Module")
     if any(True for _ in lora_layers(model)):
         raise ValueError("model must not have been adapted before, got one with LoRALinear layers")
     names = check_sequence("names", names)
@@ -194,61 +195,14 @@ def lora_layers(model: nn.Module) -> Iterator[tuple[str, LoRALinear]]:
     """Yield the name of each adapted layer of a model, and the layer.
 
     Raises:
-        TypeError: if model is no module.
+        TypeError: if model is not a module.
 
     >>> adapted = add_lora(nn.Sequential(nn.Linear(5, 7)), rank=1, names=["0"])
     >>> [(name, layer.rank) for name, layer in lora_layers(adapted)]
     [('0', 1)]
     """
-    _check_model(model)
+    check_instance("model", model, nn.Module, "an nn.Module")
     return ((name, part) for name, part in model.named_modules() if isinstance(part, LoRALinear))
-
-
-def adapter_state(model: nn.Module) -> dict[str, Tensor]:
-    """Return what the model has learned beside its own weights: each layer's A and B, by name.
-
-    Raises:
-        TypeError: if model is no module.
-        ValueError: if it has not been adapted.
-
-    >>> adapted = add_lora(nn.Sequential(nn.Linear(5, 7)), rank=1, names=["0"])
-    >>> {name: tuple(tensor.shape) for name, tensor in adapter_state(adapted).items()}
-    {'0.down': (1, 5), '0.up': (7, 1)}
-    """
-    return {
-        f"{name}.{part}": getattr(layer, part).detach()
-        for name, layer in _adapted_layers(model)
-        for part in ("down", "up")
-    }
-
-
-@torch.no_grad()
-def load_adapter_state(model: nn.Module, state: Mapping[str, Tensor]) -> None:
-    """Put what ``adapter_state`` returned into a model that was adapted alike. It is changed.
-
-    Args:
-        model: from ``add_lora``, of the same rank and names, and not merged.
-        state: all the A and B.
-
-    Raises:
-        TypeError: if model is no module, state no mapping from names to tensors, or a tensor holds
-            no floating-point numbers.
-        ValueError: if the model has not been adapted or is merged, or a name of state is missing,
-            left over, or of another shape, as with another rank. The model is left as it was.
-
-    >>> layers = nn.Sequential(nn.Linear(5, 7))
-    >>> one, other = (add_lora(layers, rank=rank, names=["0"]) for rank in (1, 2))
-    >>> load_adapter_state(other, adapter_state(one))
-    Traceback (most recent call last):
-    ValueError: state must fit the model: 0.down must have shape (2, 5), got (1, 5)
-    """
-    for name, layer in _adapted_layers(model):
-        if layer.merged:
-            raise ValueError(f"model must be unmerged, got one whose layer {name} is merged")
-    expected = adapter_state(model)
-    _check_state(state, expected)
-    for name, tensor in expected.items():
-        tensor.copy_(state[name])  # it shares its memory with the parameter
 
 
 def _matching(linear: list[str], name: str) -> list[str]:
@@ -257,42 +211,3 @@ def _matching(linear: list[str], name: str) -> list[str]:
     if not found:
         raise ValueError(f"names must each be that of an nn.Linear in the model, got {name!r}")
     return found
-
-
-def _adapted_layers(model: nn.Module) -> list[tuple[str, LoRALinear]]:
-    __tracebackhide__ = True
-    found = list(lora_layers(model))
-    if not found:
-        raise ValueError(
-            f"model must have been adapted by add_lora, got {type(model).__name__} "
-            "without a LoRALinear"
-        )
-    return found
-
-
-def _check_state(state: object, expected: Mapping[str, Tensor]) -> None:
-    __tracebackhide__ = True
-    if not isinstance(state, Mapping):
-        raise TypeError(f"state must be a mapping, got {state!r:.40} ({type(state).__name__})")
-    for problem, names in (
-        ("is missing", expected.keys() - state.keys()),
-        ("is not part of this adapter", state.keys() - expected.keys()),
-    ):
-        if names:
-            raise ValueError(f"state must fit the model, got one where {min(names)} {problem}")
-    for name, tensor in expected.items():
-        came = state[name]
-        if not isinstance(came, Tensor) or not came.is_floating_point():
-            what = came.dtype if isinstance(came, Tensor) else type(came).__name__
-            raise TypeError(f"state must hold floating-point tensors, got {what} as {name}")
-        if came.shape != tensor.shape:
-            raise ValueError(
-                f"state must fit the model: {name} must have shape {tuple(tensor.shape)}, "
-                f"got {tuple(came.shape)}"
-            )
-
-
-def _check_model(model: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be an nn.Module, got {model!r:.40} ({type(model).__name__})")

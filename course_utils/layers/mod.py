@@ -31,6 +31,7 @@ from course_utils.checks import (
     check_all_finite,
     check_choice,
     check_finite,
+    check_instance,
     check_int,
     check_like,
     check_rank,
@@ -81,7 +82,7 @@ class MixtureOfDepths(nn.Module):
         gate: ``"one"`` or ``"weight"``, as above.
 
     Raises:
-        TypeError: if block is no module, or a number of another type.
+        TypeError: if block is not a module, or a number of another type.
         ValueError: if the capacity is not above 0 and at most 1, the width not positive, or the
             gate unknown.
 
@@ -101,8 +102,7 @@ class MixtureOfDepths(nn.Module):
     def __init__(
         self, block: nn.Module, capacity: float | int, width: int, *, gate: str = "one"
     ) -> None:
-        if not isinstance(block, nn.Module):
-            raise TypeError(f"block must be an nn.Module, got {block!r} ({type(block).__name__})")
+        check_instance("block", block, nn.Module, "an nn.Module")
         capacity, width = check_capacity(capacity), check_int("width", width)
         check_choice("gate", gate, GATES)
         super().__init__()
@@ -233,7 +233,7 @@ def kept_tokens(length: int, capacity: float | int) -> int:
         capacity: the share that is kept.
 
     Raises:
-        TypeError, ValueError: if the length is no positive integer, or the capacity not above 0
+        TypeError, ValueError: if the length is not a positive integer, or the capacity not above 0
             and at most 1.
 
     >>> kept_tokens(16, 0.25), kept_tokens(7, 0.5), kept_tokens(10, 0.7), kept_tokens(3, 0.01)
@@ -253,7 +253,7 @@ def predictor_loss(kept: Kept) -> Float[Tensor, ""]:
         kept: from a pass with ``routing="top_k"``, whose choice is the truth to learn.
 
     Raises:
-        TypeError: if kept is no Kept.
+        TypeError: if kept is not a Kept.
 
     Source: Raposo et al., 2024, section 3.5.
 
@@ -261,7 +261,7 @@ def predictor_loss(kept: Kept) -> Float[Tensor, ""]:
     >>> round(predictor_loss(Kept(mask, unsure, unsure)).item(), 3)
     0.693
     """
-    _check_kept(kept)
+    check_instance("kept", kept, Kept, "a Kept")
     target = kept.mask.to(kept.predictions.dtype)
     return binary_cross_entropy_with_logits(kept.predictions, target)
 
@@ -275,17 +275,11 @@ def predictor_accuracy(kept: Kept) -> float:
         kept: from a pass with ``routing="top_k"``.
 
     Raises:
-        TypeError: if kept is no Kept.
+        TypeError: if kept is not a Kept.
 
     >>> mask, says = torch.tensor([[True, False]]), torch.tensor([[3.0, 2.0]])
     >>> predictor_accuracy(Kept(mask, says, says))
     0.5
     """
-    _check_kept(kept)
+    check_instance("kept", kept, Kept, "a Kept")
     return ((kept.predictions > 0) == kept.mask).float().mean().item()
-
-
-def _check_kept(kept: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(kept, Kept):
-        raise TypeError(f"kept must be a Kept, got {kept!r:.40} ({type(kept).__name__})")

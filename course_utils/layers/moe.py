@@ -10,7 +10,13 @@ and computes nothing else: N tokens cost ``N * k`` passes through one expert, no
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_all_finite, check_choice, check_finite, check_flag, check_int
+from course_utils.checks import (
+    check_all_finite,
+    check_choice,
+    check_flag,
+    check_int,
+    check_positive,
+)
 from course_utils.layers.checks import check_tokens
 from course_utils.layers.feedforward import ACTIVATIONS, FeedForward, SwiGLU
 from course_utils.layers.moe_routing import (
@@ -87,7 +93,7 @@ class MixtureOfExperts(nn.Module):
             ``rebalance`` moves it. It is a buffer: saved with the weights, and not trained.
 
     Raises:
-        TypeError: if a size is not an integer, the capacity no number, or normalise no flag.
+        TypeError: if a size is not an integer, the capacity not a number, or normalise not a bool.
         ValueError: if a size is not positive, k is above the number of experts, the capacity not
             finite and positive, or the activation unknown.
 
@@ -117,8 +123,8 @@ class MixtureOfExperts(nn.Module):
     ) -> None:
         num_experts = check_int("num_experts", num_experts)
         k = check_int("k", k, maximum=num_experts)
-        if capacity is not None and check_finite("capacity", capacity) <= 0:
-            raise ValueError(f"capacity must be positive, got {capacity}")
+        if capacity is not None:
+            check_positive("capacity", capacity)
         num_shared = check_int("num_shared", num_shared, minimum=0)
         normalise = k > 1 if normalise is None else check_flag("normalise", normalise)
         experts = [make_expert(width, hidden, activation) for _ in range(num_experts)]
@@ -185,7 +191,7 @@ class MixtureOfExperts(nn.Module):
             rate: the step, positive.
 
         Raises:
-            TypeError, ValueError: if routing is no Routing of so many experts, or the rate not
+            TypeError, ValueError: if routing is not a Routing of so many experts, or the rate not
                 finite and positive.
         """
         check_routing(routing)

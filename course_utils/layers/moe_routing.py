@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import (
-    check_finite,
     check_flag,
     check_floating,
+    check_instance,
     check_int,
     check_like,
+    check_positive,
     check_rank,
 )
 from course_utils.shapes import Bool, Float, Int
@@ -90,7 +91,7 @@ def expert_capacity(num_tokens: int, num_experts: int, k: int, factor: float) ->
     num_tokens = check_int("num_tokens", num_tokens)
     num_experts = check_int("num_experts", num_experts)
     k = check_int("k", k, maximum=num_experts)
-    room = _check_positive("factor", factor) * num_tokens * k / num_experts
+    room = check_positive("factor", factor) * num_tokens * k / num_experts
     # Without rounding, 0.1 * 30 would be 3.0000000000000004, and its ceiling 4.
     return max(1, math.ceil(round(room, 9)))
 
@@ -123,7 +124,7 @@ def choose_experts(
 
     Raises:
         TypeError: if the probabilities or the bias are no floating-point tensors, k is not an
-            integer, or normalise no flag.
+            integer, or normalise not a bool.
         ValueError: for a wrong rank or size, k above the number of experts, or a capacity that is
             not finite and positive.
 
@@ -153,7 +154,7 @@ def choose_experts(
         gates = gates / gates.sum(dim=-1, keepdim=True)
     kept = torch.ones_like(chosen, dtype=torch.bool)
     if capacity is not None:
-        _check_positive("capacity", capacity)
+        check_positive("capacity", capacity)
         if num_tokens:
             room = expert_capacity(num_tokens, num_experts, k, capacity)
             kept = _place_in_queue(chosen, num_experts) <= room
@@ -180,7 +181,7 @@ def balance_loss(routing: Routing) -> Float[Tensor, ""]:
         routing: of at least one token.
 
     Raises:
-        TypeError: if routing is no Routing.
+        TypeError: if routing is not a Routing.
         ValueError: if it has no token.
 
     Source: Fedus, Zoph, Shazeer, "Switch transformers", 2021, equations 4 to 6, with the choices
@@ -211,7 +212,7 @@ def balance_step(
         rate: the step, positive; the paper's is 0.001.
 
     Raises:
-        TypeError: if bias is no floating-point tensor, load none of int64, or rate no number.
+        TypeError: if bias is not a floating-point tensor, load none of int64, or rate not a number.
         ValueError: if they differ in size, or the rate is not finite and positive.
 
     Source: Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts",
@@ -229,31 +230,16 @@ def balance_step(
         raise ValueError(
             f"load must have the shape of bias {tuple(bias.shape)}, got shape {tuple(load.shape)}"
         )
-    _check_positive("rate", rate)
+    check_positive("rate", rate)
     # Counts are compared as whole numbers: the mean need not be one.
     below_mean = load.sum() - load * load.shape[0]
     return bias + rate * below_mean.sign()
 
 
 def check_routing(routing: object) -> None:
-    """Raise TypeError unless routing is a ``Routing``.
-
-    >>> check_routing(3)
-    Traceback (most recent call last):
-    TypeError: routing must be a Routing, got 3 (int)
-    """
+    """Raise TypeError unless routing is a ``Routing``."""
     __tracebackhide__ = True
-    if not isinstance(routing, Routing):
-        raise TypeError(
-            f"routing must be a Routing, got {routing!r:.40} ({type(routing).__name__})"
-        )
-
-
-def _check_positive(name: str, value: float) -> float:
-    __tracebackhide__ = True
-    if (number := check_finite(name, value)) <= 0:
-        raise ValueError(f"{name} must be positive, got {value}")
-    return number
+    check_instance("routing", routing, Routing, "a Routing")
 
 
 def _check_bias(bias: Tensor, probabilities: Tensor) -> None:

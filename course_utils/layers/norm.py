@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_finite, check_int
+from course_utils.checks import check_int, check_positive
 from course_utils.layers.checks import check_vectors
 from course_utils.shapes import Float
 
@@ -33,8 +33,7 @@ class LayerNorm(nn.Module):
 
     def __init__(self, width: int, eps: float = 1e-5) -> None:
         width = check_int("width", width)
-        if check_finite("eps", eps) <= 0:
-            raise ValueError(f"eps must be positive, got {eps}")
+        check_positive("eps", eps)
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(width))

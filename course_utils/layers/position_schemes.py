@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_choice, check_finite, check_int, check_rank
+from course_utils.checks import check_choice, check_int, check_positive, check_rank
 from course_utils.positions import (
     PAIRINGS,
     alibi_bias,
@@ -17,7 +17,7 @@ from course_utils.positions import (
     interpolated_positions,
     ntk_base,
 )
-from course_utils.positions.inputs import check_base
+from course_utils.positions.checks import check_factor
 from course_utils.shapes import Float
 
 __all__ = ["Alibi", "PositionScheme", "Rotary"]
@@ -43,10 +43,6 @@ class Rotary:
 
     Source: Su et al., "RoFormer", 2021; Chen et al., "Extending context window of large language
     models via positional interpolation", 2023; Peng et al., "YaRN", 2023, section 3.1, on ntk.
-
-    >>> Rotary(interpolation=0.5)
-    Traceback (most recent call last):
-    ValueError: interpolation must be at least 1, got 0.5
     """
 
     base: float | int = 10_000.0
@@ -55,11 +51,10 @@ class Rotary:
     ntk: float | int = 1.0
 
     def __post_init__(self) -> None:
-        check_base(self.base)
+        check_positive("base", self.base)
         check_choice("pairing", self.pairing, PAIRINGS)
         for name in ("interpolation", "ntk"):
-            if check_finite(name, factor := getattr(self, name)) < 1:
-                raise ValueError(f"{name} must be at least 1, got {factor}")
+            check_factor(name, getattr(self, name))
 
     def turn(self, x: Float[Tensor, "B H T D"], start: int) -> Float[Tensor, "B H T D"]:
         """Return x turned by the positions start, start + 1, ...

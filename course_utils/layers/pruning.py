@@ -22,7 +22,13 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import one_hot
 
-from course_utils.checks import check_finite, check_int, check_rank
+from course_utils.checks import (
+    check_callable,
+    check_finite,
+    check_instance,
+    check_int,
+    check_rank,
+)
 from course_utils.shapes import Bool, Float
 
 __all__ = [
@@ -46,7 +52,7 @@ def magnitude_saliency(model: nn.Module) -> dict[str, Tensor]:
         model: at least one of its parameters is a matrix.
 
     Raises:
-        TypeError: if model is no module.
+        TypeError: if model is not a module.
         ValueError: if it has no weight matrix.
 
     Source: Han et al., "Learning both weights and connections for efficient neural networks", 2015.
@@ -82,7 +88,7 @@ def brain_damage_saliency(
         at_once: how many weights share a pass. More need more memory.
 
     Raises:
-        TypeError: if model is no module, loss not callable or returns no tensor, or at_once is
+        TypeError: if model is not a module, loss not callable or returns no tensor, or at_once is
             not an integer.
         ValueError: if the model has no weight matrix, the loss is not a single finite number, or
             at_once is less than 1.
@@ -133,7 +139,7 @@ def saliency_mask(saliency: Saliency, sparsity: float | int) -> dict[str, Tensor
         For each matrix a boolean one, True = keep.
 
     Raises:
-        TypeError: if the saliency is no mapping from names to tensors, or the sparsity no number.
+        TypeError: if the saliency does not map names to tensors, or the sparsity is not a number.
         ValueError: if there is no number, one is NaN, or the sparsity is out of range.
 
     >>> saliency_mask({"a": torch.tensor([[4.0, 1.0]]), "b": torch.tensor([[2.0, 3.0]])}, 0.5)
@@ -170,7 +176,7 @@ def prune(model: Module, masks: Mapping[str, Bool[Tensor, "out in"]]) -> Module:
         masks: for weight matrices, by name; a matrix without a mask keeps all its weights.
 
     Raises:
-        TypeError: if model is no module, or masks no mapping from names to boolean tensors.
+        TypeError: if model is not a module, or masks not a mapping from names to boolean tensors.
         ValueError: if a name is none of the model's matrices, or a mask has another shape.
 
     >>> layer = nn.Linear(2, 1)
@@ -190,7 +196,7 @@ def kept_weights(model: nn.Module) -> int:
     """Return how many of a model's parameters are not zero: what a sparse format would store.
 
     Raises:
-        TypeError: if model is no module.
+        TypeError: if model is not a module.
 
     >>> layer = nn.Linear(2, 1)
     >>> layer.weight.data = torch.tensor([[-3.0, 0.0]])
@@ -198,7 +204,7 @@ def kept_weights(model: nn.Module) -> int:
     >>> kept_weights(layer)
     2
     """
-    _check_module(model)
+    check_instance("model", model, nn.Module, "an nn.Module")
     return sum(int(parameter.count_nonzero()) for parameter in model.parameters())
 
 
@@ -222,7 +228,7 @@ def check_sparsity(sparsity: float | int, name: str = "sparsity") -> float:
 
 def _matrices(model: nn.Module) -> Mapping[str, Float[Tensor, "out in"]]:
     __tracebackhide__ = True
-    _check_module(model)
+    check_instance("model", model, nn.Module, "an nn.Module")
     found = {name: each for name, each in model.named_parameters() if each.ndim == 2}
     if not found:
         raise ValueError(f"model must have a weight matrix, got {type(model).__name__}")
@@ -235,17 +241,10 @@ def _unflatten(flat: Tensor, like: Saliency) -> dict[str, Tensor]:
     return {name: part.view(like[name].shape) for name, part in zip(like, parts, strict=True)}
 
 
-def _check_module(model: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be an nn.Module, got {model!r:.40} ({type(model).__name__})")
-
-
 @torch.no_grad()
 def _check_loss(model: nn.Module, loss: Callable[..., Tensor], data: tuple[Tensor, ...]) -> None:
     __tracebackhide__ = True
-    if not callable(loss):
-        raise TypeError(f"loss must be a function, got {loss!r} ({type(loss).__name__})")
+    check_callable("loss", loss)
     value = loss(model, *data)
     if not isinstance(value, Tensor):
         raise TypeError(f"loss must return a torch.Tensor, got {type(value).__name__}")
@@ -256,11 +255,7 @@ def _check_loss(model: nn.Module, loss: Callable[..., Tensor], data: tuple[Tenso
 
 def _check_saliency(saliency: object) -> None:
     __tracebackhide__ = True
-    if not isinstance(saliency, Mapping):
-        raise TypeError(
-            "saliency must be a mapping from names to tensors, "
-            f"got {saliency!r:.40} ({type(saliency).__name__})"
-        )
+    check_instance("saliency", saliency, Mapping, "a mapping from names to tensors")
     if not saliency:
         raise ValueError("saliency must not be empty, got {}")
     for name, of_matrix in saliency.items():
@@ -271,11 +266,7 @@ def _check_saliency(saliency: object) -> None:
 
 def _check_masks(masks: object, matrices: Mapping[str, Tensor]) -> None:
     __tracebackhide__ = True
-    if not isinstance(masks, Mapping):
-        raise TypeError(
-            "masks must be a mapping from names to boolean tensors, "
-            f"got {masks!r:.40} ({type(masks).__name__})"
-        )
+    check_instance("masks", masks, Mapping, "a mapping from names to boolean tensors")
     for name, mask in masks.items():
         if name not in matrices:
             known = ", ".join(matrices)

@@ -54,7 +54,7 @@ class SqueezeExcitation(nn.Module):
             x: channels before places: a sequence has one axis of places, a picture two.
 
         Raises:
-            TypeError: if x is no floating-point tensor of the weights' dtype.
+            TypeError: if x is not a floating-point tensor of the weights' dtype.
             ValueError: for another number of channels, no axis of places, or no place.
         """
         check_rank("x", x, "B channels places", exactly=False)

@@ -22,7 +22,6 @@ __all__ = [
     "attention_mixing_flops",
     "attention_parameters",
     "attention_projection_flops",
-    "convolution_flops",
     "crossover_length",
     "kv_cache_bytes",
     "layers_needed",
@@ -177,27 +176,6 @@ def kv_cache_bytes(
     return 2 * math.prod(check_int(name, size) for name, size in sizes.items())
 
 
-def convolution_flops(length: int, width: int, *, kernel_width: int) -> int:
-    """Return the FLOPs of a convolution that keeps the length: ``2 * k * N * C^2``.
-
-    Each token's output multiplies k neighbouring inputs by a (C, C) matrix each. Dilation does
-    not change the number.
-
-    Args:
-        length: number of tokens, N.
-        width: number of channels in and out, C.
-        kernel_width: number of inputs that an output sees, k.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
-
-    >>> convolution_flops(10, 8, kernel_width=3)
-    3840
-    """
-    length, width = check_int("length", length), check_int("width", width)
-    return 2 * check_int("kernel_width", kernel_width) * length * width**2
-
-
 def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool = False) -> int:
     """Return the length N at which self-attention and a recurrent layer cost the same.
 
@@ -280,8 +258,8 @@ def layers_needed(
         dilated: whether layer i skips by k^i, i = 0, 1, ...
 
     Raises:
-        TypeError, ValueError: if a size is no integer in its range, a centred kernel has an even
-            width or is dilated, the geometry is unknown, or dilated is neither True nor False.
+        TypeError, ValueError: if a size is not an integer in its range, a centred kernel has an
+            even width or is dilated, the geometry is unknown, or dilated is neither True nor False.
 
     Source: van den Oord et al., "WaveNet", 2016, section 2.1; Vaswani et al., 2017, table 1.
 

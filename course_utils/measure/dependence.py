@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import (
+    check_callable,
     check_floating,
     check_int,
     check_may_attend,
@@ -57,8 +58,7 @@ def gradient_reach(
             [0.5000, 0.5000, 0.0000],
             [0.3333, 0.3333, 0.3333]])
     """
-    if not callable(model):
-        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
+    check_callable("model", model)
     check_values("x", x, "S C")
     x = x.detach().requires_grad_()
     with torch.enable_grad():

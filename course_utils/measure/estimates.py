@@ -32,7 +32,7 @@ class Interval:
     def __post_init__(self) -> None:
         check_finite("mean", self.mean)
         if check_finite("half_width", self.half_width) < 0:
-            raise ValueError(f"half_width must not be negative; got {self.half_width}")
+            raise ValueError(f"half_width must not be negative, got {self.half_width}")
 
     def __contains__(self, value: float) -> bool:
         return abs(value - self.mean) <= self.half_width
@@ -61,6 +61,6 @@ def estimate_mean(samples: Tensor) -> Interval:
     """
     check_values("samples", samples, "n")
     if len(samples) < 2:
-        raise ValueError(f"samples must be at least 2, to have a spread; got {len(samples)}")
+        raise ValueError(f"samples must be at least 2, to have a spread, got {len(samples)}")
     values = samples.double()
     return Interval(float(values.mean()), Z_99 * float(values.std()) / math.sqrt(len(values)))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.checks import check_finite, check_sequence
+from course_utils.checks import check_callable, check_positive, check_sequence
 from course_utils.threads import one_thread
 
 __all__ = ["growth_exponent", "peak_bytes"]
@@ -38,8 +38,7 @@ def peak_bytes(function: Callable[[], object]) -> int:
     >>> peak_bytes(one_after_the_other), peak_bytes(lambda: [torch.zeros(1000) for _ in range(3)])
     (4000, 12000)
     """
-    if not callable(function):
-        raise TypeError(f"function must be callable, got {function!r} ({type(function).__name__})")
+    check_callable("function", function)
     # One thread counts the same, and spares small tiles the waiting for one another.
     with one_thread(), _Allocations() as count:
         function()
@@ -124,7 +123,5 @@ def _logarithms(name: str, numbers: Iterable[float]) -> list[float]:
     __tracebackhide__ = True
     logarithms = []
     for number in check_sequence(name, numbers):
-        if check_finite(name, number) <= 0:
-            raise ValueError(f"{name} must be positive, got {number}")
-        logarithms.append(math.log(number))
+        logarithms.append(math.log(check_positive(name, number)))
     return logarithms

@@ -1,7 +1,6 @@
 """Models that the lectures take apart, and their weights."""
 
 from course_utils.models.causal_lm import CausalLM, CausalLMConfig
-from course_utils.models.depth_lm import DepthLM, write_by_prediction
 from course_utils.models.encoder import Encoder, EncoderConfig, EncoderOutput
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
@@ -16,7 +15,6 @@ __all__ = [
     "SMALL_GPT",
     "CausalLM",
     "CausalLMConfig",
-    "DepthLM",
     "Encoder",
     "EncoderConfig",
     "EncoderOutput",
@@ -33,5 +31,4 @@ __all__ = [
     "save_gpt2",
     "small_gpt_tokenizer",
     "with_grouped_attention",
-    "write_by_prediction",
 ]

@@ -6,8 +6,6 @@ each: the scores of the next token. Five ways to bring in order differ in where 
 - ``"none"``: nowhere. Only the mask tells the past from the future.
 - ``"learned"``, ``"sinusoidal"``: a vector for each position is added to the token's vector.
 - ``"rope"``, ``"alibi"``: inside each attention layer (``Rotary``, ``Alibi``).
-
-``CausalLM.set_rotary`` stretches a trained model with ``"rope"`` to longer sequences.
 """
 
 from collections.abc import Sequence
@@ -16,13 +14,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_divides, check_int
+from course_utils.checks import check_choice, check_divides, check_instance, check_int
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
     KVCache,
     LayerNorm,
-    MultiHeadAttention,
     Rotary,
 )
 from course_utils.masks import causal_mask
@@ -113,8 +110,7 @@ class CausalLM(nn.Module):
     """
 
     def __init__(self, config: CausalLMConfig) -> None:
-        if not isinstance(config, CausalLMConfig):
-            raise TypeError(f"config must be a CausalLMConfig, got {type(config).__name__}")
+        check_instance("config", config, CausalLMConfig, "a CausalLMConfig")
         super().__init__()
         self.config = config
         width, hidden = config.width, config.feedforward_width or 4 * config.width
@@ -175,26 +171,3 @@ class CausalLM(nn.Module):
     def new_caches(self) -> list[KVCache]:
         """Return one empty cache for each block, with room for ``max_positions``."""
         return [KVCache(self.config.max_positions) for _ in self.blocks]
-
-    def set_rotary(self, rotary: Rotary) -> None:
-        """Let every block turn queries and keys in this way, for example stretched.
-
-        The weights stay as they are: what was learned with one rotation is read with another.
-
-        Raises:
-            TypeError: if rotary is not a Rotary.
-            ValueError: if the model's positions are not ``"rope"``.
-
-        >>> model = CausalLM(CausalLMConfig(101, 12, 2, 3, max_positions=128, positions="rope"))
-        >>> model.set_rotary(Rotary(interpolation=4))
-        """
-        if not isinstance(rotary, Rotary):
-            raise TypeError(f"rotary must be a Rotary, got {rotary!r} ({type(rotary).__name__})")
-        if self.config.positions != "rope":
-            raise ValueError(
-                f"rotary must be set on a model with positions 'rope', "
-                f"got one with {self.config.positions!r}"
-            )
-        for layer in self.modules():
-            if isinstance(layer, MultiHeadAttention):
-                layer.position = rotary

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
-from course_utils.checks import check_ids, check_int, check_sequence
+from course_utils.checks import check_ids, check_instance, check_int, check_sequence
 from course_utils.layers import KVCache
 from course_utils.layers.checks import check_cache
 
@@ -69,10 +69,7 @@ def _shared_length(caches: Sequence[KVCache], num_layers: int) -> int:
     __tracebackhide__ = True
     caches = check_sequence("caches", caches, may_be_empty=True)
     for index, cache in enumerate(caches):
-        if not isinstance(cache, KVCache):
-            raise TypeError(
-                f"caches[{index}] must be a KVCache, got {cache!r} ({type(cache).__name__})"
-            )
+        check_instance(f"caches[{index}]", cache, KVCache, "a KVCache")
     lengths = [cache.length for cache in caches]
     if len(lengths) != num_layers:
         raise ValueError(f"caches must be one for each block ({num_layers}), got {len(lengths)}")

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_flag, check_generator, check_int
+from course_utils.checks import check_flag, check_generator, check_instance, check_int
 from course_utils.models.checks import check_next_tokens
 from course_utils.models.gpt2 import GPT2
 from course_utils.sampling import next_token_probabilities
@@ -72,8 +72,7 @@ def _check(
     model: GPT2, token_ids: Tensor, max_new_tokens: int, generator: torch.Generator | None
 ) -> None:
     __tracebackhide__ = True
-    if not isinstance(model, GPT2):
-        raise TypeError(f"model must be a GPT2, got {model!r} ({type(model).__name__})")
+    check_instance("model", model, GPT2, "a GPT2")
     check_next_tokens(token_ids, None, model.config)
     T, longest = token_ids.shape[1], model.config.max_positions
     if T + check_int("max_new_tokens", max_new_tokens) > longest:
@@ -81,8 +80,10 @@ def _check(
             f"max_new_tokens and the {T} of the prompt must make at most max_positions "
             f"({longest}) tokens, got {max_new_tokens}"
         )
-    check_generator("generator", generator, or_none=True)
-    if generator is not None and generator.device.type != token_ids.device.type:
+    if generator is None:
+        return
+    check_generator("generator", generator)
+    if generator.device.type != token_ids.device.type:
         raise ValueError(
             f"generator must be on the device of token_ids ({token_ids.device}), "
             f"got one on {generator.device}"

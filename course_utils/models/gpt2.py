@@ -21,7 +21,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_divides, check_finite, check_flag, check_int
+from course_utils.checks import (
+    check_choice,
+    check_divides,
+    check_flag,
+    check_instance,
+    check_int,
+    check_positive,
+)
 from course_utils.layers import FeedForward, Heads, KVCache, LayerNorm, MultiHeadAttention
 from course_utils.layers.checks import check_tokens, check_vectors
 from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
@@ -79,8 +86,7 @@ class GPT2Config:
             check_int("feedforward_width", self.feedforward_width)
         if self.num_kv_heads is not None:
             check_divides("num_kv_heads", self.num_kv_heads, "num_heads", self.num_heads)
-        if check_finite("eps", self.eps) <= 0:
-            raise ValueError(f"eps must be positive, got {self.eps}")
+        check_positive("eps", self.eps)
         check_choice("attention", self.attention, ATTENTIONS)
 
     @property
@@ -112,12 +118,6 @@ class GPT2Config:
         return embeddings + self.num_layers * self.block_parameters + 2 * self.width
 
 
-def _check_config(config: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(config, GPT2Config):
-        raise TypeError(f"config must be a GPT2Config, got {config!r} ({type(config).__name__})")
-
-
 class GPT2Block(nn.Module):
     """Attention from each token to itself and those before it, then a step for each token alone.
 
@@ -137,7 +137,7 @@ class GPT2Block(nn.Module):
     """
 
     def __init__(self, config: GPT2Config) -> None:
-        _check_config(config)
+        check_instance("config", config, GPT2Config, "a GPT2Config")
         super().__init__()
         self.config = config
         self.attention_norm = LayerNorm(config.width, config.eps)
@@ -210,7 +210,7 @@ class GPT2(nn.Module):
     """
 
     def __init__(self, config: GPT2Config) -> None:
-        _check_config(config)
+        check_instance("config", config, GPT2Config, "a GPT2Config")
         super().__init__()
         self.config = config
         self.tokens = nn.Embedding(config.vocab_size, config.width)  # W_e
@@ -234,7 +234,7 @@ class GPT2(nn.Module):
             last_only: whether to score the last position alone, which is all that writing needs.
 
         Raises:
-            TypeError: if the ids are not int64, the caches no caches, or last_only no flag.
+            TypeError: if the ids are not int64, the caches no caches, or last_only not a bool.
             ValueError: if the ids have a wrong rank, length or range, there are more tokens than
                 ``max_positions`` (those in the caches included), or the caches are not one for
                 each block or hold other sequences. The caches are left as they were.

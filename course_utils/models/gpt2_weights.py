@@ -9,7 +9,6 @@ Source: github.com/openai/gpt-2, src/model.py, for the names.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -18,14 +17,14 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_choice
+from course_utils.checks import check_choice, check_instance
+from course_utils.data.model_folder import check_path, model_folder, read_json
 from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Config
 from course_utils.models.skeleton import shapes_alone
 
 __all__ = ["GPT2NotFoundError", "GPT2RefusedError", "load_gpt2", "save_gpt2"]
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 PREFIX = "transformer."  # before each name, in files of the model with its output layer
 END_OF_TEXT = 50256
 
@@ -79,18 +78,14 @@ def load_gpt2(path: str | Path, *, attention: str = "attend") -> GPT2:
         GPT2RefusedError: a ValueError, naming the field of the config that means another model,
             or the tensor that is missing, left over, misshapen, or no floating-point one.
         ValueError: if the attention is unknown.
-
-    >>> load_gpt2("no/such/folder")
-    Traceback (most recent call last):
-    course_utils.models.gpt2_weights.GPT2NotFoundError: path must be a folder that holds \
-config.json, model.safetensors; there is no folder 'no/such/folder'
     """
     check_choice("attention", attention, ATTENTIONS)
-    folder = _checked_folder(path)
-    config = _config_from_hub(_read_json(folder / CONFIG), attention)
+    folder = model_folder(path, (CONFIG, WEIGHTS), GPT2NotFoundError)
+    config = _config_from_hub(read_json(folder / CONFIG, GPT2RefusedError), attention)
+    tensors = _read_tensors(folder / WEIGHTS)
+    _check_size(config, folder / WEIGHTS)
     with shapes_alone():
         model = GPT2(config)
-    tensors = _read_tensors(folder / WEIGHTS)
     prefix = PREFIX if any(name.startswith(PREFIX) for name in tensors) else ""
     _leave_aside_copies(tensors, prefix, config)
     expected = _to_hub(model.state_dict(), config)
@@ -108,7 +103,7 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
         path: the folder, made if it is not there. What has the two files' names is replaced.
 
     Raises:
-        TypeError: if model is no GPT2, or path is not a path.
+        TypeError: if model is not a GPT2, or path is not a path.
         ValueError: if path is a file, or the model's query heads share keys and values.
 
     >>> import tempfile
@@ -119,14 +114,13 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
     >>> torch.equal(again.tokens.weight, model.tokens.weight)
     True
     """
-    if not isinstance(model, GPT2):
-        raise TypeError(f"model must be a GPT2, got {model!r} ({type(model).__name__})")
+    check_instance("model", model, GPT2, "a GPT2")
     if (shared := model.config.num_kv_heads) is not None:
         raise ValueError(
             "model must have num_kv_heads=None, since the format has no place for shared heads, "
             f"got num_kv_heads={shared}"
         )
-    folder = _checked_path(path)
+    folder = check_path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"path must be a folder, got the file {str(path)!r}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,6 +144,16 @@ def _config_from_hub(fields: Mapping[str, object], attention: str) -> GPT2Config
         return GPT2Config(**sizes, feedforward_width=hidden, eps=eps, attention=attention)  # type: ignore
     except (TypeError, ValueError) as error:
         raise GPT2RefusedError(f"{CONFIG}: {error}") from None
+
+
+def _check_size(config: GPT2Config, weights: Path) -> None:
+    """Refuse a config of more numbers than fit into the file, before a model is made of it."""
+    size = weights.stat().st_size
+    if config.parameters > size:
+        raise GPT2RefusedError(
+            f"{CONFIG} must describe a model that fits into {WEIGHTS} ({size} bytes), "
+            f"got one of {config.parameters} numbers"
+        )
 
 
 def _config_to_hub(config: GPT2Config, dtype: torch.dtype) -> dict[str, object]:
@@ -240,38 +244,6 @@ def _refuse_if_any(what: str, names: Iterable[str]) -> None:
     if names:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         raise GPT2RefusedError(f"{WEIGHTS}: {names[0]} {what}{more}")
-
-
-def _checked_path(path: str | Path) -> Path:
-    __tracebackhide__ = True
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a folder, got {path!r} ({type(path).__name__})")
-    return Path(path)
-
-
-def _checked_folder(path: str | Path) -> Path:
-    __tracebackhide__ = True
-    folder = _checked_path(path)
-    rule = f"path must be a folder that holds {CONFIG}, {WEIGHTS}"
-    if not folder.is_dir():
-        what = "it is a file:" if folder.is_file() else "there is no folder"
-        raise GPT2NotFoundError(f"{rule}; {what} {str(path)!r}")
-    missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
-    if missing:
-        pickles = sorted(file.name for kind in PICKLED for file in folder.glob(kind))
-        note = f" ({pickles[0]} is not read: a pickle can run any program)" if pickles else ""
-        raise GPT2NotFoundError(f"{rule}; {str(path)!r} has no {', '.join(missing)}{note}")
-    return folder
-
-
-def _read_json(path: Path) -> dict:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise GPT2RefusedError(f"{path.name} must be JSON, got: {error}") from None
-    if not isinstance(content, dict):
-        raise GPT2RefusedError(f"{path.name} must be a JSON object, got {content!r}")
-    return content
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:

@@ -3,7 +3,7 @@
 import copy
 from dataclasses import replace
 
-from course_utils.checks import check_divides
+from course_utils.checks import check_divides, check_instance
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.models.gpt2 import GPT2
 
@@ -21,7 +21,7 @@ def with_grouped_attention(model: GPT2, num_kv_heads: int) -> GPT2:
         num_kv_heads: heads of keys and values, G; they divide the model's heads.
 
     Raises:
-        TypeError: if model is no GPT2, or G no integer.
+        TypeError: if model is not a GPT2, or G not an integer.
         ValueError: if G is not positive or does not divide H, or the model's heads share already.
 
     Source: Ainslie et al., "GQA", 2023, section 2.1.
@@ -32,8 +32,7 @@ def with_grouped_attention(model: GPT2, num_kv_heads: int) -> GPT2:
     >>> model.config.parameters - grouped.config.parameters == 12 * 2 * (12 + 1) * 8
     True
     """
-    if not isinstance(model, GPT2):
-        raise TypeError(f"model must be a GPT2, got {model!r:.40} ({type(model).__name__})")
+    check_instance("model", model, GPT2, "a GPT2")
     config = model.config
     if config.num_kv_heads is not None:
         raise ValueError(

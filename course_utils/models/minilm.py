@@ -7,9 +7,8 @@ only safetensors and JSON files are opened, and nothing is unpickled.
 Source: Wang et al., "MiniLM", 2020; Reimers and Gurevych, "Sentence-BERT", 2019.
 """
 
-import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,13 +18,38 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from course_utils.checks import check_int, check_text
+from course_utils.checks import check_instance, check_int, check_text
+from course_utils.data.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
+from course_utils.data.model_folder import read_json
 from course_utils.models.encoder import Encoder, EncoderConfig
-from course_utils.models.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
 from course_utils.models.skeleton import shapes_alone
 from course_utils.shapes import Float
 
-__all__ = ["MiniLM", "Reading", "config_from_bert", "load_minilm", "weights_from_bert"]
+__all__ = ["MiniLM", "Reading", "load_minilm"]
+
+_CONFIG = EncoderConfig(
+    vocab_size=30522,
+    width=384,
+    num_layers=6,
+    num_heads=12,
+    feedforward_width=1536,
+    max_positions=512,
+    num_segments=2,
+    norm_eps=1e-12,
+)
+# What its config.json says of the same model, in BERT's words.
+_FIELDS = {
+    "hidden_act": "gelu",
+    "position_embedding_type": "absolute",
+    "vocab_size": _CONFIG.vocab_size,
+    "hidden_size": _CONFIG.width,
+    "num_hidden_layers": _CONFIG.num_layers,
+    "num_attention_heads": _CONFIG.num_heads,
+    "intermediate_size": _CONFIG.feedforward_width,
+    "max_position_embeddings": _CONFIG.max_positions,
+    "type_vocab_size": _CONFIG.num_segments,
+    "layer_norm_eps": _CONFIG.norm_eps,
+}
 
 # Where BERT's names differ from ours, in the order in which they are replaced.
 _RENAMED = (
@@ -82,12 +106,8 @@ class MiniLM:
     tokenizer: Tokenizer
 
     def __post_init__(self) -> None:
-        for name, value, kind in (
-            ("encoder", self.encoder, Encoder),
-            ("tokenizer", self.tokenizer, Tokenizer),
-        ):
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
+        check_instance("encoder", self.encoder, Encoder, "an Encoder")
+        check_instance("tokenizer", self.tokenizer, Tokenizer, "a Tokenizer")
 
     def read(self, text: str, max_tokens: int = 64) -> Reading:
         """Return what every layer and head makes of a text.
@@ -133,11 +153,12 @@ def load_minilm(path: str | Path | None = None) -> MiniLM:
 def _load(folder: Path) -> MiniLM:
     # Mapped from the file, not copied: the kernels of a class have these 91 MB once.
     tensors = safetensors.torch.load_file(verified_weights(folder))
-    config = config_from_bert(_read_json(folder / "config.json"))
+    _check_config(read_json(folder / "config.json", MiniLMRefusedError))
     with shapes_alone():
-        encoder = Encoder(config)
-    encoder.load_state_dict(weights_from_bert(tensors, encoder.state_dict()), assign=True)
-    return MiniLM(encoder.eval().requires_grad_(False), _load_tokenizer(folder, config.vocab_size))
+        encoder = Encoder(_CONFIG)
+    ours = {_our_name(name): tensor for name, tensor in tensors.items() if name not in _UNUSED}
+    encoder.load_state_dict(ours, assign=True)
+    return MiniLM(encoder.eval().requires_grad_(False), _load_tokenizer(folder))
 
 
 @lru_cache(maxsize=8)
@@ -166,87 +187,12 @@ def _tokenize(
     return ids, tuple(tokens), truncated
 
 
-def config_from_bert(bert: Mapping[str, object]) -> EncoderConfig:
-    """Translate the fields of a BERT ``config.json``, and refuse what our encoder is not.
-
-    Raises:
-        TypeError: if ``bert`` is not a mapping.
-        MiniLMRefusedError: if a field is missing, is no size of an encoder, or asks for another
-            activation or position embedding.
-
-    >>> config_from_bert({"hidden_act": "relu"})
-    Traceback (most recent call last):
-    course_utils.models.minilm_files.MiniLMRefusedError: config.json: hidden_act must be 'gelu', got 'relu'
-    """
-    _check_mapping("bert", bert)
-    for name, value in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
-        if bert.get(name, value) != value:
-            raise MiniLMRefusedError(f"config.json: {name} must be {value!r}, got {bert[name]!r}")
-    ours = {
-        "vocab_size": "vocab_size",
-        "width": "hidden_size",
-        "num_layers": "num_hidden_layers",
-        "num_heads": "num_attention_heads",
-        "feedforward_width": "intermediate_size",
-        "max_positions": "max_position_embeddings",
-        "num_segments": "type_vocab_size",
-        "norm_eps": "layer_norm_eps",
-    }
-    missing = [theirs for theirs in ours.values() if theirs not in bert]
-    if missing:
-        raise MiniLMRefusedError(f"config.json must give {', '.join(missing)}")
-    try:
-        return EncoderConfig(**{name: bert[theirs] for name, theirs in ours.items()})  # type: ignore
-    except (TypeError, ValueError) as error:
-        raise MiniLMRefusedError(f"config.json: {error}") from None
-
-
-def weights_from_bert(
-    tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]
-) -> dict[str, Tensor]:
-    """Give BERT's tensors the names of our encoder: none may be missing, left over or misshapen.
-
-    Args:
-        tensors: tensors by BERT's names. The pooler and ``position_ids`` are left aside.
-        expected: our encoder's ``state_dict()``.
-
-    Raises:
-        TypeError: if one is not a mapping from names to tensors.
-        MiniLMRefusedError: naming the tensors that are missing, left over, or of another shape.
-
-    >>> bias = torch.zeros(3)
-    >>> list(weights_from_bert({"embeddings.LayerNorm.bias": bias}, {"embeddings.norm.bias": bias}))
-    ['embeddings.norm.bias']
-    """
-    _check_tensors("tensors", tensors)
-    _check_tensors("expected", expected)
-    ours = {_our_name(name): tensor for name, tensor in tensors.items() if name not in _UNUSED}
-    _refuse_if_any("is missing", expected.keys() - ours.keys())
-    _refuse_if_any("is not part of this encoder", ours.keys() - expected.keys())
-    for name, tensor in ours.items():
-        if tensor.shape != expected[name].shape:
-            raise MiniLMRefusedError(
-                f"weights: {name} must have shape {tuple(expected[name].shape)}, "
-                f"got {tuple(tensor.shape)}"
-            )
-    return ours
-
-
-def _check_mapping(name: str, value: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping, got {value!r} ({type(value).__name__})")
-
-
-def _check_tensors(name: str, tensors: object) -> None:
-    __tracebackhide__ = True
-    _check_mapping(name, tensors)
-    for key, tensor in tensors.items():  # type: ignore
-        if not isinstance(key, str) or not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"{name} must map strings to torch.Tensors, "
-                f"got {key!r} ({type(key).__name__}) to {type(tensor).__name__}"
-            )
+def _check_config(fields: Mapping[str, object]) -> None:
+    for name, value in _FIELDS.items():
+        # The position embeddings of older files are these, unsaid.
+        found = fields.get(name, value if name == "position_embedding_type" else None)
+        if found != value:
+            raise MiniLMRefusedError(f"config.json: {name} must be {value!r}, got {found!r:.40}")
 
 
 def _our_name(name: str) -> str:
@@ -256,33 +202,16 @@ def _our_name(name: str) -> str:
     return name.replace(".output.dense.", ".feedforward.contract.")
 
 
-def _refuse_if_any(what: str, names: Iterable[str]) -> None:
-    names = sorted(names)
-    if names:
-        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        raise MiniLMRefusedError(f"weights: {names[0]} {what}{more}")
-
-
-def _read_json(path: Path) -> dict:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise MiniLMRefusedError(f"{path.name} must be JSON, got: {error}") from None
-    if not isinstance(content, dict):
-        raise MiniLMRefusedError(f"{path.name} must be a JSON object, got {content!r}")
-    return content
-
-
-def _load_tokenizer(folder: Path, vocab_size: int) -> Tokenizer:
+def _load_tokenizer(folder: Path) -> Tokenizer:
     # Otherwise the library warns when a process that has used it forks, as notebooks do.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # the library raises plain Exception
         raise MiniLMRefusedError(f"tokenizer.json must be a tokenizer, got: {error}") from None
-    if tokenizer.get_vocab_size() != vocab_size:
+    if tokenizer.get_vocab_size() != _CONFIG.vocab_size:
         raise MiniLMRefusedError(
-            f"tokenizer.json must have the model's vocabulary ({vocab_size}), "
+            f"tokenizer.json must have the model's vocabulary ({_CONFIG.vocab_size}), "
             f"got {tokenizer.get_vocab_size()} tokens"
         )
     # The file asks for 128 tokens exactly, padded or cut.

@@ -13,9 +13,9 @@ from functools import lru_cache
 import torch
 
 from course_utils.checks import check_int, check_text
+from course_utils.data.minilm_files import MiniLMNotFoundError
 from course_utils.models.encoder import Encoder, EncoderConfig
 from course_utils.models.minilm import Reading, load_minilm
-from course_utils.models.minilm_files import MiniLMNotFoundError
 
 SEED = 0
 MAX_POSITIONS = 512

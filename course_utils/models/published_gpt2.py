@@ -6,9 +6,9 @@ import torch
 from tokenizers import Tokenizer
 
 from course_utils.checks import check_seed, check_text
+from course_utils.data.gpt2_files import find_gpt2
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2
-from course_utils.models.gpt2_files import find_gpt2
 from course_utils.models.gpt2_weights import load_gpt2
 
 __all__ = ["PublishedGPT2", "load_published_gpt2"]
@@ -29,7 +29,7 @@ class PublishedGPT2(NamedTuple):
         """Return the prompt and what the model writes behind it, drawn among the 40 likeliest.
 
         Raises:
-            TypeError: if prompt is not a string, or a number no integer.
+            TypeError: if prompt is not a string, or a number not an integer.
             ValueError: if the prompt is empty, or there would be more than 1024 tokens.
         """
         ids = self.tokenizer.encode(check_text("prompt", prompt)).ids

@@ -33,9 +33,9 @@ def small_gpt_tokenizer() -> BytePairs:
 def load_small_gpt() -> GPT2:
     """Return the trained small GPT, in evaluation mode: at each call a model of its own.
 
-    It is what tools/scripts/train_small_gpt.py makes: the training of lecture 06, longer. On the tenth of
-    the prose that was held out it pays 3.80 nats a token, on what it learned from 2.78; who counts
-    tokens pays 5.77. The file holds 16 bits to a number, the model 32.
+    It is what tools/scripts/train_small_gpt.py makes: the training of lecture 06, longer. On the
+    tenth of the prose that was held out its loss is 3.80 nats a token, on what it learned from
+    2.78; counting tokens costs 5.77. The file holds 16 bits to a number, the model 32.
 
     Raises:
         PackagedFileError: a RuntimeError, if a file is missing or damaged.

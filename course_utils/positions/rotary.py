@@ -11,9 +11,8 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_choice
-from course_utils.positions.inputs import (
-    check_base,
+from course_utils.checks import check_choice, check_positive
+from course_utils.positions.checks import (
     check_even,
     check_factor,
     check_positions,
@@ -55,7 +54,7 @@ def rope_frequencies(D: int, *, base: float | int = 10_000.0) -> Float[Tensor, "
     [1.0, 0.1, 0.01, 0.001]
     """
     exponents = torch.arange(0, check_even("D", D), 2, dtype=torch.float64) / D
-    return check_base(base) ** -exponents
+    return check_positive("base", base) ** -exponents
 
 
 def apply_rope(
@@ -150,7 +149,7 @@ def interpolated_positions(
         The positions, in float64.
 
     Raises:
-        TypeError: if positions is no tensor of numbers, as in ``apply_rope``, or the factor none.
+        TypeError: if positions or the factor are not numbers, as in ``apply_rope``.
         ValueError: if positions has no axis, or the factor is below 1 or not finite.
 
     Source: Chen et al., "Extending context window of large language models via positional
@@ -160,7 +159,7 @@ def interpolated_positions(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     check_positions(positions)
-    return positions.double() / check_factor(factor)
+    return positions.double() / check_factor("factor", factor)
 
 
 def ntk_base(factor: float | int, D: int, *, base: float | int = 10_000.0) -> float:
@@ -184,7 +183,7 @@ def ntk_base(factor: float | int, D: int, *, base: float | int = 10_000.0) -> fl
     >>> round(ntk_base(8, 64))
     85550
     """
-    base, factor = check_base(base), check_factor(factor)
+    base, factor = check_positive("base", base), check_factor("factor", factor)
     D = check_even("D", D, minimum=4)
     try:
         raised = base * factor ** (D / (D - 2))

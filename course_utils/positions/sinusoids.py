@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import check_finite, check_int
-from course_utils.positions.inputs import check_even
+from course_utils.positions.checks import check_even
 from course_utils.positions.rotary import rope_frequencies
 from course_utils.shapes import Float
 

@@ -17,6 +17,7 @@ from course_utils.attention import (
 )
 from course_utils.masks import causal_mask
 from tests.core.support_properties import given, st
+from tests.support_errors import refusal
 
 B, H, T, S, D, E = 2, 3, 5, 7, 11, 13
 # float64 sums of a dozen terms: a few units in the sixteenth digit.
@@ -170,27 +171,6 @@ def test_output_is_the_value_itself_where_one_key_may_be_read():
     assert torch.equal(out[..., 2, :], v[..., 3, :])
 
 
-@pytest.mark.parametrize("attention", [attend, cosine_attend, top_k_attend])
-def test_bad_input_is_refused_by_every_variant(attention):
-    more = {attend: {}, cosine_attend: {"scale": 3.0}, top_k_attend: {"k_keep": 2}}[attention]
-    q, k, v = qkv()
-    with pytest.raises(TypeError, match=r"may_attend must be boolean.*additive"):
-        attention(q, k, v, may_attend=torch.zeros(T, S), **more)
-    with pytest.raises(ValueError, match=r"k must have the head width of q, D \(11\)"):
-        attention(q, v, v, **more)
-    with pytest.raises(ValueError, match="q must not be empty"):
-        attention(q[..., :0, :], k, v, **more)
-    with pytest.raises(ValueError, match="scale must be finite, got inf"):
-        attention(q, k, v, **{**more, "scale": math.inf})
-
-
-def test_masked_softmax_refuses_what_does_not_fit():
-    with pytest.raises(TypeError, match="scores must be a floating-point tensor"):
-        masked_softmax(torch.zeros(T, S, dtype=torch.int64))
-    with pytest.raises(ValueError, match="may_attend must broadcast"):
-        masked_softmax(torch.zeros(T, S), some_mask().mT)
-
-
 # Cosine attention
 
 
@@ -210,13 +190,6 @@ def test_cosine_attend_ignores_the_length_of_queries_and_keys(factor, seed):
     assert torch.allclose(cosine_attend(factor * q, k / factor, v, scale=7.0)[1], expected, **CLOSE)
 
 
-def test_cosine_attend_has_no_default_scale():
-    with pytest.raises(TypeError, match="scale"):
-        cosine_attend(*qkv())
-    with pytest.raises(TypeError, match="scale must be a real number, got None"):
-        cosine_attend(*qkv(), scale=None)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_unit_vectors_have_length_one_and_zero_stays_zero(dtype):
     x = torch.randn(5, 7).to(dtype)
@@ -225,11 +198,6 @@ def test_unit_vectors_have_length_one_and_zero_stays_zero(dtype):
     expected = torch.tensor([1, 1, 0, 1, 1], dtype=torch.float64)
     # A unit in the last place for each of seven coordinates.
     assert torch.allclose(lengths, expected, atol=7 * torch.finfo(dtype).eps)
-
-
-def test_unit_vectors_refuse_integers():
-    with pytest.raises(TypeError, match=r"x must be a floating-point tensor, got torch\.int64"):
-        unit_vectors(torch.ones(3, dtype=torch.int64))
 
 
 # Top-k attention
@@ -272,19 +240,6 @@ def test_top_k_keeps_exactly_k_of_equal_scores():
     assert (scores >= scores.topk(3).values[:, -1:]).sum(-1).tolist() == [S] * T
 
 
-@pytest.mark.parametrize(
-    ("k_keep", "error", "message"),
-    [
-        (0, ValueError, "k_keep must be at least 1, got 0"),
-        (S + 1, ValueError, r"k_keep \(8\) must be at most the number of keys, S \(7\)"),
-        (2.0, TypeError, r"k_keep must be an integer, got 2.0 \(float\)"),
-    ],
-)
-def test_top_k_refuses_a_bad_k_keep(k_keep, error, message):
-    with pytest.raises(error, match=message):
-        top_k_attend(*qkv(), k_keep=k_keep)
-
-
 # The Jacobian of softmax
 
 
@@ -319,23 +274,6 @@ def test_softmax_jacobian_is_symmetric_with_rows_that_sum_to_zero(seed):
 
 def test_softmax_jacobian_vanishes_at_a_vertex():
     assert (softmax_jacobian(torch.eye(S)[3]) == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("p", "error", "message"),
-    [
-        (torch.tensor([1, 0]), TypeError, "p must be a floating-point tensor, got torch.int64"),
-        (torch.tensor([0.5, 0.6]), ValueError, "p must sum to 1 over the last axis, got 1.1"),
-        (torch.zeros(3), ValueError, "p must sum to 1 over the last axis, got 0"),
-        (torch.tensor([1.5, -0.5]), ValueError, "p must not be negative, got -0.5"),
-        (torch.tensor([math.nan, 1.0]), ValueError, "p must be finite, got NaN or infinity"),
-        (torch.zeros(0), ValueError, r"p must not be empty, got shape \(0,\)"),
-        (torch.tensor(1.0), ValueError, "p must have at least 1 axes"),
-    ],
-)
-def test_softmax_jacobian_refuses_what_is_no_distribution(p, error, message):
-    with pytest.raises(error, match=message):
-        softmax_jacobian(p)
 
 
 # Effective tokens
@@ -379,8 +317,137 @@ def test_effective_tokens_lies_between_one_and_all(seed, temperature):
     assert 1 - 1e-12 <= counted <= S + 1e-12
 
 
-def test_effective_tokens_refuses_scores():
-    with pytest.raises(ValueError, match="weights must sum to 1 over the last axis, got 3"):
-        effective_tokens(torch.ones(T, 3))
-    with pytest.raises(ValueError, match="weights must not be negative"):
-        effective_tokens(torch.randn(T, S))
+# A NaN or an infinity inside a tensor is not refused: it has to show in the result.
+
+ONES, RISING, EYE = (
+    torch.ones(2, 1),
+    torch.tensor([[1.0], [2.0], [3.0], [5.0], [7.0]]),
+    torch.eye(5),
+)
+HIDDEN = torch.tensor([[True, True, True, True, False]])
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("k_keep", [1, 2, 5])
+@pytest.mark.parametrize("may_attend", [None, HIDDEN])
+def test_nan_reaches_all_allowed_weights(bad, k_keep, may_attend):
+    k = RISING.clone()
+    k[1] = bad
+    for attention in (attend, lambda *a, **kw: top_k_attend(*a, k_keep=k_keep, **kw)):
+        out, weights = attention(ONES, k, EYE, may_attend=may_attend)
+        allowed = torch.ones(5, dtype=torch.bool) if may_attend is None else may_attend[0]
+        assert weights[:, allowed].isnan().all()
+        assert bool((weights[:, ~allowed] == 0).all())
+        assert out.isnan().any(dim=-1).all()
+
+
+def test_nan_stays_in_its_row():
+    q = torch.tensor([[1.0], [float("nan")]])
+    out, weights = top_k_attend(q, RISING, EYE, k_keep=2)
+    assert weights[1].isnan().all() and out[1].isnan().all()
+    assert weights[0].isfinite().all() and int((weights[0] > 0).sum()) == 2
+
+
+def test_nan_behind_a_mask_is_harmless():
+    k = RISING.clone()
+    k[4] = float("nan")
+    _, weights = top_k_attend(ONES, k, EYE[:, :4], k_keep=2, may_attend=HIDDEN)
+    assert weights.isfinite().all() and bool((weights[:, 2:4] > 0).all())
+
+
+# What is refused
+
+
+Q, K, V = qkv(leading=())
+
+
+REFUSED = [
+    (lambda: attend([0.0], K, V), "TypeError: q must be a torch.Tensor, got list"),
+    (lambda: attend(Q[0], K, V),
+     "ValueError: q must have at least 2 axes (..., T, D), got shape (11,)"),
+    (lambda: attend(Q.float(), K, V),
+     "TypeError: k must have the dtype of q (torch.float32), got torch.float64"),
+    (lambda: attend(Q, K.long(), V),
+     "TypeError: k must be a floating-point tensor, got torch.int64"),
+    (lambda: attend(Q, K, V.float()),
+     "TypeError: v must have the dtype of q (torch.float64), got torch.float32"),
+    (lambda: attend(Q[:0], K, V), "ValueError: q must not be empty, got shape (0, 11)"),
+    (lambda: attend(Q, K[:0], V[:0]), "ValueError: k must not be empty, got shape (0, 11)"),
+    (lambda: attend(Q, K[None], V),
+     "ValueError: k must have the leading axes of q (), got shape (1, 7, 11)"),
+    (lambda: attend(Q, V, V),
+     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
+    (lambda: attend(Q, K, V[1:]),
+     "ValueError: v must have a row for each key, S (7), got shape (6, 13)"),
+    (lambda: attend(Q, K, V, scale=math.inf), "ValueError: scale must be finite, got inf"),
+    (lambda: attend(Q, K, V, scale=True),
+     "TypeError: scale must be a real number, got True (bool)"),
+    (lambda: attend(Q, K, V, may_attend=torch.zeros(T, S)),
+     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+    (lambda: attend(Q, K, V, may_attend=causal_mask(S, T)),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
+    (lambda: attend(Q, K, V, bias=0.5), "TypeError: bias must be a torch.Tensor, got float"),
+    (lambda: attend(Q, K, V, bias=torch.zeros(T, S)),
+     "TypeError: bias must have the dtype of q (torch.float64), got torch.float32"),
+    (lambda: attend(Q, K, V, bias=causal_mask(T, S)),
+     "TypeError: bias must be a floating-point tensor, got torch.bool"),
+    (lambda: attend(Q, K, V, bias=torch.zeros(S, T).double()),
+     "ValueError: bias must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
+    (lambda: attend(Q, K, V, bias=torch.full((T, S), -math.inf).double()),
+     "ValueError: bias must be finite (to hide a key, use may_attend), got NaN or infinity"),
+    (lambda: cosine_attend(Q, V, V, scale=1),
+     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
+    (lambda: cosine_attend(Q, K, V, scale=None),
+     "TypeError: scale must be a real number, got None (NoneType)"),
+    (lambda: cosine_attend(Q, K, V, scale=math.nan), "ValueError: scale must be finite, got nan"),
+    (lambda: cosine_attend(Q, K, V, scale=1, may_attend=torch.zeros(T, S)),
+     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+    (lambda: top_k_attend(Q, V, V, k_keep=2),
+     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
+    (lambda: top_k_attend(Q, K, V, k_keep=0), "ValueError: k_keep must be at least 1, got 0"),
+    (lambda: top_k_attend(Q, K, V, k_keep=S + 1),
+     "ValueError: k_keep (8) must be at most the number of keys, S (7)"),
+    (lambda: top_k_attend(Q, K, V, k_keep=2.0),
+     "TypeError: k_keep must be an integer, got 2.0 (float)"),
+    (lambda: top_k_attend(Q, K, V, k_keep=2, scale=math.inf),
+     "ValueError: scale must be finite, got inf"),
+    (lambda: top_k_attend(Q, K, V, k_keep=2, may_attend=torch.zeros(T, S)),
+     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+    (lambda: masked_softmax(torch.zeros(T, S).long()),
+     "TypeError: scores must be a floating-point tensor, got torch.int64"),
+    (lambda: masked_softmax(torch.zeros(T)),
+     "ValueError: scores must have at least 2 axes (..., T, S), got shape (5,)"),
+    (lambda: masked_softmax(torch.zeros(T, 0)),
+     "ValueError: scores must not be empty, got shape (5, 0)"),
+    (lambda: masked_softmax(torch.zeros(T, S), causal_mask(S, T)),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
+    (lambda: unit_vectors(torch.ones(3).long()),
+     "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: unit_vectors(torch.ones(3, 0)), "ValueError: x must not be empty, got shape (3, 0)"),
+    (lambda: softmax_jacobian(torch.tensor([1, 0])),
+     "TypeError: p must be a floating-point tensor, got torch.int64"),
+    (lambda: softmax_jacobian(torch.tensor([0.5, 0.6])),
+     "ValueError: p must sum to 1 over the last axis, got 1.1"),
+    (lambda: softmax_jacobian(torch.zeros(3)),
+     "ValueError: p must sum to 1 over the last axis, got 0"),
+    (lambda: softmax_jacobian(torch.tensor([1.5, -0.5])),
+     "ValueError: p must not be negative, got -0.5"),
+    (lambda: softmax_jacobian(torch.tensor([math.nan, 1.0])),
+     "ValueError: p must be finite, got NaN or infinity"),
+    (lambda: softmax_jacobian(torch.zeros(0)), "ValueError: p must not be empty, got shape (0,)"),
+    (lambda: softmax_jacobian(torch.tensor(1.0)),
+     "ValueError: p must have at least 1 axis (..., S), got shape ()"),
+    (lambda: effective_tokens(torch.ones(T, 3)),
+     "ValueError: weights must sum to 1 over the last axis, got 3"),
+    (lambda: effective_tokens(torch.tensor([1.5, -0.5])),
+     "ValueError: weights must not be negative, got -0.5"),
+    (lambda: effective_tokens([1.0]), "TypeError: weights must be a torch.Tensor, got list"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -1,7 +1,5 @@
 """What attend() adds to the scores: against PyTorch, its gradient, and what it refuses."""
 
-import math
-
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -74,19 +72,3 @@ def test_a_learned_bias_can_be_one_of_many_side_by_side():
     together = torch.func.vmap(lambda bias: attend(q, k, v, bias=bias)[0])(biases)
     for bias, out in zip(biases, together, strict=True):
         assert torch.allclose(out, attend(q, k, v, bias=bias)[0], **CLOSE)
-
-
-@pytest.mark.parametrize(
-    ("bias", "error", "message"),
-    [
-        (torch.zeros(T, S), TypeError, r"bias must have the dtype of q \(torch.float64\)"),
-        (causal_mask(T, S), TypeError, "bias must be a floating-point tensor, got torch.bool"),
-        (some_bias(S, T), ValueError, r"bias must broadcast to the scores .*got shape \(7, 5\)"),
-        (some_bias(1, B, H, T, S), ValueError, "bias must broadcast to the scores"),
-        (some_bias(T, S).where(causal_mask(T, S), -math.inf), ValueError, "use may_attend"),
-        (0.5, TypeError, "bias must be a torch.Tensor, got float"),
-    ],
-)
-def test_attend_refuses_what_is_no_bias(bias, error, message):
-    with pytest.raises(error, match=message):
-        attend(*qkv(B, H), bias=bias)

@@ -3,13 +3,12 @@
 import pytest
 import torch
 
-from course_utils.models import gpt2
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import ATTENTIONS
 from course_utils.models.gpt2_weights import load_gpt2
 from course_utils.sampling import next_token_probabilities
 from tests.core.support_gpt2 import L, P, V, ours, some_ids, theirs
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, NEW = 2, 3, 7
 VARIED = 12  # with this seed, greedy text of the reference has many different tokens
@@ -64,15 +63,6 @@ def test_with_the_cache_each_token_is_read_once(use_cache, ids):
     assert scored == [1] * NEW
     expected = [T] + [1] * (NEW - 1) if use_cache else list(range(T, T + NEW))
     assert read == expected
-
-
-def test_a_step_that_starts_again_at_position_0_would_be_noticed(ids, monkeypatch):
-    model = ours(seed=3)
-    expected = generate(model, ids, NEW, temperature=0)
-    monkeypatch.setattr(gpt2, "check_next_tokens", lambda *_: 0)
-    assert generate(model, ids, NEW, temperature=0).tolist() != expected.tolist()
-    again = generate(model, ids, NEW, temperature=0, use_cache=False)
-    assert again.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("narrow", [{"temperature": 0}, {"k": 1}, {"p": 1e-9}])
@@ -130,45 +120,41 @@ def test_nothing_is_recorded_and_nothing_of_the_model_changed(ids):
 # What must be refused, word for word; support_bad_gpt2.py has the rest.
 
 
-def test_a_text_may_fill_the_positions_and_no_more():
-    model = ours()
-    assert generate(model, some_ids(1, T), P - T).shape == (1, P)
-    said = f"max_new_tokens and the {T} of the prompt must make at most max_positions ({P}) tokens"
-    with raises_saying(ValueError, f"{said}, got {P - T + 1}"):
-        generate(model, some_ids(1, T), P - T + 1)
+# What is refused.
 
 
-@pytest.mark.parametrize(
-    ("length", "said"),
-    [
-        (P + 1, f"token_ids must make at most max_positions ({P}) tokens, got {P + 1}"),
-        (0, "the length of token_ids, T, must be at least 1, got 0"),
-    ],
-)
-def test_a_prompt_too_long_or_empty_is_refused(length, said):
-    with raises_saying(ValueError, said):
-        generate(ours(), some_ids(1, length), 1)
+class Elsewhere(torch.Generator):
+    device = torch.device("cuda", 0)
 
 
-@pytest.mark.parametrize(
-    ("draw", "said"),
-    [
-        ({"temperature": -0.5}, "temperature must not be negative, got -0.5"),
-        ({"k": 0}, "k must be at least 1, got 0"),
-        ({"p": 0}, "p must be above 0 and at most 1, got 0"),
-        ({"p": 1.5}, "p must be above 0 and at most 1, got 1.5"),
-    ],
-)
-def test_a_draw_that_means_nothing_is_refused(draw, said, ids):
-    with raises_saying(ValueError, said):
-        generate(ours(), ids, 1, **draw)
+IDS = some_ids(1, T)
 
 
-def test_a_generator_of_another_device_is_refused(ids):
-    class Elsewhere(torch.Generator):
-        device = torch.device("cuda", 0)
+REFUSED = [
+    (lambda: generate(None, IDS, 1), "TypeError: model must be a GPT2, got None (NoneType)"),
+    (lambda: generate(ours(), IDS.float(), 1),
+     "TypeError: token_ids must be torch.int64, got torch.float32"),
+    (lambda: generate(ours(), IDS[:, :0], 1),
+     "ValueError: the length of token_ids, T, must be at least 1, got 0"),
+    (lambda: generate(ours(), IDS.repeat(1, 5), 1),
+     "ValueError: token_ids must make at most max_positions (13) tokens, got 15"),
+    (lambda: generate(ours(), IDS, P - T + 1),
+     "ValueError: max_new_tokens and the 3 of the prompt must make at most max_positions (13) "
+     "tokens, got 11"),
+    (lambda: generate(ours(), IDS, 0), "ValueError: max_new_tokens must be at least 1, got 0"),
+    (lambda: generate(ours(), IDS, 1, temperature=-0.5),
+     "ValueError: temperature must not be negative, got -0.5"),
+    (lambda: generate(ours(), IDS, 1, k=0), "ValueError: k must be at least 1, got 0"),
+    (lambda: generate(ours(), IDS, 1, p=0), "ValueError: p must be above 0 and at most 1, got 0"),
+    (lambda: generate(ours(), IDS, 1, use_cache=None),
+     "TypeError: use_cache must be True or False, got None (NoneType)"),
+    (lambda: generate(ours(), IDS, 1, generator=3),
+     "TypeError: generator must be a torch.Generator, got 3 (int)"),
+    (lambda: generate(ours(), IDS, 1, generator=Elsewhere()),
+     "ValueError: generator must be on the device of token_ids (cpu), got one on cuda:0"),
+]  # fmt: skip
 
-    with raises_saying(
-        ValueError, "generator must be on the device of token_ids (cpu), got one on cuda:0"
-    ):
-        generate(ours(), ids, 1, generator=Elsewhere())
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -265,12 +265,23 @@ def test_a_config_of_another_model_is_refused(folder, changed, said):
 def test_a_config_that_is_none_is_refused(folder):
     (folder / CONFIG).write_text("[1]")
     assert_refused(folder, f"{CONFIG} must be a JSON object, got [1]")
-    (folder / CONFIG).write_text("{")
-    with pytest.raises(GPT2RefusedError, match=f"^{CONFIG} must be JSON, got: "):
+    for broken in ("{", "[" * 10**5):
+        (folder / CONFIG).write_text(broken)
+        with pytest.raises(GPT2RefusedError, match=f"^{CONFIG} must be JSON, got: "):
+            load_gpt2(folder)
+
+
+@pytest.mark.parametrize("changed", [{"n_layer": 10**9}, {"n_embd": 3 * 10**9}])
+def test_a_config_too_large_for_its_weights(folder, changed):
+    change_config(folder, **changed)
+    said = (
+        rf"^{CONFIG} must describe a model that fits into {WEIGHTS} \(\d+ bytes\), got one of \d+"
+    )
+    with pytest.raises(GPT2RefusedError, match=said):
         load_gpt2(folder)
 
 
-RULE = f"path must be a folder that holds {CONFIG}, {WEIGHTS}; "
+RULE = f"path must be a folder that holds {CONFIG}, {WEIGHTS}, got "
 
 
 def test_a_pickle_is_refused_by_name_and_not_opened(folder):
@@ -278,12 +289,12 @@ def test_a_pickle_is_refused_by_name_and_not_opened(folder):
     torch.save({"wte.weight": torch.zeros(V, C)}, folder / "pytorch_model.bin")
     assert_refused(
         folder,
-        f"{RULE}{str(folder)!r} has no {WEIGHTS} "
+        f"{RULE}{str(folder)!r} without {WEIGHTS} "
         "(pytorch_model.bin is not read: a pickle can run any program)",
         GPT2NotFoundError,
     )
     file = folder / "pytorch_model.bin"
-    assert_refused(file, f"{RULE}it is a file: {str(file)!r}", GPT2NotFoundError)
+    assert_refused(file, f"{RULE}the file {str(file)!r}", GPT2NotFoundError)
 
 
 def test_a_pickle_beside_the_weights_does_no_harm(folder, ids):
@@ -304,10 +315,10 @@ def test_a_pickle_or_anything_else_under_the_right_name_is_refused(folder, pickl
 
 def test_a_folder_without_files_says_what_is_missing(tmp_path):
     assert_refused(
-        tmp_path, f"{RULE}{str(tmp_path)!r} has no {CONFIG}, {WEIGHTS}", GPT2NotFoundError
+        tmp_path, f"{RULE}{str(tmp_path)!r} without {CONFIG}, {WEIGHTS}", GPT2NotFoundError
     )
     (tmp_path / CONFIG).write_text("{}")
-    assert_refused(tmp_path, f"{RULE}{str(tmp_path)!r} has no {WEIGHTS}", GPT2NotFoundError)
+    assert_refused(tmp_path, f"{RULE}{str(tmp_path)!r} without {WEIGHTS}", GPT2NotFoundError)
 
 
 def test_a_file_where_the_folder_should_be_is_kept(tmp_path):

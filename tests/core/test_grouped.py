@@ -12,7 +12,7 @@ from course_utils.models.gpt2_weights import save_gpt2
 from course_utils.models.grouped import with_grouped_attention
 from course_utils.training import train
 from tests.core.support_gpt2 import P, V, ours, some_ids
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, C, H, D, L = 2, 7, 30, 6, 5, 2
 GROUPS = (1, 2, 3, 6)
@@ -85,19 +85,6 @@ def test_it_writes_with_its_cache_as_without(attention, ids):
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_a_cache_of_other_heads_is_refused_and_left(attention, ids):
-    model = ours(**SIZES, attention=attention)
-    caches = with_grouped_attention(model, 3).new_caches()
-    with_grouped_attention(model, 3)(ids[:, :2], caches=caches)
-    said = "caches[0] must hold x's batch size, heads and head width (2, {}, 5), got (2, 3, 5)"
-    with raises_saying(ValueError, said.format(2)):
-        with_grouped_attention(model, 2)(ids[:, 2:], caches=caches)
-    with raises_saying(ValueError, said.format(6)):
-        model(ids[:, 2:], caches=caches)
-    assert [cache.length for cache in caches] == [2] * L
-
-
-@pytest.mark.parametrize("attention", ATTENTIONS)
 def test_no_output_depends_on_a_later_token(attention, ids):
     model, changed = with_grouped_attention(ours(**SIZES, attention=attention), 2), ids.clone()
     changed[:, 4] = (changed[:, 4] + 1) % V
@@ -132,17 +119,36 @@ def test_the_model_is_left_as_it_was(ids):
     assert torch.equal(model(ids), before) and model.config.num_kv_heads is None
 
 
-def test_what_cannot_be_is_refused(tmp_path):
-    grouped = with_grouped_attention(ours(**SIZES), 2)
-    said = "model must have num_kv_heads=None, heads that share nothing yet, got num_kv_heads=2"
-    with raises_saying(ValueError, said):
-        with_grouped_attention(grouped, 1)
-    with raises_saying(ValueError, "num_kv_heads (4) must divide num_heads (6)"):
-        with_grouped_attention(ours(**SIZES), 4)
-    said = (
-        "model must have num_kv_heads=None, since the format has no place for shared heads, "
-        "got num_kv_heads=2"
-    )
-    with raises_saying(ValueError, said):
-        save_gpt2(grouped, tmp_path / "grouped")
-    assert not (tmp_path / "grouped").exists()
+GROUPED = with_grouped_attention(ours(**SIZES), 2)
+
+
+def filled(num_kv_heads):
+    caches = GROUPED.new_caches()
+    for cache in caches:
+        cache.append(*torch.zeros(2, B, num_kv_heads, 1, D))
+    return caches
+
+
+REFUSED = [
+    (lambda: with_grouped_attention(None, 2),
+     "TypeError: model must be a GPT2, got None (NoneType)"),
+    (lambda: with_grouped_attention(ours(**SIZES), 4),
+     "ValueError: num_kv_heads (4) must divide num_heads (6)"),
+    (lambda: with_grouped_attention(GROUPED, 1),
+     "ValueError: model must have num_kv_heads=None, heads that share nothing yet, got "
+     "num_kv_heads=2"),
+    (lambda: save_gpt2(GROUPED, "grouped"),
+     "ValueError: model must have num_kv_heads=None, since the format has no place for shared "
+     "heads, got num_kv_heads=2"),
+    (lambda: GROUPED(some_ids(B, 3), caches=filled(3)),
+     "ValueError: caches[0] must hold x's batch size, heads and head width (2, 2, 5), got (2, "
+     "3, 5)"),
+    (lambda: ours(**SIZES)(some_ids(B, 3), caches=filled(3)),
+     "ValueError: caches[0] must hold x's batch size, heads and head width (2, 6, 5), got (2, "
+     "3, 5)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

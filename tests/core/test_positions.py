@@ -16,6 +16,7 @@ from course_utils.positions import (
     shift_matrix,
     sinusoidal_positions,
 )
+from tests.support_errors import refusal
 
 H, T, S, D = 3, 11, 13, 14
 # Coordinates of a few units in float32; each result is a sum of few products.
@@ -145,3 +146,25 @@ def test_a_token_decoded_alone_gets_the_row_it_has_in_the_whole_text():
     whole = attend(q, k, v, may_attend=causal_mask(S), bias=alibi_bias(H, S, S))[0]
     last = attend(q[:, -1:], k, v, bias=alibi_bias(H, 1, S))[0]
     assert torch.allclose(last, whole[:, -1:], **CLOSE)
+
+
+REFUSED = [
+    (lambda: sinusoidal_positions(0, 6), "ValueError: T must be at least 1, got 0"),
+    (lambda: sinusoidal_positions(5, 7),
+     "ValueError: C must be even, as coordinates are turned in pairs, got 7"),
+    (lambda: sinusoidal_positions(5, 6, base=0), "ValueError: base must be positive, got 0"),
+    (lambda: shift_matrix("1", 6), "TypeError: offset must be a real number, got '1' (str)"),
+    (lambda: shift_matrix(math.inf, 6), "ValueError: offset must be finite, got inf"),
+    (lambda: shift_matrix(1, 7),
+     "ValueError: C must be even, as coordinates are turned in pairs, got 7"),
+    (lambda: pairing_permutation(7),
+     "ValueError: D must be even, as coordinates are turned in pairs, got 7"),
+    (lambda: alibi_slopes(0), "ValueError: H must be at least 1, got 0"),
+    (lambda: alibi_bias(3, 5, 0), "ValueError: S must be at least 1, got 0"),
+    (lambda: alibi_bias(3.0, 5, 7), "TypeError: H must be an integer, got 3.0 (float)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

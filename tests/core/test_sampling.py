@@ -15,11 +15,11 @@ from course_utils.attention import effective_tokens, top_k_attend
 from course_utils.sampling import (
     ROUNDING,
     next_token_probabilities,
-    nucleus_size,
     with_temperature,
     with_top_k,
     with_top_p,
 )
+from tests.support_errors import refusal
 
 B, T, V = 3, 5, 17
 TIED = torch.tensor([1.0, 3.0, 3.0, 0.0, 3.0])
@@ -186,35 +186,6 @@ def test_what_only_rounding_keeps_from_p_has_reached_it(count, dtype):
         assert with_top_p(flat, part / count).count_nonzero() == part
 
 
-# The size of the nucleus
-
-
-@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.999])
-def test_the_nucleus_is_what_top_p_keeps(p):
-    logits = random_logits(B, T, V, dtype=torch.float64)
-    kept = with_top_p(logits, p).count_nonzero(dim=-1)
-    assert torch.equal(nucleus_size(logits.softmax(-1), p), kept)
-
-
-def test_the_nucleus_by_counting():
-    for row in random_logits(B * T, V).softmax(-1):
-        total, needed = 0.0, 0
-        for weight in sorted(row.tolist(), reverse=True):
-            if total < 0.9:
-                total, needed = total + weight, needed + 1
-        assert nucleus_size(row, 0.9) == needed
-
-
-def test_ends_of_the_nucleus():
-    weights = torch.tensor([[0.7, 0.3, 0.0, 0.0], [0.25] * 4, [0, 1, 0, 0], [0, 0, 0, 0]])
-    assert nucleus_size(weights, 1).tolist() == [2, 4, 1, 0]
-    assert nucleus_size(weights, 0.9).tolist() == [2, 4, 1, 0]
-    assert nucleus_size(weights, 0.7).tolist() == [1, 3, 1, 0]
-    assert nucleus_size(weights, 1e-3).tolist() == [1, 1, 1, 0]
-    # Weights of a long row in half precision do not sum to 1 exactly.
-    assert nucleus_size(torch.full((1000,), 1e-3, dtype=torch.float16), 0.5) == 500
-
-
 # All of them
 
 
@@ -243,3 +214,44 @@ def test_tokens_can_be_drawn_from_them():
         probabilities, 200, replacement=True, generator=torch.Generator().manual_seed(0)
     )
     assert (probabilities.gather(-1, drawn) > 0).all()
+
+
+REFUSED = [
+    (lambda: with_temperature(torch.zeros(3).long(), 1),
+     "TypeError: logits must be a floating-point tensor, got torch.int64"),
+    (lambda: with_temperature(torch.tensor(1.0), 1),
+     "ValueError: logits must have at least 1 axis (..., V), got shape ()"),
+    (lambda: with_temperature(torch.zeros(2, 0), 1),
+     "ValueError: logits must not be empty, got shape (2, 0)"),
+    (lambda: with_temperature(torch.tensor([0.0, -math.inf]), 1),
+     "ValueError: logits must be finite, got NaN or infinity"),
+    (lambda: with_temperature(torch.zeros(3), -0.5),
+     "ValueError: temperature must not be negative, got -0.5"),
+    (lambda: with_temperature(torch.zeros(3), math.inf),
+     "ValueError: temperature must be finite, got inf"),
+    (lambda: with_temperature(torch.zeros(3), "1"),
+     "TypeError: temperature must be a real number, got '1' (str)"),
+    (lambda: with_top_k(torch.zeros(3), 0), "ValueError: k must be at least 1, got 0"),
+    (lambda: with_top_k(torch.zeros(3), 2.0), "TypeError: k must be an integer, got 2.0 (float)"),
+    (lambda: with_top_k(torch.tensor([math.nan]), 1),
+     "ValueError: logits must be finite, got NaN or infinity"),
+    (lambda: with_top_p(torch.zeros(3), 0), "ValueError: p must be above 0 and at most 1, got 0"),
+    (lambda: with_top_p(torch.zeros(3), 1.5),
+     "ValueError: p must be above 0 and at most 1, got 1.5"),
+    (lambda: with_top_p(torch.zeros(3), None),
+     "TypeError: p must be a real number, got None (NoneType)"),
+    (lambda: with_top_p(torch.tensor([math.inf]), 1),
+     "ValueError: logits must be finite, got NaN or infinity"),
+    (lambda: next_token_probabilities([1.0]), "TypeError: logits must be a torch.Tensor, got list"),
+    (lambda: next_token_probabilities(torch.zeros(3), temperature=-1),
+     "ValueError: temperature must not be negative, got -1"),
+    (lambda: next_token_probabilities(torch.zeros(3), k=0),
+     "ValueError: k must be at least 1, got 0"),
+    (lambda: next_token_probabilities(torch.zeros(3), p=0),
+     "ValueError: p must be above 0 and at most 1, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -11,7 +11,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.tokens import BytePairs, train_bpe
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 # GPT-2's way of writing a byte as a sign: those that can be seen stand for themselves, the others
 # for the signs from U+0100 on. (Radford et al. 2019, src/encoder.py.)
@@ -157,16 +157,6 @@ def test_a_vocabulary_is_a_value():
     assert again != BytePairs(PROSE.merges[:-1])
 
 
-def test_a_batch_is_no_text():
-    with raises_saying(TypeError, "ids[0] must be an integer, got [97, 98] (list)"):
-        PROSE.decode(torch.tensor([[97, 98]]))
-
-
-def test_half_of_a_surrogate_pair_has_no_bytes():
-    with raises_saying(ValueError, "text must be valid Unicode, got half of a surrogate pair"):
-        PROSE.encode("\ud800")
-
-
 def test_training_is_fast_enough_for_a_lecture():
     """Pieces are counted once: ten times the same text costs little more than the text."""
     text = course_prose()[:10_000]
@@ -177,3 +167,36 @@ def test_training_is_fast_enough_for_a_lecture():
         return time.process_time() - start
 
     assert min(seconds(text * 10) for _ in range(3)) < 3 * min(seconds(text) for _ in range(3))
+
+
+REFUSED = [
+    (lambda: BytePairs([(97, 98)]),
+     "TypeError: merges must be a tuple of pairs, got [(97, 98)] (list)"),
+    (lambda: BytePairs(((97,),)), "TypeError: merges[0] must be a pair of ids, got (97,) (tuple)"),
+    (lambda: BytePairs((("a", "b"),)), "TypeError: merges[0] must be an integer, got 'a' (str)"),
+    (lambda: BytePairs(((97, 256),)), "ValueError: merges[0] must be at most 255, got 256"),
+    (lambda: BytePairs(((97, 98), (97, 98))),
+     "ValueError: merges[1] must be a new pair, got (97, 98) again"),
+    (lambda: PROSE.encode(3), "TypeError: text must be a string or bytes, got 3 (int)"),
+    (lambda: PROSE.encode("\ud800"),
+     "ValueError: text must be valid Unicode, got half of a surrogate pair"),
+    (lambda: PROSE.decode(3), "TypeError: ids must be a sequence, got 3 (int)"),
+    (lambda: PROSE.decode("ab"), "TypeError: ids must be a sequence, got 'ab' (str)"),
+    (lambda: PROSE.decode([97, 98.0]), "TypeError: ids[1] must be an integer, got 98.0 (float)"),
+    (lambda: PROSE.decode([PROSE.vocab_size]), "ValueError: ids[0] must be at most 319, got 320"),
+    (lambda: PROSE.decode(torch.tensor([[97, 98]])),
+     "ValueError: ids must have 1 axis, got shape (1, 2)"),
+    (lambda: PROSE.decode(torch.tensor([97.0])),
+     "TypeError: ids[0] must be an integer, got 97.0 (float)"),
+    (lambda: train_bpe(None, 300),
+     "TypeError: text must be a string or bytes, got None (NoneType)"),
+    (lambda: train_bpe("\ud800", 300),
+     "ValueError: text must be valid Unicode, got half of a surrogate pair"),
+    (lambda: train_bpe("a", 255), "ValueError: vocab_size must be at least 256, got 255"),
+    (lambda: train_bpe("a", 300.0), "TypeError: vocab_size must be an integer, got 300.0 (float)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_utils.models.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
+from course_utils.data.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
 from tools import doctor
 from tools.doctor import Finding
 from tools.setup.place import ROOT

@@ -15,7 +15,7 @@ from pathlib import Path
 from huggingface_hub import hf_hub_download
 from huggingface_hub.utils import logging
 
-from course_utils.models.gpt2_files import FOLDER, MODEL, REVISION, SHA256, sha256_of
+from course_utils.data.gpt2_files import FOLDER, MODEL, REVISION, SHA256, sha256_of
 
 
 class NotFetchedError(Exception):

@@ -1,5 +1,7 @@
 """Multi-head attention against PyTorch's two: nn.MultiheadAttention and the fused function."""
 
+import math
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -9,7 +11,7 @@ from course_utils.layers import Alibi, KVCache, MultiHeadAttention, Rotary, merg
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.positions import alibi_bias, apply_rope
 from tests.core.support_layers import CLOSE, torch_attention
-from tests.support_errors import raises_saying
+from tests.support_errors import raises_saying, refusal
 
 B, T, S, C, H = 2, 7, 11, 15, 3
 CASES = {"self": None, "cross": S}
@@ -68,14 +70,6 @@ def test_agrees_with_the_fused_function(memory_length, kind):
     out, heads = layer(x, memory=memory, may_attend=may_attend)
     assert torch.allclose(out, layer.output(merge_heads(expected)), **CLOSE)
     assert torch.equal(heads.queries, q) and torch.equal(heads.keys, k)
-
-
-def test_the_agreement_would_notice_torchs_polarity():
-    layer, (x, _) = MultiHeadAttention(C, H), inputs(None)
-    may_attend = MASKS["random"](T)
-    theirs = torch_attention(layer)
-    expected, _ = theirs(x, x, x, **in_torchs_terms(~may_attend))
-    assert not torch.allclose(layer(x, may_attend=may_attend)[0], expected, atol=1e-2)
 
 
 def test_memory_is_read_and_x_is_not():
@@ -171,70 +165,73 @@ def test_positions_may_be_exchanged_after_training(position):
     assert not torch.allclose(layer(x)[0], before, atol=1e-3)
 
 
-def test_positions_between_two_sequences_are_refused():
-    layer, x = MultiHeadAttention(WIDE, H, position=Rotary()), torch.randn(B, T, WIDE)
-    with raises_saying(
-        ValueError,
-        "memory must be None in a layer with positions, whose distances are those within one "
-        f"sequence, got position={Rotary()}",
-    ):
-        layer(x, memory=x)
-
-
-# Bad input: the table in support_bad_layers.py has the types; here are messages word for word.
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (
-            {"memory": torch.zeros(3, S, C)},
-            ValueError,
-            "memory must have x's batch size (2), got shape (3, 11, 15)",
-        ),
-        (
-            {"memory": torch.zeros(B, S, C - 2)},
-            ValueError,
-            "memory must have the model width, C (15), got shape (2, 11, 13)",
-        ),
-        (
-            {"memory": torch.zeros(B, 0, C)},
-            ValueError,
-            "memory must not be empty, got shape (2, 0, 15)",
-        ),
-        (
-            {"may_attend": causal_mask(T, S)},
-            ValueError,
-            "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (7, 11)",
-        ),
-        ({"x": torch.zeros(B, 0, C)}, ValueError, "x must not be empty, got shape (2, 0, 15)"),
-        (
-            {"x": torch.zeros(B, T, C).double()},
-            TypeError,
-            "x must have the dtype of the layer's weights (torch.float32), got torch.float64",
-        ),
-        ({"cache": {}}, TypeError, "cache must be a KVCache, got {} (dict)"),
-    ],
-)
-def test_attention_refuses_bad_input_by_name(given, error, message):
-    layer = MultiHeadAttention(C, H)
-    with raises_saying(error, message):
-        layer(**({"x": torch.zeros(B, T, C)} | given))
-
-
-def test_heads_that_do_not_divide_the_width_are_refused():
-    with raises_saying(ValueError, "num_heads (7) must divide width (512)"):
-        MultiHeadAttention(512, 7)
-    with raises_saying(
-        ValueError,
-        "position must be no Rotary where the head width is odd (5): it turns pairs of "
-        f"coordinates, got {Rotary()}",
-    ):
-        MultiHeadAttention(C, H, position=Rotary())
-
-
 def test_what_was_refused_has_left_no_trace_in_the_cache():
     layer, cache = MultiHeadAttention(C, H), KVCache()
     with pytest.raises(TypeError, match="additive mask"):
         layer(torch.zeros(B, T, C), may_attend=torch.zeros(T, T), cache=cache)
     assert cache.length == 0
+
+
+# What is refused
+
+
+LAYER, X, MEMORY = MultiHeadAttention(C, H), torch.zeros(B, T, C), torch.zeros(B, S, C)
+
+
+REFUSED = [
+    (lambda: MultiHeadAttention(512, 7), "ValueError: num_heads (7) must divide width (512)"),
+    (lambda: MultiHeadAttention(0, 1), "ValueError: width must be at least 1, got 0"),
+    (lambda: MultiHeadAttention(C, H, bias=None),
+     "TypeError: bias must be True or False, got None (NoneType)"),
+    (lambda: MultiHeadAttention(C, H, position="rope"),
+     "TypeError: position must be Rotary(...), Alibi() or None, got 'rope' (str)"),
+    (lambda: MultiHeadAttention(C, H, position=Rotary()),
+     "ValueError: position must be no Rotary where the head width is odd (5): it turns pairs "
+     "of coordinates, got Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
+    (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 15)"),
+    (lambda: LAYER(X[:, :0]), "ValueError: x must not be empty, got shape (2, 0, 15)"),
+    (lambda: LAYER(X[..., :13]),
+     "ValueError: x must have the model width, C (15), got shape (2, 7, 13)"),
+    (lambda: LAYER(X.long()), "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: LAYER(X.double()),
+     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
+    (lambda: LAYER(X, memory=MEMORY[:1]),
+     "ValueError: memory must have x's batch size (2), got shape (1, 11, 15)"),
+    (lambda: LAYER(X, memory=MEMORY[..., :13]),
+     "ValueError: memory must have the model width, C (15), got shape (2, 11, 13)"),
+    (lambda: LAYER(X, memory=MEMORY[:, :0]),
+     "ValueError: memory must not be empty, got shape (2, 0, 15)"),
+    (lambda: MultiHeadAttention(C, H, position=Alibi())(X, memory=MEMORY),
+     "ValueError: memory must be None in a layer with positions, whose distances are those "
+     "within one sequence, got position=Alibi()"),
+    (lambda: LAYER(X, may_attend=torch.zeros(T, T)),
+     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+    (lambda: LAYER(X, may_attend=causal_mask(T, S)),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got "
+     "shape (7, 11)"),
+    (lambda: LAYER(X, cache={}), "TypeError: cache must be a KVCache, got {} (dict)"),
+    (lambda: Rotary(base=0), "ValueError: base must be positive, got 0"),
+    (lambda: Rotary(pairing="halves"),
+     "ValueError: pairing must be one of half, interleaved, got 'halves'"),
+    (lambda: Rotary(interpolation=0.5),
+     "ValueError: interpolation must be at least 1 (new length over trained one), got 0.5"),
+    (lambda: Rotary(ntk=math.nan), "ValueError: ntk must be finite, got nan"),
+    (lambda: Rotary().turn(X, 0),
+     "ValueError: x must have 4 axes (B, H, T, D), got shape (2, 7, 15)"),
+    (lambda: Rotary().turn(torch.zeros(B, H, T, 5), 0),
+     "ValueError: x must have an even width D, as coordinates are turned in pairs, got shape "
+     "(2, 3, 7, 5)"),
+    (lambda: Rotary().turn(torch.zeros(B, H, T, 4), -1),
+     "ValueError: start must be at least 0, got -1"),
+    (lambda: Rotary(ntk=4).turn(torch.zeros(B, H, T, 2), 0),
+     "ValueError: D must be at least 4, got 2"),
+    (lambda: Alibi().bias(X, S),
+     "ValueError: q must have 4 axes (B, H, T, D), got shape (2, 7, 15)"),
+    (lambda: Alibi().bias(torch.zeros(B, H, T, 4), 0), "ValueError: S must be at least 1, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -23,7 +23,7 @@ from tests.core.support_layers import (
     torch_encoder_layer,
     with_random_norms,
 )
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, S, C, H, HIDDEN = 2, 7, 11, 15, 3, 23
 WIDE = 18  # heads of width 6, which is even
@@ -95,12 +95,6 @@ def test_the_two_gelus_differ_by_less_than_5e_4_and_more_than_a_rounding():
     x = torch.linspace(-6, 6, 10_001, dtype=torch.float64)
     apart = (ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_tanh"](x)).abs().max().item()
     assert 4e-4 < apart < 5e-4
-
-
-def test_an_unknown_activation_is_refused():
-    message = "activation must be one of relu, gelu, gelu_tanh, got 'swish'"
-    with raises_saying(ValueError, message):
-        EncoderBlock(C, H, HIDDEN, activation="swish")
 
 
 # Blocks
@@ -242,45 +236,59 @@ def test_a_masked_block_with_a_cache_runs_under_vmap():
             assert torch.allclose(out[run], block(x[run], causal_mask(T))[0], **CLOSE)
 
 
-# Bad input: messages word for word
+# What is refused
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (
-            {"memory": torch.zeros(3, S, C)},
-            ValueError,
-            "memory must have x's batch size (2), got shape (3, 11, 15)",
-        ),
-        (
-            {"memory_may_attend": torch.ones(T, T) > 0},
-            ValueError,
-            "memory_may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 11), "
-            "got shape (7, 7)",
-        ),
-        (
-            {"memory_may_attend": torch.ones(T, S).long()},
-            TypeError,
-            "memory_may_attend must be boolean, True = may read, got torch.int64: "
-            "pass mask.bool() if 1 means may read, mask == 0 if it means hidden",
-        ),
-        (
-            {"may_attend": torch.ones(T, S) > 0},
-            ValueError,
-            "may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got shape (7, 11)",
-        ),
-    ],
-)
-def test_decoder_block_refuses_bad_input_by_name(given, error, message):
-    block, cache = DecoderBlock(C, H, HIDDEN), DecoderCache()
-    with raises_saying(error, message):
-        block(**({"x": torch.zeros(B, T, C), "memory": torch.zeros(B, S, C)} | given), cache=cache)
+BLOCK, X, MEMORY = DecoderBlock(C, H, HIDDEN), torch.zeros(B, T, C), torch.zeros(B, S, C)
+
+
+def test_a_refused_call_changes_no_cache():
+    cache = DecoderCache()
+    with pytest.raises(ValueError):
+        BLOCK(X, MEMORY, memory_may_attend=causal_mask(T), cache=cache)
     assert cache.bytes == 0
 
 
-def test_a_cache_of_the_other_kind_is_refused():
-    with pytest.raises(TypeError, match=r"^cache must be a DecoderCache, got <.*> \(KVCache\)$"):
-        DecoderBlock(C, H, HIDDEN)(torch.zeros(B, T, C), torch.zeros(B, S, C), cache=KVCache())
-    with pytest.raises(TypeError, match=r"^cache must be a KVCache, got .* \(DecoderCache\)$"):
-        EncoderBlock(C, H, HIDDEN)(torch.zeros(B, T, C), None, DecoderCache())
+REFUSED = [
+    (lambda: LayerNorm(0), "ValueError: width must be at least 1, got 0"),
+    (lambda: LayerNorm(C, eps=0), "ValueError: eps must be positive, got 0"),
+    (lambda: LayerNorm(C)(X[..., :13]),
+     "ValueError: x must have the model width, C (15), got shape (2, 7, 13)"),
+    (lambda: LayerNorm(C)(X.double()),
+     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
+    (lambda: LayerNorm(C)(X.long()),
+     "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: EncoderBlock(C, 7, HIDDEN), "ValueError: num_heads (7) must divide width (15)"),
+    (lambda: EncoderBlock(C, H, 0), "ValueError: hidden must be at least 1, got 0"),
+    (lambda: EncoderBlock(C, H, HIDDEN, activation="swish"),
+     "ValueError: activation must be one of relu, gelu, gelu_tanh, got 'swish'"),
+    (lambda: EncoderBlock(C, H, HIDDEN, norm_first=1),
+     "TypeError: norm_first must be True or False, got 1 (int)"),
+    (lambda: EncoderBlock(C, H, HIDDEN, eps=-1.0), "ValueError: eps must be positive, got -1.0"),
+    (lambda: EncoderBlock(C, H, HIDDEN)(X[0]),
+     "ValueError: x must have 3 axes (B, T, C), got shape (7, 15)"),
+    (lambda: EncoderBlock(C, H, HIDDEN)(X, torch.zeros(T, T)),
+     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+    (lambda: EncoderBlock(C, H, HIDDEN)(X, None, {}),
+     "TypeError: cache must be a KVCache, got {} (dict)"),
+    (lambda: DecoderBlock(C, H, HIDDEN, norm_first=1),
+     "TypeError: norm_first must be True or False, got 1 (int)"),
+    (lambda: BLOCK(X, MEMORY[:1]),
+     "ValueError: memory must have x's batch size (2), got shape (1, 11, 15)"),
+    (lambda: BLOCK(X, MEMORY, may_attend=causal_mask(T, S)),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got "
+     "shape (7, 11)"),
+    (lambda: BLOCK(X, MEMORY, memory_may_attend=causal_mask(T)),
+     "ValueError: memory_may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 11), "
+     "got shape (7, 7)"),
+    (lambda: BLOCK(X, MEMORY, memory_may_attend=causal_mask(T, S).long()),
+     "TypeError: memory_may_attend must be boolean, True = may read, got torch.int64: pass "
+     "mask.bool() if 1 means may read, mask == 0 if it means hidden"),
+    (lambda: BLOCK(X, MEMORY, cache={}), "TypeError: cache must be a DecoderCache, got {} (dict)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

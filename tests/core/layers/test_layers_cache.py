@@ -18,7 +18,7 @@ from course_utils.masks import causal_mask, padding_mask, sliding_window_mask
 from course_utils.measure.costs import kv_cache_bytes
 from tests.core.support_layers import CLOSE
 from tests.core.support_properties import given, st
-from tests.support_errors import raises_saying
+from tests.support_errors import raises_saying, refusal
 
 B, T, S, C, H, HIDDEN = 2, 13, 11, 18, 3, 23
 D = C // H
@@ -70,19 +70,6 @@ def test_steps_under_a_window_equal_the_whole_pass(recording):
     block, x, window = EncoderBlock(C, H, HIDDEN), torch.randn(B, T, C), sliding_window_mask(T, 5)
     stepped, _ = in_steps(block, x, [1] * T, window)
     assert torch.allclose(stepped, block(x, window)[0], **CLOSE)
-
-
-def test_the_equality_would_notice_positions_that_start_anew():
-    layer, x = MultiHeadAttention(C, H, position=Rotary()), torch.randn(B, T, C)
-    whole, _ = layer(x, may_attend=causal_mask(T))
-    cache, moved = KVCache(), KVCache()
-    layer(x[:, :-1], cache=cache)
-    assert torch.allclose(layer(x[:, -1:], cache=cache)[0], whole[:, -1:], **CLOSE)
-    # As if the cached tokens stood one place later: each key turned once more.
-    layer(x[:, :-1], cache=moved)
-    late = KVCache()
-    late.append(torch.cat([Rotary().turn(k, 1) for k in moved.keys.split(1, 2)], 2), moved.values)
-    assert not torch.allclose(layer(x[:, -1:], cache=late)[0], whole[:, -1:], atol=1e-3)
 
 
 @pytest.mark.parametrize("sizes", STEPS.values(), ids=STEPS.keys())
@@ -258,126 +245,91 @@ def test_an_empty_cache_holds_nothing():
             getattr(cache, part)
 
 
-# Bad input: messages word for word
+# What is refused
 
 
-def filled(batch=B, length=5, **options):
+LAYER, X, MEMORY = MultiHeadAttention(C, H), torch.zeros(B, 1, C), torch.zeros(B, S, C)
+NEW, SHARED = torch.zeros(B, H, 1, D), KVCache()
+
+
+def filled(batch=B, **options):
     cache = KVCache(**options)
-    cache.append(*rows(batch, H, length, D))
+    cache.append(*rows(batch, H, 5, D))
     return cache
-
-
-@pytest.mark.parametrize(
-    ("k", "v", "error", "message"),
-    [
-        (
-            torch.zeros(3, H, 1, D),
-            torch.zeros(3, H, 1, D),
-            ValueError,
-            "k must have the cache's batch, heads and width (2, 3, 6), got shape (3, 3, 1, 6)",
-        ),
-        (
-            torch.zeros(B, H, 1, D),
-            torch.zeros(B, H, 1, 5),
-            ValueError,
-            "v must have the cache's batch, heads and width (2, 3, 6), got shape (2, 3, 1, 5)",
-        ),
-        (
-            torch.zeros(B, H, 2, D),
-            torch.zeros(B, H, 1, D),
-            ValueError,
-            "v must have a row for each of k, (B, H, S) = (2, 3, 2), got shape (2, 3, 1, 6)",
-        ),
-        (
-            torch.zeros(B, H, 1, D).double(),
-            torch.zeros(B, H, 1, D).double(),
-            TypeError,
-            "k must have the dtype of the cache (torch.float32), got torch.float64",
-        ),
-        (
-            torch.zeros(B, H, 3, D),
-            torch.zeros(B, H, 3, D),
-            ValueError,
-            "k must bring the cache to at most max_positions (7), got 8",
-        ),
-    ],
-)
-def test_append_refuses_what_does_not_fit(k, v, error, message):
-    cache = filled(max_positions=7)
-    with raises_saying(error, message):
-        cache.append(k, v)
-    assert cache.length == 5
-
-
-X, MEMORY = torch.zeros(B, 1, C), torch.zeros(B, S, C)
 
 
 def filled_from(memory):
     cache = KVCache()
-    MultiHeadAttention(C, H)(X, memory=memory, cache=cache)
+    LAYER(X, memory=memory, cache=cache)
     return cache
 
 
-@pytest.mark.parametrize(
-    ("cache", "memory", "error", "message"),
-    [
-        (
-            filled(batch=3),
-            None,
-            ValueError,
-            "cache must hold x's batch size, heads and head width (2, 3, 6), got (3, 3, 6)",
-        ),
-        (
-            filled(max_positions=5),
-            None,
-            ValueError,
-            "x must bring the cache to at most max_positions (5), got 6",
-        ),
-        (
-            KVCache(max_positions=7),
-            MEMORY,
-            ValueError,
-            "memory must bring the cache to at most max_positions (7), got 11",
-        ),
-        (
-            filled(),
-            MEMORY,
-            ValueError,
-            "cache must be new, or filled from this memory, "
-            "got one of 5 positions of self-attention",
-        ),
-        (
-            filled_from(MEMORY),
-            None,
-            ValueError,
-            "cache must be new, or filled from the tokens before x, "
-            "got one of 11 positions of a memory",
-        ),
-        (
-            filled_from(MEMORY.clone()),
-            MEMORY,
-            ValueError,
-            "cache must be new, or filled from this memory, "
-            "got one of 11 positions of another memory",
-        ),
-    ],
-)
-def test_a_layer_refuses_a_cache_that_is_not_its_own(cache, memory, error, message):
-    layer, length = MultiHeadAttention(C, H), cache.length
-    with raises_saying(error, message):
-        layer(X, memory=memory, cache=cache)
-    assert cache.length == length
+def test_a_refused_append_adds_nothing():
+    cache = filled(max_positions=7)
+    for k, v in (rows(B, H, 3, D), rows(3, H, 1, D), (NEW, NEW[..., :5])):
+        with pytest.raises(ValueError):
+            cache.append(k, v)
+    with pytest.raises(TypeError):
+        LAYER(X, may_attend=torch.zeros(1, 6), cache=cache)
+    assert cache.length == 5
 
 
-def test_a_layer_refuses_a_cache_of_another_precision():
-    message = "cache must have the dtype of x (torch.float64), got torch.float32"
-    with raises_saying(TypeError, message):
-        MultiHeadAttention(C, H).double()(X.double(), cache=filled())
-
-
-def test_decoder_refuses_a_cache_of_another_memory_before_the_other_grows():
+def test_another_memory_is_refused_before_self_attention_grows():
     block, cache = DecoderBlock(C, H, HIDDEN), DecoderCache()
     block(X, MEMORY, cache=cache)
-    with pytest.raises(ValueError, match=r"got one of 11 positions of another memory$"):
+    with pytest.raises(ValueError, match="another memory"):
         block(X, MEMORY.clone(), cache=cache)
     assert cache.self_attention.length == 1
+
+
+REFUSED = [
+    (lambda: KVCache(max_positions=0), "ValueError: max_positions must be at least 1, got 0"),
+    (lambda: KVCache().keys, "ValueError: the cache must hold at least one position, got none"),
+    (lambda: KVCache().values, "ValueError: the cache must hold at least one position, got none"),
+    (lambda: DecoderCache({}), "TypeError: self_attention must be a KVCache, got {} (dict)"),
+    (lambda: DecoderCache(SHARED, SHARED),
+     "ValueError: cross_attention must be another cache than self_attention, got the same"),
+    (lambda: filled().append(NEW[0], NEW[0]),
+     "ValueError: k must have 4 axes (B, H, S, D), got shape (3, 1, 6)"),
+    (lambda: filled().append(NEW[:, :, :0], NEW[:, :, :0]),
+     "ValueError: k must not be empty, got shape (2, 3, 0, 6)"),
+    (lambda: filled().append(NEW.long(), NEW.long()),
+     "TypeError: k must be a floating-point tensor, got torch.int64"),
+    (lambda: filled().append(*rows(3, H, 1, D)),
+     "ValueError: k must have the cache's batch, heads and width (2, 3, 6), got shape (3, 3, "
+     "1, 6)"),
+    (lambda: filled().append(NEW, NEW[..., :5]),
+     "ValueError: v must have the cache's batch, heads and width (2, 3, 6), got shape (2, 3, "
+     "1, 5)"),
+    (lambda: filled().append(NEW.repeat(1, 1, 2, 1), NEW),
+     "ValueError: v must have a row for each of k, (B, H, S) = (2, 3, 2), got shape (2, 3, 1, 6)"),
+    (lambda: filled().append(NEW.double(), NEW.double()),
+     "TypeError: k must have the dtype of the cache (torch.float32), got torch.float64"),
+    (lambda: filled(max_positions=7).append(*rows(B, H, 3, D)),
+     "ValueError: k must bring the cache to at most max_positions (7), got 8"),
+    (lambda: LAYER(X, cache=filled(batch=3)),
+     "ValueError: cache must hold x's batch size, heads and head width (2, 3, 6), got (3, 3, 6)"),
+    (lambda: LAYER(X, cache=filled(max_positions=5)),
+     "ValueError: x must bring the cache to at most max_positions (5), got 6"),
+    (lambda: MultiHeadAttention(C, H).double()(X.double(), cache=filled()),
+     "TypeError: cache must have the dtype of x (torch.float64), got torch.float32"),
+    (lambda: LAYER(X, memory=MEMORY, cache=KVCache(max_positions=7)),
+     "ValueError: memory must bring the cache to at most max_positions (7), got 11"),
+    (lambda: LAYER(X, memory=MEMORY, cache=filled()),
+     "ValueError: cache must be new, or filled from this memory, got one of 5 positions of "
+     "self-attention"),
+    (lambda: LAYER(X, cache=filled_from(MEMORY)),
+     "ValueError: cache must be new, or filled from the tokens before x, got one of 11 "
+     "positions of a memory"),
+    (lambda: LAYER(X, memory=MEMORY, cache=filled_from(MEMORY.clone())),
+     "ValueError: cache must be new, or filled from this memory, got one of 11 positions of "
+     "another memory"),
+    (lambda: DecoderBlock(C, H, HIDDEN)(X, MEMORY, cache=DecoderCache(filled(), filled())),
+     "ValueError: cache must be new, or filled from this memory, got one of 5 positions of "
+     "self-attention"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

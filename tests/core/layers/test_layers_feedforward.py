@@ -8,6 +8,7 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaMLP
 
 from course_utils.layers.feedforward import ACTIVATIONS, FeedForward, SwiGLU
+from tests.support_errors import refusal
 
 B, T, C, F = 2, 7, 5, 11
 
@@ -39,12 +40,6 @@ def test_the_gated_layer_is_that_of_llama(x):
     torch.testing.assert_close(ours.gate.weight.grad, reference.gate_proj.weight.grad)
     torch.testing.assert_close(ours.expand.weight.grad, reference.up_proj.weight.grad)
     torch.testing.assert_close(ours.contract.weight.grad, reference.down_proj.weight.grad)
-
-
-def test_the_gate_on_the_wrong_side_would_be_noticed(x):
-    ours = SwiGLU(C, F)
-    swapped = ours.contract(ours.gate(x) * functional.silu(ours.expand(x)))
-    assert (swapped - llama(ours)(x)).abs().max() > 1e-2
 
 
 @pytest.mark.parametrize(("width", "hidden"), [(3, 8), (768, 2048), (5, 13), (7, 19), (1, 3)])
@@ -85,3 +80,24 @@ def test_the_plain_layer_is_its_formula(activation, x):
 @pytest.mark.parametrize("layer", [SwiGLU(C), FeedForward(C, F)])
 def test_each_token_is_treated_alone(layer, x):
     torch.testing.assert_close(layer(x)[1, 3], layer(x[1, 3]))
+
+
+REFUSED = [
+    (lambda: FeedForward(0, F), "ValueError: width must be at least 1, got 0"),
+    (lambda: FeedForward(C, 2.0), "TypeError: hidden must be an integer, got 2.0 (float)"),
+    (lambda: FeedForward(C, F, "swish"),
+     "ValueError: activation must be one of relu, gelu, gelu_tanh, got 'swish'"),
+    (lambda: FeedForward(C, F)(torch.zeros(C + 1)),
+     "ValueError: x must have the model width, C (5), got shape (6,)"),
+    (lambda: FeedForward(C, F)(torch.zeros(C).long()),
+     "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: SwiGLU(0), "ValueError: width must be at least 1, got 0"),
+    (lambda: SwiGLU(C, 0), "ValueError: hidden must be at least 1, got 0"),
+    (lambda: SwiGLU(C)(torch.zeros(C).double()),
+     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -11,7 +11,7 @@ from course_utils.layers import KVCache, MultiHeadAttention, Rotary, split_heads
 from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
 from course_utils.masks import causal_mask
 from course_utils.measure.costs import kv_cache_bytes
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, C, H, D = 2, 7, 30, 6, 5
 GROUPS = (1, 2, 3, 6)
@@ -219,18 +219,6 @@ def test_with_a_cache_every_step_equals_the_full_pass(num_kv_heads, way, chunks)
     assert cache.keys.shape == (B, num_kv_heads, T, D)
 
 
-def test_a_refused_step_leaves_the_cache_as_it_was():
-    layer, cache = grouped(2), KVCache(max_positions=T)
-    layer(torch.randn(B, 4, C), cache=cache)
-    said = "x must bring the cache to at most max_positions (7), got 9"
-    with raises_saying(ValueError, said):
-        layer(torch.randn(B, 5, C), cache=cache)
-    said = "cache must hold x's batch size, heads and head width (2, 3, 5), got (2, 2, 5)"
-    with raises_saying(ValueError, said):
-        grouped(3).flash(torch.randn(B, 1, C), cache=cache)
-    assert cache.length == 4
-
-
 # From multi-head attention.
 
 
@@ -280,23 +268,56 @@ def test_parameters_are_those_of_the_formula(num_kv_heads):
         assert found == 2 * C**2 + 2 * C * shared + (2 * C + 2 * shared if bias else 0)
 
 
-def test_what_cannot_be_grouped_is_refused():
-    with raises_saying(ValueError, "num_kv_heads (4) must divide num_heads (6)"):
-        grouped(4)
-    with raises_saying(ValueError, "num_heads (7) must divide width (30)"):
-        GroupedQueryAttention(C, 7, 1)
-    rotary = MultiHeadAttention(36, H, position=Rotary())
-    said = "layer must have no positions of its own, got one with position="
-    with pytest.raises(ValueError, match="^" + said):
-        GroupedQueryAttention.from_multi_head(rotary, 2)
-    with pytest.raises(ValueError, match="^" + said):
-        flash_self_attention(rotary, torch.randn(B, T, 36))
-    with pytest.raises(TypeError, match=r"^layer must be a MultiHeadAttention, got Linear"):
-        GroupedQueryAttention.from_multi_head(nn.Linear(2, 2), 1)
-
-
 @pytest.mark.parametrize("way", ["weights", "flash"])
 def test_no_sequences_give_no_output(way):
     layer, none = grouped(2), torch.randn(0, T, C)
     out = layer(none)[0] if way == "weights" else layer.flash(none)
     assert out.shape == (0, T, C)
+
+
+X, ROTARY = torch.zeros(B, T, C), MultiHeadAttention(36, H, position=Rotary())
+
+
+def filled(num_kv_heads, **options):
+    cache = KVCache(**options)
+    cache.append(*torch.zeros(2, B, num_kv_heads, 4, D))
+    return cache
+
+
+@pytest.mark.parametrize("way", ["weights", "flash"])
+def test_a_refused_step_leaves_the_cache(way):
+    cache = filled(2, max_positions=7)
+    with pytest.raises(ValueError):
+        grouped(2)(X, cache=cache) if way == "weights" else grouped(2).flash(X, cache=cache)
+    assert cache.length == 4
+
+
+REFUSED = [
+    (lambda: grouped(4), "ValueError: num_kv_heads (4) must divide num_heads (6)"),
+    (lambda: GroupedQueryAttention(C, 7, 1), "ValueError: num_heads (7) must divide width (30)"),
+    (lambda: GroupedQueryAttention(C, H, 2, bias=1),
+     "TypeError: bias must be True or False, got 1 (int)"),
+    (lambda: grouped(2)(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 30)"),
+    (lambda: grouped(2).flash(X, causal=None),
+     "TypeError: causal must be True or False, got None (NoneType)"),
+    (lambda: grouped(3).flash(X, cache=filled(2)),
+     "ValueError: cache must hold x's batch size, heads and head width (2, 3, 5), got (2, 2, 5)"),
+    (lambda: grouped(2)(X, cache=filled(2, max_positions=7)),
+     "ValueError: x must bring the cache to at most max_positions (7), got 11"),
+    (lambda: GroupedQueryAttention.from_multi_head(nn.Linear(2, 2), 1),
+     "TypeError: layer must be a MultiHeadAttention, got Linear(in_features=2, "
+     "out_features=2, bias=True) (Linear)"),
+    (lambda: GroupedQueryAttention.from_multi_head(multi_head(), 4),
+     "ValueError: num_kv_heads (4) must divide num_heads (6)"),
+    (lambda: GroupedQueryAttention.from_multi_head(ROTARY, 2),
+     "ValueError: layer must have no positions of its own, got one with "
+     "position=Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
+    (lambda: flash_self_attention(ROTARY, torch.zeros(B, T, 36)),
+     "ValueError: layer must have no positions of its own, got one with "
+     "position=Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

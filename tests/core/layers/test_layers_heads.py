@@ -8,7 +8,7 @@ from course_utils.layers import MultiHeadAttention, merge_heads, split_heads
 from course_utils.measure.costs import attention_parameters
 from tests.core.support_layers import CLOSE
 from tests.core.support_properties import given, st
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, S, C, H = 2, 7, 11, 15, 3
 D = C // H
@@ -50,13 +50,6 @@ def test_split_copies_nothing_and_takes_a_transposed_tensor():
     assert torch.equal(split_heads(turned, H), split_heads(x, H))
 
 
-def test_heads_that_do_not_fit_are_refused():
-    with raises_saying(ValueError, "num_heads (7) must divide the width of x, C (512)"):
-        split_heads(torch.zeros(1, 3, 512), 7)
-    with raises_saying(ValueError, "x must have 4 axes (B, H, T, D), got shape (2, 7, 15)"):
-        merge_heads(numbered())
-
-
 def test_concat_then_output_is_a_sum_over_heads():
     layer, x = MultiHeadAttention(C, H), torch.randn(B, T, C)
     out, heads = layer(x)
@@ -94,3 +87,24 @@ def test_each_head_attends_as_if_it_were_alone():
         q = x @ layer.query.weight[own].mT + layer.query.bias[own]
         k = memory @ layer.key.weight[own].mT + layer.key.bias[own]
         assert torch.allclose(attend(q, k, k)[1], heads.weights[:, h], **CLOSE)
+
+
+REFUSED = [
+    (lambda: split_heads(torch.zeros(1, 3, 512), 7),
+     "ValueError: num_heads (7) must divide the width of x, C (512)"),
+    (lambda: split_heads(torch.zeros(3, 15), 3),
+     "ValueError: x must have 3 axes (B, T, C), got shape (3, 15)"),
+    (lambda: split_heads(torch.zeros(1, 0, 15), 3),
+     "ValueError: x must not be empty, got shape (1, 0, 15)"),
+    (lambda: split_heads(torch.zeros(1, 3, 15).long(), 3),
+     "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: merge_heads(numbered()),
+     "ValueError: x must have 4 axes (B, H, T, D), got shape (2, 7, 15)"),
+    (lambda: merge_heads(torch.zeros(1, 3, 0, 5)),
+     "ValueError: x must not be empty, got shape (1, 3, 0, 5)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -1,5 +1,6 @@
 """Mixture of depths: the block it was made from, half of its work, and no look into the future."""
 
+import math
 import time
 
 import pytest
@@ -21,7 +22,7 @@ from course_utils.measure.costs import attention_mixing_flops, attention_project
 from course_utils.measure.dependence import gradient_reach, leaks
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from course_utils.threads import one_thread
-from tests.support_errors import raises_saying
+from tests.support_errors import refusal
 
 B, T, C, H = 2, 11, 15, 3
 CLOSE = {"rtol": 0, "atol": 1e-5}  # float32, sums of fifteen numbers of size one
@@ -274,26 +275,45 @@ def test_it_runs_under_vmap(block, x, gate):
     torch.testing.assert_close(found.squeeze(1), layer(x)[0], **CLOSE)
 
 
-# Refused.
+BLOCK, X = GPT2Block(GPT2Config(width=C, num_heads=H)), torch.zeros(B, T, C)
+LAYER = MixtureOfDepths(BLOCK, 0.5, C)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-@pytest.mark.parametrize("routing", ["top_k", "predicted"])
-def test_a_token_that_cannot_be_ranked_is_refused(block, x, bad, routing):
-    x[1, 3, 2] = bad
-    layer = layer_of(block, 0.5)
-    with raises_saying(ValueError, "x must be finite, got NaN or infinity"):
-        layer(x, routing=routing)
+REFUSED = [
+    (lambda: MixtureOfDepths(None, 0.5, C),
+     "TypeError: block must be an nn.Module, got None (NoneType)"),
+    (lambda: MixtureOfDepths(BLOCK, 0, C),
+     "ValueError: capacity must be above 0 and at most 1, got 0.0"),
+    (lambda: MixtureOfDepths(BLOCK, 1.5, C),
+     "ValueError: capacity must be above 0 and at most 1, got 1.5"),
+    (lambda: MixtureOfDepths(BLOCK, 0.5, C, gate="half"),
+     "ValueError: gate must be one of one, weight, got 'half'"),
+    (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (11, 15)"),
+    (lambda: LAYER(X[:0]), "ValueError: x must not be empty, got shape (0, 11, 15)"),
+    (lambda: LAYER(X, routing="random"),
+     "ValueError: routing must be one of top_k, predicted, got 'random'"),
+    (lambda: LAYER(X.index_fill(1, torch.tensor(3), math.nan)),
+     "ValueError: x must be finite, got NaN or infinity"),
+    (lambda: LAYER(X.index_fill(1, torch.tensor(3), math.inf), routing="predicted"),
+     "ValueError: x must be finite, got NaN or infinity"),
+    (lambda: LAYER(X, weights=torch.zeros(B, 3)),
+     "ValueError: weights must be one for each token of x (2, 11), got shape (2, 3)"),
+    (lambda: LAYER(X, weights=torch.zeros(B, T).double()),
+     "TypeError: weights must have the dtype of x (torch.float32), got torch.float64"),
+    (lambda: LAYER(X, weights=torch.full((B, T), math.nan)),
+     "ValueError: weights must be finite, got NaN or infinity"),
+    (lambda: LAYER(X[:1], KVCache()),
+     "ValueError: routing must be 'predicted' with a cache: the best of a sequence are not "
+     "known before its end, got 'top_k'"),
+    (lambda: LAYER(X, KVCache(), routing="predicted"),
+     "ValueError: x must hold one sequence with a cache, since each keeps other tokens, got 2"),
+    (lambda: kept_tokens(0, 0.5), "ValueError: length must be at least 1, got 0"),
+    (lambda: kept_tokens(5, "half"), "TypeError: capacity must be a real number, got 'half' (str)"),
+    (lambda: predictor_loss(3), "TypeError: kept must be a Kept, got 3 (int)"),
+    (lambda: predictor_accuracy(None), "TypeError: kept must be a Kept, got None (NoneType)"),
+]  # fmt: skip
 
 
-def test_a_cache_goes_with_the_predictor_and_one_sequence(block, x):
-    layer = layer_of(block, 0.5)
-    said = (
-        "routing must be 'predicted' with a cache: the best of a sequence are not known before "
-        "its end, got 'top_k'"
-    )
-    with raises_saying(ValueError, said):
-        layer(x[:1], KVCache())
-    said = "x must hold one sequence with a cache, since each keeps other tokens, got 2"
-    with raises_saying(ValueError, said):
-        layer(x, KVCache(), routing="predicted")
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

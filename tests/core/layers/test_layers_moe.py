@@ -13,7 +13,7 @@ from transformers.models.mixtral.modeling_mixtral import (
 
 from course_utils.layers.moe import MixtureOfExperts, balance_loss, choose_experts
 from course_utils.measure.dependence import gradient_reach
-from tests.support_errors import raises_saying
+from tests.support_errors import raises_saying, refusal
 
 B, T, C, HIDDEN, EXPERTS = 2, 11, 5, 13, 7
 N = B * T
@@ -68,15 +68,6 @@ def test_dispatch_is_the_dense_loop_forward_and_backward(options):
     for mine, theirs in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, theirs, **CLOSE)
     assert found[1].abs().max() > 1e-3  # the router's
-
-
-def test_the_agreement_would_notice_gates_of_the_biased_scores():
-    layer, x = mixture(), torch.randn(B, T, C)
-    layer.balance_bias.copy_(torch.randn(EXPERTS))
-    _, routing = layer(x)
-    biased = routing.probabilities + layer.balance_bias
-    wrong = biased.gather(1, routing.chosen)
-    assert not torch.allclose(routing.gates, wrong / wrong.sum(dim=1, keepdim=True), atol=1e-2)
 
 
 @pytest.mark.parametrize("capacity", [None, 0.6])
@@ -291,15 +282,6 @@ def test_all_tokens_to_one_expert_is_finite_and_counted(capacity):
     torch.testing.assert_close(balance_loss(routing), EXPERTS * largest)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_number_is_refused(bad):
-    x = torch.zeros(B, T, C)
-    x[1, 3, 2] = bad
-    message = "x must be finite, got NaN or infinity"
-    with raises_saying(ValueError, message):
-        mixture()(x)
-
-
 def test_it_trains_in_a_block():
     """Some steps on a fixed target: the loss falls, and every part that was chosen has moved."""
     layer, x = mixture(num_shared=1), torch.randn(B, T, C)
@@ -327,3 +309,37 @@ def test_parts_have_no_more_than_the_weights_of_their_names():
     names = {name.split(".")[0] for name, _ in mixture(num_shared=1).named_parameters()}
     assert names == {"router", "experts", "shared"}
     assert isinstance(mixture().router, nn.Linear) and mixture().router.bias is None
+
+
+X = torch.zeros(B, T, C)
+
+
+REFUSED = [
+    (lambda: mixture(k=0), "ValueError: k must be at least 1, got 0"),
+    (lambda: mixture(k=EXPERTS + 1), "ValueError: k must be at most 7, got 8"),
+    (lambda: mixture(capacity=0), "ValueError: capacity must be positive, got 0"),
+    (lambda: mixture(num_shared=-1), "ValueError: num_shared must be at least 0, got -1"),
+    (lambda: mixture(activation="swish"),
+     "ValueError: activation must be one of relu, gelu, gelu_tanh, swiglu, got 'swish'"),
+    (lambda: mixture(normalise="no"), "TypeError: normalise must be True or False, got 'no' (str)"),
+    (lambda: MixtureOfExperts(C, 0, EXPERTS, 2), "ValueError: hidden must be at least 1, got 0"),
+    (lambda: mixture()(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (11, 5)"),
+    (lambda: mixture()(X[..., :4]),
+     "ValueError: x must have the model width, C (5), got shape (2, 11, 4)"),
+    (lambda: mixture()(X.double()),
+     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
+    (lambda: mixture()(X.index_fill(1, torch.tensor(3), float("nan"))),
+     "ValueError: x must be finite, got NaN or infinity"),
+    (lambda: mixture().route(X.index_fill(1, torch.tensor(3), float("inf"))),
+     "ValueError: x must be finite, got NaN or infinity"),
+    (lambda: mixture().rebalance(3), "TypeError: routing must be a Routing, got 3 (int)"),
+    (lambda: mixture().rebalance(choose_experts(torch.rand(7, 5), 1)),
+     "ValueError: routing must be of 7 experts, got 5"),
+    (lambda: mixture().rebalance(mixture().route(X), rate=0),
+     "ValueError: rate must be positive, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

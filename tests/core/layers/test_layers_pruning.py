@@ -14,6 +14,7 @@ from course_utils.layers.pruning import (
     prune,
     saliency_mask,
 )
+from tests.support_errors import refusal
 
 N, IN, HIDDEN, OUT = 13, 5, 7, 3
 
@@ -163,3 +164,49 @@ def test_a_model_in_the_middle_of_training_is_left_alone():
     brain_damage_saliency(model, entropy, *batch)
     for each, grad in zip(model.parameters(), before, strict=True):
         assert torch.equal(each.grad, grad) and each.requires_grad
+
+
+KEEP = torch.ones(HIDDEN, IN, dtype=torch.bool)
+
+
+REFUSED = [
+    (lambda: magnitude_saliency(None),
+     "TypeError: model must be an nn.Module, got None (NoneType)"),
+    (lambda: magnitude_saliency(nn.ReLU()),
+     "ValueError: model must have a weight matrix, got ReLU"),
+    (lambda: brain_damage_saliency(net(), None, *data()),
+     "TypeError: loss must be callable, got None (NoneType)"),
+    (lambda: brain_damage_saliency(net(), lambda *_: 3.0, *data()),
+     "TypeError: loss must return a torch.Tensor, got float"),
+    (lambda: brain_damage_saliency(net(), lambda m, x, y: m(x), *data()),
+     "ValueError: loss must return a single finite number, got shape (13, 3)"),
+    (lambda: brain_damage_saliency(net(), lambda m, x, y: m(x).sum() * float("nan"), *data()),
+     "ValueError: loss must return a single finite number, got nan"),
+    (lambda: brain_damage_saliency(net(), entropy, *data(), at_once=0),
+     "ValueError: at_once must be at least 1, got 0"),
+    (lambda: saliency_mask([], 0.5),
+     "TypeError: saliency must be a mapping from names to tensors, got [] (list)"),
+    (lambda: saliency_mask({}, 0.5), "ValueError: saliency must not be empty, got {}"),
+    (lambda: saliency_mask({"a": torch.zeros(3)}, 0.5),
+     "ValueError: saliency['a'] must have 2 axes (out, in), got shape (3,)"),
+    (lambda: saliency_mask({"a": torch.full((1, 2), float("nan"))}, 0.5),
+     "ValueError: saliency['a'] must be numbers that can be ranked, got NaN"),
+    (lambda: saliency_mask({"a": torch.zeros(1, 2)}, 1),
+     "ValueError: sparsity must be at least 0 and below 1, got 1.0"),
+    (lambda: magnitude_mask(net(), -0.1),
+     "ValueError: sparsity must be at least 0 and below 1, got -0.1"),
+    (lambda: prune(net(), []),
+     "TypeError: masks must be a mapping from names to boolean tensors, got [] (list)"),
+    (lambda: prune(net(), {"1.weight": KEEP}),
+     "ValueError: masks must name the model's matrices (0.weight, 2.weight), got '1.weight'"),
+    (lambda: prune(net(), {"0.weight": KEEP.float()}),
+     "TypeError: masks['0.weight'] must be boolean, True = keep, got torch.float32"),
+    (lambda: prune(net(), {"0.weight": KEEP.T}),
+     "ValueError: masks['0.weight'] must have the matrix's shape (7, 5), got (5, 7)"),
+    (lambda: kept_weights(3), "TypeError: model must be an nn.Module, got 3 (int)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

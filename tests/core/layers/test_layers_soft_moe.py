@@ -5,6 +5,7 @@ import torch
 
 from course_utils.layers.soft_moe import SoftMixtureOfExperts
 from course_utils.measure.dependence import gradient_reach
+from tests.support_errors import refusal
 
 B, T, C, HIDDEN, EXPERTS, SLOTS = 2, 7, 5, 13, 3, 2
 # Two float32 paths through two small products: numbers of size 1, some ten roundings of 6e-8.
@@ -36,12 +37,6 @@ def test_it_is_its_formula(slots, activation):
     torch.testing.assert_close(routing.combine.sum(dim=2), torch.ones(B, T))
 
 
-@pytest.mark.parametrize("axes", [(2, (2, 3)), (1, 1), (1, 3)])
-def test_the_agreement_would_notice_a_softmax_over_another_axis(axes):
-    layer, x = soft(), torch.randn(B, T, C)
-    assert not torch.allclose(layer(x)[0], by_formula(layer, x, *axes), atol=1e-2)
-
-
 def test_every_expert_computes_its_slots_and_no_token():
     layer, seen = soft(), []
     for expert in layer.experts:
@@ -71,3 +66,18 @@ def test_every_expert_and_the_slots_learn_at_once():
 
 def test_an_empty_batch_gives_an_empty_output():
     assert soft()(torch.zeros(0, T, C))[0].shape == (0, T, C)
+
+
+REFUSED = [
+    (lambda: soft(0), "ValueError: slots must be at least 1, got 0"),
+    (lambda: soft(activation="swish"),
+     "ValueError: activation must be one of relu, gelu, gelu_tanh, swiglu, got 'swish'"),
+    (lambda: soft()(torch.zeros(B, 0, C)), "ValueError: x must not be empty, got shape (2, 0, 5)"),
+    (lambda: soft()(torch.zeros(B, T, C + 1)),
+     "ValueError: x must have the model width, C (5), got shape (2, 7, 6)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call, message):
+    assert refusal(call) == message

@@ -9,6 +9,8 @@ import importlib.util
 import os
 from pathlib import Path
 
+from course_utils.data.model_folder import missing_files, model_folder
+
 __all__ = [
     "MINILM_SHA256",
     "NEEDED_FILES",
@@ -45,15 +47,13 @@ def find_minilm(path: str | Path | None = None) -> Path:
         TypeError: if path is not a path.
         MiniLMNotFoundError: if there is no such folder; the message says the command that helps.
 
-    >>> find_minilm("no/such/folder")
-    Traceback (most recent call last):
-    course_utils.models.minilm_files.MiniLMNotFoundError: path must be a folder that holds \
-model.safetensors, tokenizer.json, config.json; there is no folder 'no/such/folder'
+    >>> (find_minilm() / "model.safetensors").is_file()
+    True
     """
     if path is not None:
-        return _checked_folder(path)
+        return model_folder(path, NEEDED_FILES, MiniLMNotFoundError).resolve()
     for folder in (*_package_folders(), *_hub_folders()):
-        if not _missing(folder):
+        if not missing_files(folder, NEEDED_FILES):
             return folder.resolve()
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
@@ -80,25 +80,6 @@ def verified_weights(folder: Path) -> Path:
             "(or `python course.py setup`)"
         )
     return weights
-
-
-def _checked_folder(path: str | Path) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a folder, got {path!r} ({type(path).__name__})")
-    folder = Path(path)
-    rule = f"path must be a folder that holds {', '.join(NEEDED_FILES)}"
-    if not folder.is_dir():
-        raise MiniLMNotFoundError(f"{rule}; there is no folder {str(path)!r}")
-    missing = _missing(folder)
-    if missing:
-        pickled = " (pickled weights such as pytorch_model.bin are never read)"
-        note = pickled if any(folder.glob("*.bin")) else ""
-        raise MiniLMNotFoundError(f"{rule}; {str(path)!r} has no {', '.join(missing)}{note}")
-    return folder.resolve()
-
-
-def _missing(folder: Path) -> list[str]:
-    return [name for name in NEEDED_FILES if not (folder / name).is_file()]
 
 
 def _package_folders() -> list[Path]:
