@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from course_utils.data.minilm_files import MiniLMNotFoundError
-from course_utils.lectures import EXPLORERS
-from course_utils.lectures.l00_start_here.explorers import real_heads as heads_00
-from course_utils.models import minilm
-from course_utils.models import minilm_or_random as stand_in
+from course_utils.lectures.l00_start_here.explorers import real_heads
+from course_utils.models import minilm, minilm_or_random
 from tests.explorers.support_explorers import error_line, move, press, shown_png
 
 READABLE = {
@@ -43,8 +41,8 @@ BLANK = {"empty": "", "blanks": "   ", "blank lines": "\n\t \u00a0"}
 
 
 def forget_readings():
-    stand_in.minilm_is_here.cache_clear()
-    heads_00._reading.cache_clear()
+    minilm_or_random.minilm_is_here.cache_clear()
+    real_heads._reading.cache_clear()
 
 
 @contextmanager
@@ -62,7 +60,7 @@ def without_minilm():
 
 
 def shown():
-    explorer = EXPLORERS["explore_real_heads"]()
+    explorer = real_heads.RealHeads()
     explorer.widget()
     return explorer
 
@@ -101,16 +99,16 @@ def shows_a_picture(heads):
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
-def test_a_readable_text_gives_a_picture(heads, text):
+def test_readable_text_gives_a_picture(heads, text):
     before = heads.png()
     move(heads, word="", own_text=text)
     assert shows_a_picture(heads)
     assert heads.png() != before
-    assert 3 <= len(heads.state.tokens) <= heads_00.MAX_TOKENS
+    assert 3 <= len(heads.state.tokens) <= real_heads.MAX_TOKENS
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
-def test_any_text_may_be_asked_for_as_a_word(trained, text):
+def test_any_text_may_be_the_word(trained, text):
     press(trained, "it → animal (tired)")
     move(trained, word=text)
     assert shows_a_picture(trained)
@@ -119,14 +117,14 @@ def test_any_text_may_be_asked_for_as_a_word(trained, text):
 
 
 @pytest.mark.parametrize("text", BLANK.values(), ids=BLANK)
-def test_a_blank_text_leaves_the_sentence(heads, text):
+def test_blank_text_leaves_the_sentence(heads, text):
     before = heads.png()
     move(heads, own_text=text)
     assert shows_a_picture(heads) and heads.png() == before
 
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
-def test_an_unreadable_text_gives_a_sentence_and_keeps_the_picture(heads, text):
+def test_unreadable_text_keeps_the_picture(heads, text):
     before = heads.png()
     move(heads, own_text=text)
     line = error_line(heads)
@@ -137,8 +135,8 @@ def test_an_unreadable_text_gives_a_sentence_and_keeps_the_picture(heads, text):
     assert shows_a_picture(heads)
 
 
-def test_a_long_text_is_cut_and_says_so(heads):
-    fits = " ".join(["cat"] * (heads_00.MAX_TOKENS - 2))
+def test_long_text_is_cut(heads):
+    fits = " ".join(["cat"] * (real_heads.MAX_TOKENS - 2))
     move(heads, own_text=fits)
     assert len(heads.state.tokens) == 64 and "cut" not in heads.words
     move(heads, own_text=fits + " cat")
@@ -146,14 +144,14 @@ def test_a_long_text_is_cut_and_says_so(heads):
     assert heads.state.tokens[-1] == "[SEP]" and shows_a_picture(heads)
 
 
-def test_signs_the_font_lacks_are_named_in_the_words(heads):
+def test_missing_glyphs_are_named(heads):
     move(heads, own_text="day 日 sun")
     assert "□ stands for" in heads.words
     move(heads, own_text="day sun")
     assert "□" not in heads.words
 
 
-def test_without_minilm_the_caption_says_what_is_read_and_what_helps(untrained):
+def test_without_minilm_the_caption_says_so(untrained):
     press(untrained, "next token")
     assert re.search(r"random weights.*make setup", untrained.words)
 
@@ -163,7 +161,7 @@ def test_with_minilm_no_word_of_that(trained):
     assert trained.state.real and "random" not in trained.words
 
 
-def test_without_minilm_every_scene_still_shows_and_differs(untrained):
+def test_without_minilm_scenes_differ(untrained):
     pictures = set()
     for label in untrained.scenes:
         press(untrained, label)
@@ -172,7 +170,7 @@ def test_without_minilm_every_scene_still_shows_and_differs(untrained):
     assert len(pictures) == len(untrained.scenes)
 
 
-def test_the_scene_shows_what_it_is_named_for(trained):
+def test_scenes_show_what_they_say(trained):
     press(trained, "it → animal (tired)")
     weights = trained.state.weights[trained.state.row]
     tokens = trained.state.tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,10 +47,10 @@ class RegressionState:
     at: float
 
 
-def _fit(precision: Tensor, precision_at: Tensor, at: Tensor) -> Fit:
+def _fit(precision_of: Callable[[Tensor], Tensor], at: Tensor) -> Fit:
     data = regression_data(SEED)
-    curve, _ = kernel_estimate(data.grid, precision, data.x, data.y)
-    _, weights = kernel_estimate(at, precision_at, data.x, data.y)
+    curve, _ = kernel_estimate(data.grid, precision_of(data.grid), data.x, data.y)
+    _, weights = kernel_estimate(at, precision_of(at), data.x, data.y)
     return Fit(
         curve=curve.numpy(),
         weights=weights[0].numpy(),
@@ -92,11 +93,12 @@ class KernelRegression(Explorer):
     frames = ("bandwidth", "at")
 
     def compute(self, bandwidth: float, temperature: float, at: float) -> RegressionState:
-        grid = regression_data(SEED).grid
         point = torch.tensor([at])
-        static = [static_precision(x, bandwidth) for x in (grid, point)]
-        learned = [learned_precision(x, SEED, temperature) for x in (grid, point)]
-        return RegressionState(_fit(*static, point), _fit(*learned, point), at)
+        return RegressionState(
+            static=_fit(lambda x: static_precision(x, bandwidth), point),
+            attention=_fit(lambda x: learned_precision(x, SEED, temperature), point),
+            at=at,
+        )
 
     def draw(self, figure: Figure, state: RegressionState) -> None:
         left, right = figure.subplots(1, 2, sharey=True)
