@@ -1,6 +1,6 @@
 """A notebook file as plain data, and sentences for what can be wrong with one.
 
-Only the standard library is needed, and nothing is executed: a notebook is JSON.
+Nothing is executed: a notebook is JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Cell", "NotebookFileError", "calls", "find_lecture", "known_lectures", "read_cells"]
+from course_utils.lectures import COURSE
+
+__all__ = ["Cell", "NotebookFileError", "calls", "find_lecture", "read_cells"]
 
 # The lectures stand beside the package: in a checkout, and in an editable installation of one.
 LECTURES = Path(__file__).resolve().parents[1] / "notebooks"
@@ -57,16 +59,11 @@ class Cell:
         return f"cell {self.place + 1} ({first[:60]!r})"
 
 
-def read_cells(path: str | Path, *, ids: bool = True) -> tuple[Cell, ...]:
+def read_cells(path: str | Path) -> tuple[Cell, ...]:
     """Read the cells of a notebook.
 
-    Args:
-        path: the file.
-        ids: whether every cell must have an identifier, and one of its own.
-
     Raises:
-        NotebookFileError: for a file that is not there, is not text, is broken JSON or no
-            notebook, and for a cell without an identifier or with another's.
+        NotebookFileError: for a file that is not there, is not text, is broken JSON or no notebook.
 
     >>> cells = read_cells(LECTURES / "01_scaling.ipynb")
     >>> cells[0].id, cells[0].kind, cells[0].slide_type
@@ -86,14 +83,9 @@ def read_cells(path: str | Path, *, ids: bool = True) -> tuple[Cell, ...]:
         raise NotebookFileError(
             f"{path} must be JSON, as Jupyter writes it; it breaks at {where}: {error.msg}"
         ) from None
-    except RecursionError:
-        raise NotebookFileError(
-            f"{path} must be JSON, as Jupyter writes it; it is nested too deeply to be read"
-        ) from None
-    cells = tuple(_cell(path, place, each) for place, each in enumerate(_raw_cells(path, content)))
-    if ids:
-        _check_ids(path, cells)
-    return cells
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
+        raise NotebookFileError(f"{path} must be JSON, as Jupyter writes it: {error}") from None
+    return tuple(_cell(path, place, each) for place, each in enumerate(_raw_cells(path, content)))
 
 
 def _raw_cells(path: Path, content: Any) -> list[Any]:
@@ -132,19 +124,6 @@ def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _check_ids(path: Path, cells: tuple[Cell, ...]) -> None:
-    seen: dict[str, Cell] = {}
-    for cell in cells:
-        if not cell.id:
-            raise NotebookFileError(f"every cell must have an id; {cell.name} of {path} has none")
-        if cell.id in seen:
-            raise NotebookFileError(
-                f"cell ids must differ; {seen[cell.id].name} and {cell.name} of {path} "
-                f"are both {cell.id!r}"
-            )
-        seen[cell.id] = cell
-
-
 def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
     r"""Yield the calls in a code cell with the called name's last part, in order.
 
@@ -165,36 +144,20 @@ def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
             yield call.func.attr, call
 
 
-def known_lectures(folder: Path = LECTURES) -> dict[str, Path]:
-    """The lectures of the course by their number.
-
-    Raises:
-        NotebookFileError: where there are none beside the package.
-
-    >>> known_lectures()["04"].name
-    '04_positions.ipynb'
-    """
-    found = {path.name[:2]: path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))}
-    if not found:
-        raise NotebookFileError(f"the lectures must stand in {folder}, found none there")
-    return found
-
-
-def find_lecture(name: str, folder: Path = LECTURES) -> Path:
-    """The file of a lecture: by its number, by the start of its name, or as a path.
+def find_lecture(name: str) -> Path:
+    """The file of a lecture: by its number, by its name, or as a path.
 
     Raises:
         NotebookFileError: for a lecture that is not there; the message lists those that are.
 
-    >>> find_lecture("4").name, find_lecture("04_pos").name
+    >>> find_lecture("4").name, find_lecture("04_positions").name
     ('04_positions.ipynb', '04_positions.ipynb')
     """
     if name.endswith(".ipynb") and Path(name).is_file():
         return Path(name)
-    known = known_lectures(folder)
-    start = name.zfill(2) if name.isdecimal() else Path(name).name
-    found = [path for path in known.values() if start and path.name.startswith(start)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(path.stem for path in known.values())
+    wanted = Path(name).name.removesuffix(".ipynb")
+    for lecture in COURSE:
+        if wanted in (str(lecture.number), f"{lecture.number:02}", lecture.stem):
+            return LECTURES / f"{lecture.stem}.ipynb"
+    names = ", ".join(lecture.stem for lecture in COURSE)
     raise NotebookFileError(f"the lecture must be one of {names}; got {name!r}")

@@ -6,16 +6,27 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
+from course_utils.lectures import COURSE, Lecture
 from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
-from tools.progress.lectures import ASKED, Asked
 
-__all__ = ["Answer", "Copy", "read_copy"]
+__all__ = ["Answer", "Asked", "Copy", "asked_in", "read_copy"]
 
 _TITLE = re.compile(r"^# (\d\d) · ", re.MULTILINE)
-_OWN_IMPORT = re.compile(r"\bcourse_utils\.teaching\.(?:exercises|quizzes)_(\d\d)")
+_OWN_IMPORT = re.compile(r"\bcourse_utils\.lectures\.l(\d\d)_")
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)
+_LECTURES = {f"{lecture.number:02}": lecture for lecture in COURSE}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One exercise of a lecture: its title, what its stub defines, the name of its check."""
+
+    title: str
+    function: str
+    check: str
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ class Copy:
 
     Attributes:
         path: its file.
-        lecture: the number of the lecture, such as ``"04"``.
+        lecture: the lecture it is a copy of.
         setup: the code cells with the imports.
         lesson: the code cells before the exercises, the set-up among them.
         work: the code cells from the exercises on, and stubs that were moved up, without those that
@@ -49,7 +60,7 @@ class Copy:
     """
 
     path: Path
-    lecture: str
+    lecture: Lecture
     setup: tuple[Cell, ...]
     lesson: tuple[Cell, ...]
     work: tuple[Cell, ...]
@@ -57,57 +68,68 @@ class Copy:
     letters: str
 
 
-def read_copy(path: str | Path, *, lecture: str | None = None) -> Copy:
+def asked_in(lecture: Lecture) -> tuple[Asked, ...]:
+    """What a lecture asks, in its order.
+
+    >>> [asked.function for asked in asked_in(COURSE[8])]
+    ['merge', 'tiled_bytes', 'online_attention']
+    """
+    module = import_module(f"{lecture.package}.exercises")
+    checks = {name: value for name, value in vars(module).items() if name.startswith("check_")}
+    return tuple(
+        Asked(
+            exercise.title,
+            exercise.function,
+            next(name for name, check in checks.items() if check == exercise.check),
+        )
+        for exercise in module.EXERCISES
+    )
+
+
+def read_copy(path: Path, *, number: str | None = None) -> Copy:
     """Find the answers in a worked copy: by cell id, by the function's name, by the check's call.
 
     Cells may have been moved, renamed, doubled or deleted, and may have lost their ids.
 
     Args:
         path: the copy.
-        lecture: the number of the lecture that it must be of; of any where None.
+        number: of the lecture that it must be of, such as ``"04"``; of any where None.
 
     Raises:
         NotebookFileError: for what is no notebook, no lecture of this course, or another lecture.
-
-    >>> from tools.notebook_file import find_lecture
-    >>> copy = read_copy(find_lecture("01"))
-    >>> [(answer.name, len(answer.cells)) for answer in copy.answers]
-    [('score_variance', 1), ('unit_norm_scale', 1), ('find_suspect', 1)]
     """
-    path = Path(path)
-    cells = read_cells(path, ids=False)
-    found = _lecture(path, cells)
-    if lecture is not None and found != lecture:
-        raise NotebookFileError(f"the copy must be of lecture {lecture}; {path} is of {found}")
-    start = _start_of_exercises(cells, ASKED[found])
+    cells = read_cells(path)
+    found = _lecture_number(path, cells)
+    if number not in (None, found):
+        raise NotebookFileError(f"the copy must be of lecture {number}; {path} is of {found}")
+    asked = asked_in(_LECTURES[found])
+    start = _start_of_exercises(cells, asked)
     code = [cell for cell in cells if cell.kind == "code"]
     later = [cell for cell in code if cell.place >= start or "exercise" in cell.tags]
     lesson = tuple(cell for cell in code if cell not in later)
-    # A check's import and call are left out: the check is called here, with a time limit.
+    # A cell that only calls a check is left out: the check is called by us, with a time limit.
     work = tuple(cell for cell in later if not _only_asks(cell.source))
     return Copy(
         path=path,
-        lecture=found,
+        lecture=_LECTURES[found],
         setup=tuple(cell for cell in lesson if cell.id.startswith("setup")) or lesson[:1],
         lesson=lesson,
         work=work,
-        answers=tuple(
-            _answer(asked, number, code, work) for number, asked in enumerate(ASKED[found], start=1)
-        ),
+        answers=tuple(_answer(each, n, code, work) for n, each in enumerate(asked, start=1)),
         letters=_letters(code),
     )
 
 
-def _lecture(path: Path, cells: tuple[Cell, ...]) -> str:
-    """The lecture that most of the title and the imports of checks and quiz speak of."""
+def _lecture_number(path: Path, cells: tuple[Cell, ...]) -> str:
+    """The lecture that most of the titles and imports speak of."""
     votes = Counter[str]()
     for cell in cells:
         pattern = _TITLE if cell.kind == "markdown" else _OWN_IMPORT
-        votes.update(number for number in pattern.findall(cell.source) if number in ASKED)
+        votes.update(number for number in pattern.findall(cell.source) if number in _LECTURES)
     if not votes:
         raise NotebookFileError(
-            f"the notebook must be a copy of lecture {', '.join(ASKED)}; {path} has neither the "
-            "title nor an exercise of one"
+            f"the notebook must be a copy of lecture {', '.join(_LECTURES)}; {path} has neither "
+            "the title nor an import of one"
         )
     return votes.most_common(1)[0][0]
 
@@ -152,7 +174,7 @@ def _only_asks(source: str) -> bool:
     """Whether a cell does nothing but import, call checks, or show the quiz."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return False
     asks = [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
     return bool(asks) and all(_is_check_or_quiz(node) for node in asks)
@@ -161,10 +183,14 @@ def _only_asks(source: str) -> bool:
 def _is_check_or_quiz(node: ast.stmt) -> bool:
     if not isinstance(node, ast.Expr):
         return False
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    called = node.value.func if isinstance(node.value, ast.Call) else node.value
-    of_check = isinstance(called, ast.Name) and called.id.startswith("check_")
-    return "QUIZ" in names or (of_check and isinstance(node.value, ast.Call))
+    if isinstance(node.value, ast.Call) and _last_name(node.value.func).startswith("check_"):
+        return True
+    return any(_last_name(part) == "QUIZ" for part in ast.walk(node))
+
+
+def _last_name(node: ast.AST) -> str:
+    """``check_it`` of ``exercises.check_it`` and of ``check_it``."""
+    return getattr(node, "attr", None) or getattr(node, "id", "")
 
 
 def _letters(code: list[Cell]) -> str:

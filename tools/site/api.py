@@ -19,6 +19,8 @@ NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect", "ker
 def modules(root: Path = ROOT) -> dict[str, list[str]]:
     """Every public module, by the part of the package it belongs to, both without its name.
 
+    What the lectures have for themselves is no part of the reference: only their list is.
+
     >>> "masks" in modules(), "layers.heads" in modules()["layers"]
     (True, True)
     """
@@ -28,7 +30,7 @@ def modules(root: Path = ROOT) -> dict[str, list[str]]:
         names = [
             f"{module.name}.{each.name}"
             for each in pkgutil.iter_modules([str(folder / module.name)])
-            if not each.name.startswith("_")
+            if not each.name.startswith("_") and not each.ispkg
         ]
         if "." not in module.name:
             found[module.name] = names

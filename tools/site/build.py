@@ -1,4 +1,4 @@
-"""Build the static edition of the course: `python tools/site/build.py [--out site/_build]`.
+"""Build the static edition of the course: `python -m tools.site.build [--out build/site]`.
 
 No kernel runs and nothing is fetched. The lectures are taken as they are committed, outputs and
 all; the explorers are asked for their frames; Sphinx does the rest, and a warning ends the build.
@@ -17,16 +17,14 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SITE = ROOT / "site"
-sys.path[:0] = [str(ROOT)]
+from course_utils.lectures import COURSE, EXPLORERS
+from tools.site.api import write_reference
+from tools.site.check import loaded_from_elsewhere, total_bytes
+from tools.site.notebooks import Pictures, page_source
+from tools.site.players import make_players, player_html
 
-from tools.site.api import write_reference  # noqa: E402
-from tools.site.check import loaded_from_elsewhere, total_bytes  # noqa: E402
-from tools.site.font import characters, write_font  # noqa: E402
-from tools.site.notebooks import Pictures, page_source, read_notebook  # noqa: E402
-from tools.site.players import make_players, player_html  # noqa: E402
-
+SITE = Path(__file__).resolve().parent
+ROOT = SITE.parents[1]
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "pypandoc", "ziamath")
 FONT = Path("_static/fonts/stix-two-math.woff")
 BUILT = "players"  # what every folder that was built in has
@@ -57,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     (out / BUILT).mkdir(parents=True, exist_ok=True)
     print("Asking the explorers for their frames ...", flush=True)
-    players = make_players(explorer_names(), out)
+    players = make_players(list(EXPLORERS), out)
     print("Writing the pages ...", flush=True)
     write_sources(out, players)
     status = run_sphinx(out)
@@ -67,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     html = out / "html"
     mend_theme(html)
     pages = [path.read_text(encoding="utf-8") for path in sorted(html.rglob("*.html"))]
+    from tools.site.font import characters, write_font
+
     write_font(characters(pages), html / FONT)
     if elsewhere := loaded_from_elsewhere(html):
         print("These would be loaded from other machines:", *elsewhere, sep="\n  ", file=sys.stderr)
@@ -79,7 +79,7 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Build the static edition of the course.")
     parser.add_argument(
-        "--out", type=Path, default=SITE / "_build", help="where to build (site/_build)"
+        "--out", type=Path, default=ROOT / "build" / "site", help="where to build (build/site)"
     )
     return parser.parse_args(arguments)
 
@@ -89,13 +89,6 @@ def holds_other_things(out: Path) -> bool:
     if out.is_dir():
         return any(out.iterdir()) and not (out / BUILT).is_dir()
     return out.exists()
-
-
-def explorer_names() -> list[str]:
-    """The explorers of the course."""
-    from course_utils.lectures import EXPLORERS
-
-    return list(EXPLORERS)
 
 
 def missing_packages() -> list[str]:
@@ -112,11 +105,11 @@ def write_sources(out: Path, players: dict) -> None:
     pictures = Pictures(out / "extra" / "figures")
     lectures = source / "lectures"
     lectures.mkdir()
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        page = page_source(
-            read_notebook(path), lambda name: player_html(name, players[name]), pictures
-        )
-        (lectures / path.name).write_text(json.dumps(page), encoding="utf-8")
+    for lecture in COURSE:
+        name = f"{lecture.stem}.ipynb"
+        notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
+        page = page_source(notebook, lambda name: player_html(name, players[name]), pictures)
+        (lectures / name).write_text(json.dumps(page), encoding="utf-8")
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         (source / name).write_text(on_site(text), encoding="utf-8")
@@ -142,7 +135,8 @@ def run_sphinx(out: Path) -> int:
     folders = ["-c", str(SITE), "-d", str(out / "doctrees"), str(out / "source"), str(out / "html")]
     extra = {"COURSE_SITE_EXTRA": str(out / "extra")}
     command = [sys.executable, "-m", "sphinx", *words, *folders]
-    return subprocess.run(command, env={**os.environ, **extra}).returncode
+    # From the root, where Python finds `tools.site`, of which two modules are Sphinx extensions.
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **extra}).returncode
 
 
 def mend_theme(html: Path) -> None:

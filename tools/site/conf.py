@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1]))
+import course_utils
 
-import course_utils  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 project = "Attention, a course that runs"
 author = "The attention course authors"

@@ -7,10 +7,10 @@ none. STIX Two Math comes with the package ziamath, under the SIL Open Font Lice
 from __future__ import annotations
 
 import html
-import importlib.util
 import logging
 import re
 from collections.abc import Iterable
+from importlib.resources import files
 from pathlib import Path
 
 from fontTools.subset import Options, Subsetter
@@ -54,13 +54,10 @@ def write_font(signs: set[str], path: Path) -> None:
     """Write the font with these characters, and what its MATH table makes of them.
 
     Raises:
-        RuntimeError: when ziamath is not installed, or its font lacks a character.
+        RuntimeError: when the font lacks a character.
     """
-    spec = importlib.util.find_spec("ziamath")
-    if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError("the font of the formulas comes with ziamath, which is not installed")
-    source = Path(spec.submodule_search_locations[0]) / "fonts" / "STIXTwoMath-Regular.ttf"
-    font = TTFont(source, recalcTimestamp=False)  # the same pages give the same bytes
+    source = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+    font = TTFont(str(source), recalcTimestamp=False)  # the same pages give the same bytes
     held = font.getBestCmap() or {}
     missing = {sign for sign in signs if ord(sign) not in held and not sign.isspace()}
     missing -= {"\N{FUNCTION APPLICATION}", "\N{INVISIBLE TIMES}"}

@@ -11,11 +11,11 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from PIL import Image
 
-from course_utils.checks import check_int
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
 from tools.site.film import Film, Frame, Scene, Stops, Values, total_bytes, value_text
@@ -23,39 +23,6 @@ from tools.site.film import Film, Frame, Scene, Stops, Values, total_bytes, valu
 MOST_FRAMES = 72
 MOST_BYTES = 1_500_000
 FEWEST_STOPS = 5  # a slider with fewer jumps rather than moves
-
-
-def check_frames(explorer: Explorer) -> tuple[str, ...]:
-    """The names of the controls that the frames of an explorer go over.
-
-    Raises:
-        TypeError: when `explorer` is not an Explorer, or a name stands for a free text.
-        ValueError: when there is no name or more than two, one twice, or one that is no control.
-
-    >>> class Still(Explorer):
-    ...     pass
-    >>> check_frames(Still())
-    Traceback (most recent call last):
-    ...
-    ValueError: frames of Still must name one or two controls; got ()
-    """
-    if not isinstance(explorer, Explorer):
-        raise TypeError(f"explorer must be an Explorer; got {type(explorer).__name__}")
-    kind, names = type(explorer).__name__, explorer.frames
-    if not isinstance(names, tuple) or not 1 <= len(names) <= 2 or len(set(names)) < len(names):
-        raise ValueError(f"frames of {kind} must name one or two controls; got {names!r}")
-    for name in names:
-        if name not in explorer.inputs:
-            raise ValueError(
-                f"frames of {kind} must name its controls, which are {list(explorer.inputs)}; "
-                f"got {name!r}"
-            )
-        if not isinstance(explorer.inputs[name], Slider | Steps):
-            raise TypeError(
-                f"frames of {kind} must name sliders or lists; {name!r} is a "
-                f"{type(explorer.inputs[name]).__name__}"
-            )
-    return names
 
 
 def export_frames(
@@ -73,8 +40,7 @@ def export_frames(
         most_bytes: how many bytes all pictures may have together.
 
     Raises:
-        TypeError, ValueError: when `frames` names no such controls (`check_frames`), a bound is
-            not a positive whole number, or the stops that must stay take more than `most_bytes`.
+        ValueError: when the stops that must stay take more than `most_bytes`.
 
     >>> from course_utils.lectures.l01_scaling.explorers import explore_random_cosines
     >>> film = export_frames(explore_random_cosines(), most_frames=6)
@@ -83,10 +49,7 @@ def export_frames(
     >>> film.scenes["one head, d = 64"].at
     (3,)
     """
-    names = check_frames(explorer)
-    most = check_int("most_frames", most_frames)
-    check_int("most_bytes", most_bytes)
-    before = explorer.values
+    names, most, before = explorer.frames, most_frames, explorer.values
     taken: dict[Values, Frame] = {}
     try:
         apart = _frames_apart(explorer, names, before)
@@ -98,8 +61,8 @@ def export_frames(
             total = total_bytes([*(taken[at] for at in itertools.product(*grid)), *apart.values()])
             if total <= most_bytes:
                 return _film(explorer, names, before, grid, taken, apart)
-            count, most = _product(map(len, grid)), int(most * 0.95 * most_bytes / total)
-            if _product(map(len, _grid(explorer, names, before, most))) == count:
+            count, most = prod(map(len, grid)), int(most * 0.95 * most_bytes / total)
+            if prod(map(len, _grid(explorer, names, before, most))) == count:
                 raise ValueError(
                     f"most_bytes ({most_bytes}) must hold the {count} frames of "
                     f"{type(explorer).__name__} that cannot be left out; they take {total}"
@@ -214,7 +177,7 @@ def _without_repeats(
 
 def _control(explorer: Explorer, name: str) -> Slider | Steps:
     control = explorer.inputs[name]
-    assert isinstance(control, Slider | Steps)  # check_frames lets no other pass
+    assert isinstance(control, Slider | Steps)
     return control
 
 
@@ -250,7 +213,7 @@ def _grid(
     sliders = [i for i, name in enumerate(names) if isinstance(explorer.inputs[name], Slider)]
     # Listed steps are an author's choice, so sliders give way first.
     for giving_way in (sliders, range(len(names))):
-        while _product(counts) > most:
+        while prod(counts) > most:
             longest = max(giving_way, key=lambda i: counts[i] - fewest[i], default=None)
             if longest is None or counts[longest] <= fewest[longest]:
                 break
@@ -268,10 +231,3 @@ def _thinned(values: Values, must: set[Any], count: int) -> Values:
         gap = max(range(len(kept) - 1), key=lambda i: kept[i + 1] - kept[i])
         kept.insert(gap + 1, (kept[gap] + kept[gap + 1]) // 2)
     return tuple(values[i] for i in kept)
-
-
-def _product(counts: Any) -> int:
-    result = 1
-    for count in counts:
-        result *= count
-    return result

@@ -7,7 +7,6 @@ import copy
 import hashlib
 import html
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -126,18 +125,3 @@ def _as_html(page: str) -> Output:
 
 def _text(value: str | list[str]) -> str:
     return value if isinstance(value, str) else "".join(value)
-
-
-def read_notebook(path: Path) -> Notebook:
-    """Read a lecture.
-
-    Raises:
-        ValueError: when the file is no notebook, with its name.
-    """
-    try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} must be a notebook (JSON); {error}") from error
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise ValueError(f"{path.name} must be a notebook; it has no list of cells")
-    return notebook
