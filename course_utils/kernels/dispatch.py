@@ -6,6 +6,7 @@ import importlib.util
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import ModuleType
 from typing import Literal, cast
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import check_choice
-from course_utils.kernels.inputs import check_flash_inputs
+from course_utils.kernels.inputs import autocast_dtype, check_flash_inputs, follow_autocast
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
@@ -66,6 +67,10 @@ def flash_attend(
             this input.
         return_lse: whether to return the log-sum-exp of the scores as well.
 
+    Under ``torch.autocast`` q, k and v are taken in its dtype, unless they are float64: as in
+    torch's own attention. ``torch.vmap`` and forward-mode derivatives are for
+    ``backend="reference"`` alone.
+
     Returns:
         The output in the dtype of q; with ``return_lse`` also the log-sum-exp of each query's
         scores (natural logarithm; float32, or float64 for float64 inputs). Both can be
@@ -84,12 +89,20 @@ def flash_attend(
     >>> out.shape, lse.shape
     (torch.Size([1, 4, 3, 16]), torch.Size([1, 4, 3]))
     """
+    q, k, v = follow_autocast(q, k, v)
     check_flash_inputs(q, k, v, causal=causal, scale=scale, return_lse=return_lse)
     compute = _backend_for(q, backend)
     scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
-    with out_of_memory_explained(q, k, whole_matrix=compute is attend_reference):
+    explained = out_of_memory_explained(q, k, whole_matrix=compute is attend_reference)
+    with explained, _no_autocast(q.device):
         out, lse = compute(q, k, v, causal=causal, scale=scale)
     return (out, lse) if return_lse else out
+
+
+def _no_autocast(device: torch.device) -> AbstractContextManager:
+    """Let a backend compute in the dtypes that it chooses itself."""
+    off = autocast_dtype(device) is None
+    return nullcontext() if off else torch.autocast(device.type, enabled=False)
 
 
 def available_backends() -> tuple[str, ...]:

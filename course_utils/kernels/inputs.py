@@ -1,15 +1,49 @@
 """What ``flash_attend`` takes, said before any kernel starts."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from course_utils.checks import check_finite, check_like, check_rank
 
-__all__ = ["DTYPES", "check_flash_inputs"]
+__all__ = ["DTYPES", "autocast_dtype", "check_flash_inputs", "follow_autocast"]
 
 # float64 is there for gradient checks; the Triton kernels do not take it.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _AXES = {"q": "B H T D", "k": "B G S D", "v": "B G S D"}
+
+
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """Return the dtype that ``torch.autocast`` asks for on this device; None where it is off.
+
+    >>> with torch.autocast("cpu"):
+    ...     autocast_dtype(torch.device("cpu"))
+    torch.bfloat16
+    """
+    if not torch.amp.is_autocast_available(device.type):
+        return None
+    on = torch.is_autocast_enabled(device.type)
+    return torch.get_autocast_dtype(device.type) if on else None
+
+
+def follow_autocast(*inputs: Any) -> tuple[Any, ...]:
+    """Return q, k and v in the dtype of ``torch.autocast``, as torch's own attention takes them.
+
+    That leaves float64 as it is. What is not a tensor of numbers is left to the checks.
+
+    >>> with torch.autocast("cpu"):
+    ...     [x.dtype for x in follow_autocast(torch.zeros(2), torch.zeros(2).double())]
+    [torch.bfloat16, torch.float64]
+    """
+    return tuple(
+        x.to(dtype)
+        if isinstance(x, Tensor)
+        and x.dtype in (torch.float32, torch.float16, torch.bfloat16)
+        and (dtype := autocast_dtype(x.device)) is not None
+        else x
+        for x in inputs
+    )
 
 
 def check_flash_inputs(
@@ -24,7 +58,8 @@ def check_flash_inputs(
     """Check the arguments of ``flash_attend`` against one another.
 
     The rules: q is (B, H, T, D), k and v are (B, G, S, D), with G dividing H, one dtype (float32,
-    float16, bfloat16 or float64) and one device. B, T and S may be 0; H, G and D may not.
+    float16, bfloat16 or float64) and one device, all dense. B, T and S may be 0; H, G and D may
+    not.
 
     Raises:
         TypeError: for a wrong type or dtype.
@@ -49,6 +84,9 @@ def _check_one_kind(tensors: dict[str, Tensor]) -> None:
     """Check rank, dtype and device of each, and that all are of one kind."""
     __tracebackhide__ = True
     for name, tensor in tensors.items():
+        if isinstance(tensor, Tensor) and (tensor.is_nested or tensor.layout != torch.strided):
+            kind = "a nested tensor" if tensor.is_nested else tensor.layout
+            raise TypeError(f"{name} must be a dense tensor, got {kind}")
         check_rank(name, tensor, _AXES[name])
         if tensor.dtype not in DTYPES:
             known = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)

@@ -20,7 +20,7 @@ from course_utils.kernels.configurations import (
     constants_of,
 )
 from course_utils.kernels.memory import out_of_memory_explained
-from course_utils.kernels.once import differentiable_once
+from course_utils.kernels.once import TiledFunction, differentiable_once
 from course_utils.shapes import Float
 
 __all__ = ["INTERPRETED", "MAX_HEAD_WIDTH", "attend_triton", "refusal"]
@@ -118,7 +118,7 @@ def refusal(q: Tensor) -> str | None:
     return None
 
 
-class _TritonAttention(torch.autograd.Function):
+class _TritonAttention(TiledFunction):
     """Keeps q, k, v, the output and the log-sum-exp for the backward pass, and no weights."""
 
     @staticmethod

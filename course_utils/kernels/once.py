@@ -1,4 +1,4 @@
-"""Derivatives that have no derivative of their own, and say so to whoever asks for it."""
+"""What the tiled attention cannot be asked for, and says: vmap, jvp, a second derivative."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["differentiable_once"]
+__all__ = ["TiledFunction", "differentiable_once"]
+
+
+class TiledFunction(torch.autograd.Function):
+    """A function with a derivative in reverse mode, and neither a mapped nor a forward form."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *inputs: Any) -> None:
+        """Refuse to be mapped over an axis."""
+        raise RuntimeError(
+            "flash_attend must get what is mapped over as its axis B, got torch.vmap; "
+            "backend='reference' can be mapped"
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> None:
+        """Refuse forward mode."""
+        raise RuntimeError(
+            "flash_attend must be differentiated in reverse mode, got forward mode (jvp); "
+            "backend='reference' has both"
+        )
 
 
 def differentiable_once(
@@ -31,7 +51,7 @@ backend='reference' has every derivative
     return _Once.apply(gradients, *inputs)
 
 
-class _Once(torch.autograd.Function):
+class _Once(TiledFunction):
     @staticmethod
     def forward(gradients: Callable, *inputs: Tensor) -> tuple[Tensor, ...]:
         return gradients(*inputs)

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from course_utils.kernels.memory import out_of_memory_explained
-from course_utils.kernels.once import differentiable_once
+from course_utils.kernels.once import TiledFunction, differentiable_once
 from course_utils.kernels.tiled_products import LOG2_E, TileProducts
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
 from course_utils.shapes import Float
@@ -282,7 +282,7 @@ def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:
     return Tile(heads.batch, heads.query, rows, keys, *numbers)
 
 
-class _TiledAttention(torch.autograd.Function):
+class _TiledAttention(TiledFunction):
     @staticmethod
     def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Any:
         out, lse_log2 = forward_tiles(q, k, v, causal=causal, scale=scale)

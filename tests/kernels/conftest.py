@@ -5,6 +5,7 @@ machine with a GPU: it needs pytest and torch alone.
 import importlib.util
 import os
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,36 @@ needs_triton = pytest.mark.skipif(
 )
 
 
+def pytest_configure(config):
+    # Where the course's pyproject.toml is not read.
+    config.addinivalue_line("markers", "slow: what make test leaves to make test-all")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    """Leave most of what the interpreter computes to ``make test-all``; keep this shard's part."""
+    if INTERPRETED:
+        mark_slow([item for item in items if _HERE in item.path.parents])
+    keep_shard(config, items)
+
+
+def mark_slow(items):
+    """Of each test that Triton's interpreter runs, keep a sample; the rest is slow."""
+    from support_problems import is_telling  # not before the interpreter was asked for
+
+    tests = defaultdict(list)
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if item.path.name == "test_triton.py" or params.get("backend") == "triton":
+            tests[item.nodeid.partition("[")[0]].append((item, params))
+    for cases in tests.values():
+        sample = [item for item, params in cases if is_telling(params)] or [cases[0][0]]
+        for item, _ in cases:
+            if item not in sample:
+                item.add_marker("slow")
+
+
+def keep_shard(config, items):
     """With SHARD=i/n in the environment, keep the i-th (from 0) of n parts of the tests.
 
     The parts together are all tests, each once. What Triton compiles comes first: it takes longest.

@@ -160,6 +160,22 @@ def _most_new(kind: dict[str, int], name: str, missing: dict, turn: int) -> int:
     return max(range(count), key=merit)
 
 
+def is_telling(params: dict[str, Any]) -> bool:
+    """Whether these parameters of a test are among those most likely to show a defect.
+
+    Causal with T unlike S; grouped heads, an odd width or float16; strides that differ. bfloat16
+    is float32 in Triton's interpreter.
+    """
+    case = {"causal": True, "lengths": (5, 7), "dtype": None, "width": 17, "heads": (1, 2, 1)}
+    case |= params.get("case", {"layout": "mixed"} | params)
+    (T, S), (_, H, G) = case["lengths"], case["heads"]
+    if not case["causal"] or T == S or case["dtype"] == torch.bfloat16:
+        return False
+    if "case" not in params:
+        return case["width"] % 2 == 1 and case["layout"] == "mixed"
+    return H > G or case["width"] % 2 == 1 or case["dtype"] == torch.float16
+
+
 def title(case: dict[str, Any]) -> str:
     """The case as pytest shows it."""
     T, S = case["lengths"]

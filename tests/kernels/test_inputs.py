@@ -38,6 +38,12 @@ BAD = [
         TypeError,
         f"q {ANY_OF}, got torch.float8_e4m3fn",
     ),
+    (
+        "q",
+        torch.ones(B, H, T, D).to_sparse(),
+        TypeError,
+        "q must be a dense tensor, got torch.sparse_coo",
+    ),
     # Of two: one dtype, one device.
     (
         "k",
@@ -126,6 +132,14 @@ def test_bad_input_is_refused_before_any_backend_is_chosen(asked, argument, valu
         flash_attend(**{**good(), argument: value}, backend=asked)
     with raises_saying(error, message):
         check_flash_inputs(**{**good(), argument: value})
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_nested_tensor_is_refused(layout):
+    nested = torch.nested.nested_tensor([torch.ones(G, S, D)] * B, layout=layout)
+    with raises_saying(TypeError, "v must be a dense tensor, got a nested tensor"):
+        flash_attend(**{**good(), "v": nested})
 
 
 @pytest.mark.parametrize("wrong", ["cuda", "Triton", "", None, 3, ["tiled"]])

@@ -17,8 +17,9 @@ SIXTEEN_BITS = ("float16", "bfloat16")
 
 # All kernels for each GPU, causal and float16; on Hopper the others as well.
 HOPPER = {"target": "sm_90", "forms": ["causal"], "head_widths": [64]}
-ASKED = [
-    *({"target": target, "forms": ["causal"]} for target in TARGETS),
+ASKED = {target: [{"target": target, "forms": ["causal"]}] for target in TARGETS}
+ASKED["sm_90"] += [HOPPER | {"dtypes": ["float32"], "kernels": ["forward"]}]
+ASKED["sm_90, more"] = [
     {"target": "sm_90", "forms": ["full"]},
     HOPPER | {"dtypes": ["bfloat16"], "kernels": ["forward"]},
     HOPPER | {"dtypes": ["float32"]},
@@ -31,16 +32,14 @@ print(json.dumps([asdict(one) for asked in ASKED for one in inspect_kernels(**as
 """
 
 
-@pytest.fixture(scope="module")
-def compiled(fresh_python):
-    done = fresh_python(f"ASKED = {ASKED!r}{COMPILED}")
+@pytest.fixture(
+    scope="module",
+    params=["sm_90", *(pytest.param(n, marks=pytest.mark.slow) for n in ASKED if n != "sm_90")],
+)
+def reports(request, fresh_python):
+    done = fresh_python(f"ASKED = {ASKED[request.param]!r}{COMPILED}")
     assert done.returncode == 0, done.stderr
     return [KernelReport(**fields) for fields in json.loads(done.stdout)]
-
-
-@pytest.fixture(params=list(TARGETS))
-def reports(request, compiled):
-    return [one for one in compiled if one.target == request.param]
 
 
 def test_every_kernel_compiles_for_every_gpu(reports):
@@ -167,13 +166,10 @@ def test_a_score_is_rounded_before_the_largest_is_subtracted(fresh_python):
 # How it is asked, and what it says when it cannot
 
 
-def test_the_command_line_prints_what_the_function_returns(compiled, capsys, monkeypatch):
-    wanted = ("sm_90", "forward", "float16", 64, True)
-    (report,) = (
-        one
-        for one in compiled
-        if (one.target, one.kernel, one.dtype, one.head_width, one.causal) == wanted
-    )
+@pytest.mark.slow
+def test_the_command_line_prints_what_the_function_returns(capsys, monkeypatch):
+    chosen = {"kernels": ["forward"], "forms": ["causal"], "head_widths": [64]}
+    (report,) = inspect.inspect_kernels("sm_90", **chosen)
     arguments = ["--target", "sm_90", "--kernel", "forward", "--form", "causal"]
     arguments += ["--head-width", "64"]
     assert inspect.main([*arguments, "--json"]) == 0  # by a fresh Python where this one interprets

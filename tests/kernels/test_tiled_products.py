@@ -117,7 +117,10 @@ def peak_beyond_the_output(backend, N):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 # oneDNN's results are new memory each time. Where freed pieces of it lie in the heap is chance, and
 # can only add: there the least of three processes counts.
-@pytest.mark.parametrize(("backend", "processes"), [("tiled", 1), ("tiled with oneDNN", 3)])
+@pytest.mark.parametrize(
+    ("backend", "processes"),
+    [("tiled", 1), pytest.param("tiled with oneDNN", 3, marks=pytest.mark.slow)],
+)
 def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend, processes):
     shadow = torch.ones(2**28, dtype=torch.uint8)  # a large parent must hide nothing
     peaks = (peak_beyond_the_output(backend, 8192) for _ in range(processes))

