@@ -10,7 +10,6 @@ from course_utils.layers import Rotary
 from course_utils.lectures.l04_positions.experiments import (
     KEYS,
     SCHEMES,
-    TEST_SEED,
     VALUES,
     NoteReader,
     note_loss,
@@ -18,9 +17,8 @@ from course_utils.lectures.l04_positions.experiments import (
     recall_notes,
     stretch_rotary,
 )
-from course_utils.training import train
+from course_utils.training import TEST_SEED, train
 from tests.core.support_layers import CLOSE, with_random_norms
-from tests.support_errors import raises_saying
 
 B, T = 5, 29
 
@@ -29,7 +27,7 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def test_each_note_recalls_what_a_notebook_would_say():
+def test_notes_against_a_notebook():
     keys, values, last, earlier = recall_notes(B, T, seeded())
     for row in range(B):
         book, count = {}, {}
@@ -41,7 +39,7 @@ def test_each_note_recalls_what_a_notebook_would_say():
             book[key], count[key] = values[row, t], count.get(key, 0) + 1
 
 
-def test_a_quarter_as_many_kinds_as_notes_unless_told_otherwise():
+def test_number_of_kinds_of_keys():
     keys, values, *_ = recall_notes(64, 67, seeded())
     assert max(len(set(row.tolist())) for row in keys) == 67 // 4
     assert keys.max() < KEYS and values.max() == VALUES - 1
@@ -49,13 +47,13 @@ def test_a_quarter_as_many_kinds_as_notes_unless_told_otherwise():
     assert max(len(set(row.tolist())) for row in few) == 3
 
 
-def test_all_kinds_of_keys_are_met():
+def test_all_kinds_of_keys_occur():
     keys, *_ = recall_notes(256, 17, seeded())
     assert len(keys.unique()) == KEYS
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_a_note_reads_all_notes_before_it_and_no_other(positions):
+def test_a_note_attends_to_all_earlier_ones(positions):
     torch.manual_seed(0)
     reader = NoteReader(positions, width=24, num_heads=3, max_positions=31)
     seen = []
@@ -107,7 +105,7 @@ def written_out(reader, keys, values, positions):
 
 @pytest.mark.parametrize("positions", SCHEMES)
 @torch.no_grad()
-def test_a_reader_is_one_layer_written_out(positions):
+def test_reader_against_plain_pytorch(positions):
     torch.manual_seed(0)
     reader = NoteReader(positions, width=12, num_heads=2, max_positions=31)
     keys, values, *_ = recall_notes(3, T, seeded())
@@ -126,7 +124,7 @@ def shuffled_past(keys, values):
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_only_positions_tell_the_order_of_the_past(positions):
+def test_only_positions_tell_the_order(positions):
     torch.manual_seed(0)
     reader = NoteReader(positions, width=24, num_heads=3, max_positions=31)
     keys, values, *_ = recall_notes(2, T, seeded())
@@ -135,7 +133,7 @@ def test_only_positions_tell_the_order_of_the_past(positions):
     assert torch.allclose(plain, shuffled, atol=1e-5) == (positions == "none")
 
 
-def test_the_loss_counts_only_notes_with_a_past():
+def test_loss_counts_notes_with_a_past():
     torch.manual_seed(0)
     reader = NoteReader("alibi", width=24, num_heads=3)
     keys, values, last, earlier = recall_notes(2, T, seeded())
@@ -146,7 +144,7 @@ def test_the_loss_counts_only_notes_with_a_past():
     assert not torch.equal(asked, everywhere)
 
 
-def test_without_a_note_to_ask_about_the_loss_and_its_gradient_are_zero():
+def test_loss_without_a_past_is_zero():
     reader = NoteReader("none", width=24, num_heads=3)
     loss = note_loss(reader, *recall_notes(2, 1, seeded()))
     loss.backward()
@@ -169,7 +167,7 @@ class Knows(NoteReader):
         return F.one_hot(answers, VALUES).float()
 
 
-def test_only_notes_with_two_earlier_ones_count():
+def test_accuracy_asks_where_order_matters():
     def share(how_often):
         return recall_accuracy(Knows(how_often), [13]).item()
 
@@ -178,7 +176,7 @@ def test_only_notes_with_two_earlier_ones_count():
     assert 0 < share(lambda earlier: earlier == 2) < 1
 
 
-def test_the_notes_of_the_test_are_none_of_a_training():
+def test_test_notes_are_not_trained_on():
     # Torch's generator keeps the lower 32 bits of a seed: 2**40 draws the notes of seed 0.
     usual = recall_notes(5, 16, seeded(TEST_SEED))
     assert all(not torch.equal(usual[0], recall_notes(5, 16, seeded(s))[0]) for s in range(100))
@@ -187,7 +185,7 @@ def test_the_notes_of_the_test_are_none_of_a_training():
     assert torch.equal(recall_accuracy(reader, [16]), recall_accuracy(reader, [16], seed=TEST_SEED))
 
 
-def test_a_short_training_with_order_beats_one_without():
+def test_training_needs_positions():
     def trained(positions):
         models = train(
             lambda: NoteReader(positions, width=24, num_heads=1),
@@ -195,7 +193,7 @@ def test_a_short_training_with_order_beats_one_without():
             note_loss,
             steps=70,
             learning_rate=1e-2,
-            seeds=(0, 1, 2),
+            seeds=(0, 1),
         ).models
         return [recall_accuracy(model, [12])[0] for model in models]
 
@@ -203,7 +201,7 @@ def test_a_short_training_with_order_beats_one_without():
     assert min(trained("rope")) > max(trained("none")) + 0.2
 
 
-def test_stretching_changes_scores_at_a_distance_alone():
+def test_stretching_changes_distant_scores():
     torch.manual_seed(0)
     reader = NoteReader("rope", width=24, num_heads=3)
     keys, values, *_ = recall_notes(1, T, seeded())
@@ -212,25 +210,3 @@ def test_stretching_changes_scores_at_a_distance_alone():
     assert not torch.allclose(plain[:, 2:], reader(keys, values)[:, 2:], atol=1e-4)
     # The second note reads the first alone, whatever the score.
     assert torch.allclose(plain[:, :2], reader(keys, values)[:, :2], atol=1e-6)
-
-
-def test_bad_input_is_named():
-    with raises_saying(ValueError, "num_keys must be at most 64, got 65"):
-        recall_notes(2, 8, seeded(), num_keys=65)
-    with raises_saying(
-        ValueError, "positions must be one of none, learned, sinusoidal, rope, alibi, got 'roman'"
-    ):
-        NoteReader("roman")
-    with raises_saying(ValueError, "num_heads (7) must divide width (64)"):
-        NoteReader("none", num_heads=7)
-    with raises_saying(ValueError, "the number of notes in keys, T, must be at most 16, got 17"):
-        NoteReader("learned", max_positions=16)(*recall_notes(2, 17, seeded())[:2])
-    with raises_saying(ValueError, "values must have the shape of keys (2, 8), got (2, 7)"):
-        keys, values, *_ = recall_notes(2, 8, seeded())
-        NoteReader("none")(keys, values[:, :7])
-    with raises_saying(ValueError, "lengths must be enough for a key to come three times, got 2"):
-        recall_accuracy(NoteReader("none"), [2])
-    with raises_saying(ValueError, "model must have rope positions, got None"):
-        stretch_rotary(NoteReader("none"), Rotary())
-    with raises_saying(TypeError, "rotary must be a Rotary, got int"):
-        stretch_rotary(NoteReader("rope"), 4)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import torch
@@ -131,7 +132,7 @@ def causal_reach(steps: tuple[Layout, ...], H: int, D: int) -> np.ndarray:
     return np.asarray(read.reshape(H * T, T)[places // D].any(axis=1))
 
 
-@lru_cache(maxsize=512)
+@cache  # all that the sliders reach: 120
 def _both(T: int, H: int, D: int, back: str) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
     return trace(T, H, D, wrong=False), trace(T, H, D, wrong=True, back=back)
 
@@ -163,6 +164,11 @@ class SplitSteps(Explorer):
     }
     size = (8.0, 4.7)
     frames = ("step", "colour_by")
+
+    def prepare(self) -> None:
+        tokens = range(TOKENS[0], TOKENS[1] + 1)
+        for values in itertools.product(tokens, HEADS, WIDTHS, (TURNED, STRAIGHT)):
+            _both(*values)
 
     def compute(
         self, step: int, tokens: int, heads: int, width: int, colour_by: str, back: str

@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l04_positions.exercises.moving_matrix import check_moving_matrix
-from course_utils.lectures.l04_positions.exercises.pairings import check_pairings
-from course_utils.lectures.l04_positions.exercises.rotate import check_rotate
+from course_utils.lectures.l04_positions.exercises.moving_matrix import MOVING_MATRIX
+from course_utils.lectures.l04_positions.exercises.pairings import PAIRINGS
+from course_utils.lectures.l04_positions.exercises.rotate import ROTATE
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["QUIZ", "check_moving_matrix", "check_pairings", "check_rotate"]
+__all__ = ["EXERCISES", "QUIZ", "check_moving_matrix", "check_pairings", "check_rotate"]
+
+EXERCISES = (ROTATE, MOVING_MATRIX, PAIRINGS)
+check_rotate = ROTATE.check
+check_moving_matrix = MOVING_MATRIX.check
+check_pairings = PAIRINGS.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

@@ -9,9 +9,8 @@ import torch
 
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
-from course_utils.teaching.verdict import Verdict
 
-__all__ = ["ROTATE", "check_rotate"]
+__all__ = ["ROTATE"]
 
 
 def _rotated(
@@ -34,40 +33,19 @@ def _rotated(
 _rotate = _rotated()
 
 
-def _shortened(pair, angle):
-    turned = _rotate(pair, angle)
-    return turned / turned.norm(dim=-1, keepdim=True)
-
-
 def _one_matrix(pair, angle):
     c, s = torch.cos(angle), torch.sin(angle)
     return pair @ torch.tensor([[c, -s], [s, c]]).T
 
 
-def _unpacked(pair, angle):
-    x, y = pair
-    return _rotate(torch.stack([x, y], dim=-1), angle)
+def _first_axis(pair, angle):
+    x, y, c, s = pair[0], pair[1], torch.cos(angle), torch.sin(angle)
+    return torch.stack([x * c - y * s, x * s + y * c], dim=-1)
 
 
-def _taken(take: Callable[..., Any], *, factor_first: bool) -> Callable[..., Any]:
-    """Takes x and y from another place. Where shapes clash, torch's words tell the order."""
-
-    def rotate(pair, angle):
-        c, s = torch.cos(angle), torch.sin(angle)
-        x, y = take(pair, 0), take(pair, 1)
-        if factor_first:
-            return torch.stack([c * x - s * y, s * x + c * y], dim=-1)
-        return torch.stack([x * c - y * s, x * s + y * c], dim=-1)
-
-    return rotate
-
-
-def _on_the_first_axis(pair, i):
-    return pair[i]
-
-
-def _on_the_second_axis(pair, i):
-    return pair[:, i]
+def _second_axis(pair, angle):
+    x, y, c, s = pair[:, 0], pair[:, 1], torch.cos(angle), torch.sin(angle)
+    return torch.stack([x * c - y * s, x * s + y * c], dim=-1)
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -95,6 +73,7 @@ _AT = (
 
 ROTATE = Exercise(
     title="Rotate a pair",
+    function="rotate",
     difficulty=1,
     minutes=5,
     reference=_rotate,
@@ -132,22 +111,10 @@ ROTATE = Exercise(
             "x' = x·cos − y·sin.",
         ),
         Mistake(
-            "both sines minus",
-            _rotated(new_y=lambda x, y, c, s: -s * x + c * y),
-            _AT + "Both of your sines have a minus. Then lengths change, here from {length} to "
-            "{gave_length}; a rotation keeps them. Only the first line has one: "
-            "y' = x·sin + y·cos.",
-        ),
-        Mistake(
             "sine and cosine exchanged",
             _rotated(lambda x, y, c, s: s * x - c * y, lambda x, y, c, s: c * x + s * y),
             _AT + "Sine and cosine have changed places: you turn by π/2 minus the angle. Try angle "
             "0, which must leave the pair alone: cos 0 = 1 stands with x in x' and with y in y'.",
-        ),
-        Mistake(
-            "results exchanged",
-            _rotated(join=lambda x, y: torch.stack([y, x], dim=-1)),
-            _AT + "Both numbers are right, and their order is not: the new x comes first.",
         ),
         Mistake(
             "x overwritten",
@@ -156,52 +123,10 @@ ROTATE = Exercise(
             "and its line needs the old one. Keep both under other names.",
         ),
         Mistake(
-            "y overwritten",
-            _rotated(lambda x, y, c, s: c * x - s * (s * x + c * y)),
-            _AT + "The second is right. The first is made of the new y: by then y was overwritten, "
-            "and its line needs the old one. Keep both under other names.",
-        ),
-        Mistake(
-            "each coordinate by itself",
-            _rotated(lambda x, y, c, s: c * x, lambda x, y, c, s: s * y),
-            _AT + "You multiply each coordinate by itself alone, x by the cosine and y by the "
-            "sine. A rotation mixes them: each new number is made of both old ones.",
-        ),
-        Mistake(
-            "cosines alone",
-            _rotated(lambda x, y, c, s: c * x, lambda x, y, c, s: c * y),
-            _AT + "You multiply both coordinates by the cosine: the pair keeps its direction and "
-            "shrinks from {length} to {gave_length}. The sines are missing: they mix x and y.",
-        ),
-        Mistake(
-            "x and y multiplied by both",
-            _rotated(lambda x, y, c, s: (c - s) * x, lambda x, y, c, s: (s + c) * y),
-            _AT + "Your new x is made of x alone, x·cos − x·sin, and the new y of y alone. Each "
-            "line takes the cosine of its own coordinate and the sine of the other one.",
-        ),
-        Mistake(
             "the angle read as degrees",
             _rotated(angle_of=torch.deg2rad),
             _AT + "The angle is in radians already, as `torch.cos` wants it; you divided it by "
             "180/π = 57.3.",
-        ),
-        Mistake(
-            "the angle turned into degrees",
-            _rotated(angle_of=torch.rad2deg),
-            _AT + "You turned the angle into degrees, 57.3 times as many. `torch.cos` wants "
-            "radians, and that is what comes in.",
-        ),
-        Mistake(
-            "brought to length 1",
-            _shortened,
-            _AT + "The direction is right and the length is lost: {length} became {gave_length}. A "
-            "rotation keeps every length; RoPE leaves |q| and |k| as they are.",
-        ),
-        Mistake(
-            "not turned",
-            lambda pair, angle: pair,
-            "({x}, {y}) turned by {turn} should come to ({want_x}, {want_y}); yours stays where it "
-            "is. If you wrote into a copy, return the copy.",
         ),
         Mistake(
             "stacked in front",
@@ -216,22 +141,10 @@ ROTATE = Exercise(
             "an axis that is there; `torch.stack([x, y], dim=-1)` makes the new one, of length 2.",
         ),
         Mistake(
-            "two results",
-            _rotated(join=lambda x, y: (x, y)),
-            "Both numbers are right; you return them as two results. Asked for is one tensor of "
-            "pairs, {pairs}: `torch.stack([x, y], dim=-1)`.",
-        ),
-        Mistake(
             "taken along the second axis",
-            _taken(_on_the_second_axis, factor_first=True),
+            _second_axis,
             "`pair[:, 0]` is right for pairs of shape (T, 2) alone. There may be more axes in "
             "front, or none: `pair[..., 0]` takes the last axis, however many there are.",
-        ),
-        Mistake(
-            "taken along the second axis, times the cosine",
-            _taken(_on_the_second_axis, factor_first=False),
-            "`pair[:, 0]` counts on exactly one axis before the last. Pairs may come alone, or in "
-            "heads and tokens: `pair[..., 0]` takes the last axis of any number.",
         ),
         Mistake(
             "made for single numbers",
@@ -241,36 +154,11 @@ ROTATE = Exercise(
             "x·cos − y·sin and x·sin + y·cos, and join the two by `torch.stack([...], dim=-1)`.",
         ),
         Mistake(
-            "unpacked along the first axis",
-            _unpacked,
-            "`x, y = pair` takes the first axis apart, and with pairs of shape {pairs} that is no "
-            "axis of two coordinates. They are the last one: `pair[..., 0]` and `pair[..., 1]`.",
-        ),
-        Mistake(
             "taken along the first axis",
-            _taken(_on_the_first_axis, factor_first=True),
+            _first_axis,
             "`pair[0]` is the first coordinate of a single pair alone. With pairs of shape {pairs} "
             "it is the first token or head, which does not fit angles of shape {angles}. The "
             "coordinates are the last axis: `pair[..., 0]`.",
         ),
-        Mistake(
-            "taken along the first axis, times the cosine",
-            _taken(_on_the_first_axis, factor_first=False),
-            "With pairs of shape {pairs}, `pair[0]` is all of the first token or head, and angles "
-            "of shape {angles} do not fit it. You want the first coordinate of every pair, on the "
-            "last axis: `pair[..., 0]`.",
-        ),
     ),
 )
-
-
-def check_rotate(rotate: Any) -> Verdict:
-    """Judge ``rotate(pair, angle)``: pairs (..., 2) turned counterclockwise by angles in radians.
-
-    ``angle`` is a tensor that broadcasts to the shape of the pairs without their last axis.
-    x' = x·cos − y·sin and y' = x·sin + y·cos (Su et al. 2021, equation 13).
-
-    >>> check_rotate(lambda pair, angle: pair).started
-    True
-    """
-    return ROTATE.check(rotate)

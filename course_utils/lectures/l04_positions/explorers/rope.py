@@ -1,4 +1,4 @@
-"""Lecture 04: queries and keys as clock hands that turn with their positions."""
+"""Queries and keys as clock hands that turn with their positions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class RopeState:
     """One query and one key, turned: hands as angles in radians, scores as shares of the largest.
 
     `curve` is the score of all pairs at the distances of `DISTANCES`, `wave` that of the
-    chosen pair at those of `WAVE_DISTANCES`, up to `waves` of them.
+    chosen pair at those of `WAVE_DISTANCES`, up to `waves` of them. In `aligned` pairs the hands
+    are less than 60 degrees apart.
     """
 
     q_angles: np.ndarray
@@ -54,13 +55,13 @@ class RopeState:
     pair: int
     aim: int
     speed: float
-    still: int
+    aligned: int
 
 
-def place(distance: np.ndarray) -> np.ndarray:
+def signed_log(distance: np.ndarray) -> np.ndarray:
     """Where a distance stands on the axis: logarithmic on both sides of 0.
 
-    >>> place(np.array([-9.0, 0.0, 99.0])).tolist()
+    >>> signed_log(np.array([-9.0, 0.0, 99.0])).tolist()
     [-1.0, 0.0, 2.0]
     """
     return np.sign(distance) * np.log10(1 + np.abs(distance))
@@ -69,8 +70,8 @@ def place(distance: np.ndarray) -> np.ndarray:
 # Whole distances, all the near ones, ever fewer far out; and any distances for one pair's wave.
 _AHEAD = np.unique(np.geomspace(1, FARTHEST, 200).round().astype(int))
 DISTANCES = np.concatenate([-_AHEAD[::-1], [0], _AHEAD])
-CURVE_PLACES = place(DISTANCES)
-END = float(place(np.array([FARTHEST]))[0])
+CURVE_X = signed_log(DISTANCES)
+END = float(signed_log(np.array([FARTHEST]))[0])
 WAVE_DISTANCES = 10 ** np.linspace(0, END, 360) - 1
 
 
@@ -141,7 +142,7 @@ class RopeClock(Explorer):
             pair=pair,
             aim=aim,
             speed=speed,
-            still=int((shares > math.cos(math.radians(60))).sum()),
+            aligned=int((shares > math.cos(math.radians(60))).sum()),
         )
 
     def draw(self, figure: Figure, state: RopeState) -> None:
@@ -168,7 +169,9 @@ class RopeClock(Explorer):
         axes.set_ylabel("share of the largest", labelpad=1)
         _headings(axes, ("score of all 32 pairs", INK), ("of the pair shown large", PURPLE))
         marks = [-mark for mark in MARKS[:0:-1]] + list(MARKS)
-        axes.set_xticks(place(np.array(marks)), [f"{mark:,}".replace("-", "−") for mark in marks])
+        axes.set_xticks(
+            signed_log(np.array(marks)), [f"{mark:,}".replace("-", "−") for mark in marks]
+        )
         axes.axhline(0, color=GRID, linewidth=1)
         (self._wave,) = axes.plot([], [], color=PURPLE, linewidth=1.1)
         (self._curve,) = axes.plot([], [], color=INK, linewidth=1.6)
@@ -212,13 +215,11 @@ class RopeClock(Explorer):
         # The wave of one pair peaks where the query aims.
         offsets = WAVE_DISTANCES[: state.waves]
         both = np.concatenate([state.aim - offsets[::-1], state.aim + offsets])
-        self._wave.set_data(place(both), np.concatenate([state.wave[::-1], state.wave]))
-        here = place(np.array([state.m - state.n]))
+        self._wave.set_data(signed_log(both), np.concatenate([state.wave[::-1], state.wave]))
+        here = signed_log(np.array([state.m - state.n]))
         # The curve skips far distances; through the one shown it has to go.
         at = np.searchsorted(DISTANCES, state.m - state.n)
-        self._curve.set_data(
-            np.insert(CURVE_PLACES, at, here), np.insert(state.curve, at, state.score)
-        )
+        self._curve.set_data(np.insert(CURVE_X, at, here), np.insert(state.curve, at, state.score))
         self._here.set_data(here.repeat(2), [-1.08, state.score])
         self._dot.set_data(here, [state.score])
 
@@ -231,7 +232,7 @@ class RopeClock(Explorer):
             f"m = {state.m:,} and n = {state.n:,}: m − n = {_minus(state.m - state.n, ',')}{aims}. "
             f"The score is {_minus(state.score, 'z.3f')} of the largest. With base {state.base:,}, "
             f"pair {state.pair} turns once in {once:,.1f} positions; its hands stand {apart:.0f}° "
-            f"apart, cosine {_minus(share, 'z.2f')}. In {state.still} of {PAIRS} pairs the hands "
+            f"apart, cosine {_minus(share, 'z.2f')}. In {state.aligned} of {PAIRS} pairs the hands "
             "are less than 60° apart. Moving m and n together turns every hand and leaves the "
             "score as it is."
         )

@@ -1,4 +1,4 @@
-"""Lecture 04: when the score of a turned query and key is an angle on the sphere."""
+"""When the score of a turned query and key is an angle on the sphere."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ class RopeSphere(Explorer):
         else:
             whose = f"Its length is {norm:.2f}, so its score is {norm:.2f} times the cosine, "
             whose += f"{_minus(score)}."
-        return f"{_place(at, angle)} {whose} {_compare(state)} {_turning(state)}"
+        return f"{_angle_in_words(at, angle)} {whose} {_compare(state)} {_turning(state)}"
 
 
-def _place(distance: int, angle: float) -> str:
+def _angle_in_words(distance: int, angle: float) -> str:
     where = "At the query's own place" if distance == 0 else f"{distance} back"
     return f"{where}, the key stands at {angle:.0f}° to the query."
 
