@@ -1,7 +1,7 @@
 """Every command of the course, on any system: `python3 course.py lab`, `py course.py lab`.
 
-The Makefile calls this file. It needs Python alone, and this file itself runs on Pythons that are
-too old for the rest, so that they get a sentence and not a SyntaxError. The work is in tools/setup/.
+The Makefile calls this file. It needs Python alone, and it runs even on Pythons that are too old
+for the rest, so that they get a sentence and not a SyntaxError. The work is in tools/setup/.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Make `.venv`, fill it with what is pinned, and know at once when there is nothing to do.
 
 A stamp in `.venv` says what is installed, from which pins and for which folder. It goes before pip
-writes and comes back when pip is done, so an environment without it is made anew.
+starts and comes back when pip is done: an environment without it was cut off, and is made anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .lock import exclusive
-from .pip import install
+from .pip import explain, install
 from .place import CommandError, Place, how_to_run, say
 
 NEEDED_GB = 4
@@ -149,9 +149,14 @@ def make_venv(place: Place, again: str) -> None:
         )
     # The Python below an environment: this one may be the environment that was just removed.
     python = getattr(sys, "_base_executable", sys.executable)
-    made = subprocess.run([python, "-m", "venv", place.venv], capture_output=True, text=True)
-    if made.returncode != 0:
-        raise CommandError(f"Python could not make {place.venv}: {made.stdout}{made.stderr}")
+    # In two steps, since venv would keep to itself why pip could not be installed.
+    for command in (
+        [python, "-m", "venv", "--without-pip", place.venv],
+        [place.python, "-I", "-m", "ensurepip", "--upgrade", "--default-pip"],
+    ):
+        made = subprocess.run(command, capture_output=True, text=True)
+        if made.returncode != 0:
+            raise CommandError(explain(made.stdout + made.stderr, again))
     write_stamp(place, [])
 
 

@@ -44,10 +44,10 @@ CAUSES = (
 )  # fmt: skip
 
 
-def explain(output: str, again: str, log: object) -> str:
-    """Return the sentence for a failed pip run.
+def explain(output: str, again: str) -> str:
+    """Return why set-up failed: the sentence for a known cause, or the last of what was said.
 
-    >>> explain("OSError: [Errno 28] No space left on device", "lab", "setup.log")[:16]
+    >>> explain("OSError: [Errno 28] No space left on device", "lab")[:16]
     'The disk is full'
     """
     words = {"again": how_to_run(again), "python": "{}.{}".format(*sys.version_info)}
@@ -57,7 +57,7 @@ def explain(output: str, again: str, log: object) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"\w*(Error|ERROR): ", line)]
     telling = errors[-3:] or lines[-5:]
-    return "\n".join(["pip failed and said:", *telling, f"All of it is in {log}."])
+    return "\n".join(["Set-up failed:", *telling])
 
 
 def explain_error(error: OSError, again: str) -> str | None:
@@ -73,8 +73,10 @@ def explain_error(error: OSError, again: str) -> str | None:
 def install(place: Place, arguments: list[str], again: str) -> None:
     """Run `pip install` in the environment; raise CommandError where it fails.
 
-    Before pip writes, the stamp goes: should this be cut off, nobody can vouch for the folder.
+    While pip runs there is no stamp: should this be cut off, nobody can vouch for the folder.
     """
+    stamp = place.stamp.read_bytes()
+    place.stamp.unlink()
     # -I: neither PYTHONPATH nor the user's own packages may take part.
     command = [str(place.python), "-I", "-m", "pip", "install", "--no-input", *arguments]
     said = []
@@ -94,12 +96,12 @@ def install(place: Place, arguments: list[str], again: str) -> None:
         for line in process.stdout or ():
             log.write(line)
             said.append(line)
-            if line.startswith("Installing collected packages"):
-                place.stamp.unlink(missing_ok=True)
             show(line.strip())
     show("")
     if process.returncode != 0:
-        raise CommandError(explain("".join(said), again, place.log))
+        if not any(line.startswith("Installing collected packages") for line in said):
+            place.stamp.write_bytes(stamp)  # nothing was written
+        raise CommandError(f"{explain(''.join(said), again)}\nAll that pip said is in {place.log}.")
 
 
 def show(line: str) -> None:

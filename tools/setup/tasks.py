@@ -21,7 +21,6 @@ CONSTRAINTS_HEADER = """\
 # Constraints install nothing: they say which version, where something is installed.
 # What only Windows or macOS needs is not listed, and comes in its newest version.
 """
-NEEDS_MORE = "not browser and not hub and not gpu"  # what `make test` needs
 LEFT_BEHIND = (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist")
 
 
@@ -74,13 +73,14 @@ def lecture_tests(lecture: Lecture) -> list[str]:
 
 def test_all(place: Place, arguments: list[str]) -> int:
     """Run the slow tests too, then the browser's and the hub's; all run, whichever fails."""
-    everything = pytest_arguments(["-m", NEEDS_MORE, *arguments])
-    return max(run(place, *everything), test_browser(place, []), test_hub(place, []))
+    here = run(place, *pytest_arguments(["-m", "not browser and not hub and not gpu", *arguments]))
+    return max(here, test_browser(place, ["-m", "browser"]), test_hub(place, []))
 
 
 def test_browser(place: Place, arguments: list[str]) -> int:
     """Drive the real JupyterLab in Chromium."""
-    return run(place, "-m", "pytest", "tests/browser", "-m", "browser", *arguments)
+    quick = ("-m", "browser and not slow")
+    return run(place, "-m", "pytest", "tests/browser", *quick, *arguments)
 
 
 def test_hub(place: Place, arguments: list[str]) -> int:

