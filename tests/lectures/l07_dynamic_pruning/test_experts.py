@@ -26,7 +26,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
     TOY_EXPERTS,
     TOY_KS,
     load_toy_experts,
-    toy_routing,
 )
 
 
@@ -192,36 +191,3 @@ def test_toys_are_what_their_names_say(num_experts, k):
     if k == 1:
         # Collapsed without a balance loss, and not so with the strongest.
         assert biggest[0] > 0.9 and biggest[-1] < min(0.75, 2.5 / num_experts)
-
-
-@pytest.mark.parametrize("capacity", [None, 0.25, 1.0, 3.0])
-def test_a_toys_routing_is_its_models(capacity):
-    toy = toy_routing(8, 2, capacity, 0.03)
-    model = load_toy_experts(8, 2, 0.03)
-    probabilities = F.linear(F.pad(toy.points, (0, 1), value=5.0), model.layer.router.weight)
-    assert torch.equal(toy.routing.chosen, probabilities.topk(2, dim=1).indices)
-    assert toy.routing.load.sum() + toy.routing.dropped == 1024
-    if capacity is None:
-        assert toy.expert_capacity is None and toy.routing.dropped == 0
-    else:
-        assert toy.expert_capacity == math.ceil(capacity * 1024 / 8) >= toy.routing.load.max()
-
-
-def test_a_toys_plane_is_the_first_choice():
-    toy = toy_routing(8, 2, 1.0, 0.1)
-    model = load_toy_experts(8, 2, 0.1)
-    rows, columns = toy.plane.shape
-    left, right, bottom, top = toy.extent
-    for row, column in ((0, 0), (7, 53), (60, 11), (30, 30)):
-        x = left + (right - left) * (column + 0.5) / columns
-        y = bottom + (top - bottom) * (row + 0.5) / rows
-        assert model(torch.tensor([[x, y]]))[1].chosen[0, 0] == toy.plane[row, column]
-    assert len(toy.plane.unique()) > 4
-    assert left < toy.points.min() and toy.points.max() < right
-
-
-def test_less_capacity_means_more_drops_and_error():
-    toys = [toy_routing(4, 1, capacity, 0.1) for capacity in (0.25, 1.0, 4.0)]
-    drops = [toy.routing.dropped for toy in toys]
-    assert drops[0] > drops[1] > drops[2] == 0
-    assert toys[0].error > toys[1].error > toys[2].error

@@ -11,13 +11,12 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAP
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
 from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
-    EXTENT,
     TOY_BALANCES,
     TOY_EXPERTS,
     load_toy_experts,
 )
 from course_utils.lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
-from course_utils.lectures.l07_dynamic_pruning.explorers.experts import UNLIMITED, Experts
+from course_utils.lectures.l07_dynamic_pruning.explorers.experts import EXTENT, UNLIMITED, Experts
 from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import CODE, PROSE, RANKS, Ranks
 from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import (
     BATCHES,
@@ -90,6 +89,8 @@ def test_points_against_a_loop(experts, num_experts, k, balance, capacity):
     assert state.asked.tolist() == asked and state.load.tolist() == load
     assert state.lost.tolist() == lost
     assert state.error == pytest.approx(error, rel=1e-5)
+    assert (state.expert_capacity is None) == (capacity is None)
+    assert capacity is None or state.expert_capacity == capacity * 512 * k / num_experts
     # The marks: each point once, by how many of its choices it lost.
     counts = [len(dots.get_xdata()) for dots in experts._points]
     assert counts == [lost.count(0), sum(0 < each < k for each in lost), lost.count(k)]
@@ -109,8 +110,18 @@ def test_numbers_stand_in_their_parts(experts):
             shown = [number.get_visible() for number in experts._numbers]
             assert shown[:count] == state.labelled.tolist() and not any(shown[count:])
     # The first row of the picture is the upper edge of the plane.
-    corner = torch.tensor([[-EXTENT, EXTENT]]) * 60 / 61
-    assert state.plane[0, 0] == model(corner)[1].chosen.item()
+    for row, column in ((0, 0), (7, 53), (60, 11), (30, 30)):
+        place = torch.tensor([[2 * column - 60, 60 - 2 * row]]) * EXTENT / 61
+        assert state.plane[row, column] == model(place)[1].chosen.item()
+    assert len(np.unique(state.plane)) > 4
+    assert abs(state.points).max() < EXTENT
+
+
+def test_less_capacity_means_more_drops_and_error(experts):
+    states = [chosen(experts, balance=0.1, capacity=capacity) for capacity in (0.25, 1.0, 2.0)]
+    drops = [state.lost.sum() for state in states]
+    assert drops[0] > drops[1] > drops[2] == 0
+    assert states[0].error > states[1].error > states[2].error
 
 
 def test_words_of_the_experts(experts):

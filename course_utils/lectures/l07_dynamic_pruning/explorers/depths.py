@@ -118,15 +118,15 @@ class Depths(Explorer):
         axes.grid(axis="y")
         axes.set_axisbelow(True)
         found = _losses(depth_runs())
-        looks = (
+        styles = (
             ("random", ORANGE, "v--", np.array(CAPACITIES[:-1])),
             ("predicted", PURPLE, "s:", np.median(found["predicted_share"], axis=1)),
             ("routed", BLUE, "o-", np.array(CAPACITIES)),
         )
         names = {"random": "chance", "predicted": "predictor", "routed": "router"}
-        for name, colour, look, shares in looks:
+        for name, colour, style, shares in styles:
             middle = np.median(found[name], axis=1)
-            axes.plot(shares, middle, look, color=colour, markersize=5, label=names[name])
+            axes.plot(shares, middle, style, color=colour, markersize=5, label=names[name])
         axes.legend(
             loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6, borderaxespad=0.2
         )

@@ -9,22 +9,28 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from course_utils.explorers.draw import HeatMap, mute_axes
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Steps
 from course_utils.explorers.style import BLUE, INK, ORANGE, PURPLE, SKY, YELLOW
+from course_utils.layers.moe import expert_capacity
+from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
 from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
-    EXTENT,
     TOY_BALANCES,
     TOY_EXPERTS,
     TOY_KS,
-    toy_routing,
+    load_toy_experts,
 )
+from course_utils.training import TEST_SEED
 
+POINTS = 512
+EXTENT, CELLS = 1.7, 61  # the plane: [-1.7, 1.7] in both directions, 61 cells each way
 UNLIMITED = "no limit"
 CAPACITIES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, UNLIMITED)
 # Okabe and Ito's but for the orange, which says what is dropped; each expert has its number, too.
@@ -60,39 +66,58 @@ class ExpertsState:
 
 
 @lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES) * len(CAPACITIES))
+@torch.no_grad()
 def _routed(experts: int, k: int, capacity: float | None, balance: float) -> ExpertsState:
-    found = toy_routing(experts, k, capacity, balance)
-    routing = found.routing
+    model = load_toy_experts(experts, k, balance, capacity=capacity)
+    points, targets = _points()
+    predicted, routing = model(points)
     labelled, labels = _labels(experts, k, balance)
+    room = None if capacity is None else expert_capacity(POINTS, experts, k, capacity)
     return ExpertsState(
-        plane=found.plane.numpy()[::-1].copy(),
+        plane=_plane(experts, k, balance)[::-1].copy(),
         labelled=labelled,
         labels=labels,
-        points=found.points.numpy(),
+        points=points.numpy(),
         lost=(~routing.kept).sum(dim=1).numpy(),
         asked=routing.asked.numpy(),
         load=routing.load.numpy(),
-        error=found.error,
+        error=(predicted - targets).square().mean().item(),
         experts=experts,
         k=k,
         balance=balance,
         capacity_factor=capacity,
-        expert_capacity=found.expert_capacity,
+        expert_capacity=room,
     )
 
 
+@lru_cache
+def _points() -> tuple[Tensor, Tensor]:
+    return plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=POINTS)
+
+
 @lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES))
+@torch.no_grad()
+def _plane(experts: int, k: int, balance: float) -> np.ndarray:
+    """The first choice in the middle of each cell; rows from the bottom up."""
+    middles = _middles(torch.arange(CELLS))
+    y, x = torch.meshgrid(middles, middles, indexing="ij")
+    _, routing = load_toy_experts(experts, k, balance)(torch.stack([x, y], dim=-1).view(-1, 2))
+    return routing.chosen[:, 0].view(CELLS, CELLS).numpy()
+
+
 def _labels(experts: int, k: int, balance: float) -> tuple[np.ndarray, np.ndarray]:
     """Which experts have a part of the plane, and in each part a place far from its edge."""
-    found = toy_routing(experts, k, None, balance)
-    plane, (left, right, bottom, top) = found.plane.numpy(), found.extent
+    plane = _plane(experts, k, balance)
     here = np.unique(plane)
-    places = np.array([_deepest(plane == expert) for expert in here])  # row, column
-    shares = (places + 0.5) / np.array(plane.shape)
+    cells = np.array([_deepest(plane == expert) for expert in here])  # row, column
     labels = np.zeros((experts, 2))
-    labels[here, 0] = left + shares[:, 1] * (right - left)
-    labels[here, 1] = bottom + shares[:, 0] * (top - bottom)
+    labels[here] = _middles(cells[:, ::-1])
     return np.isin(np.arange(experts), here), labels
+
+
+def _middles(cells: Any) -> Any:
+    """The coordinates of cells' middles."""
+    return EXTENT * (2 * cells + 1 - CELLS) / CELLS
 
 
 def _deepest(part: np.ndarray) -> np.ndarray:
@@ -161,10 +186,10 @@ class Experts(Explorer):
         mute_axes(axes)
         self._parts = _Parts(axes)
         dots = {"linestyle": "none", "zorder": 3}
-        looks = ((".", 4, 1.0, INK), ("+", 7, 1.4, ORANGE), ("x", 6, 1.8, ORANGE))
+        styles = ((".", 4, 1.0, INK), ("+", 7, 1.4, ORANGE), ("x", 6, 1.8, ORANGE))
         self._points = [
             axes.plot([], [], mark, markersize=size, markeredgewidth=edge, color=colour, **dots)[0]
-            for mark, size, edge, colour in looks
+            for mark, size, edge, colour in styles
         ]
         (self._plates,) = axes.plot(
             [], [], "o", color="white", markersize=19, linestyle="none", alpha=0.85, zorder=4
@@ -181,9 +206,11 @@ class Experts(Explorer):
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_axisbelow(True)
-        look: dict[str, Any] = {"solid_capstyle": "butt"}
-        (self._dropped,) = axes.plot([], [], color=ORANGE, linewidth=6, **look)
-        self._bars = [axes.plot([], [], color=colour, linewidth=6, **look)[0] for colour in COLOURS]
+        style: dict[str, Any] = {"solid_capstyle": "butt"}
+        (self._dropped,) = axes.plot([], [], color=ORANGE, linewidth=6, **style)
+        self._bars = [
+            axes.plot([], [], color=colour, linewidth=6, **style)[0] for colour in COLOURS
+        ]
         (self._equal,) = axes.plot([], [], ":", color=INK, linewidth=2)
         (self._capacity,) = axes.plot([], [], "--", color=INK, linewidth=2)
         self._loads = axes

@@ -109,10 +109,10 @@ class Ranks(Explorer):
             "kept by r": self._kept,
             "left out": self._rest,
         }
-        look: dict[str, Any] = {"handlelength": 1.2, "columnspacing": 1.1, "handletextpad": 0.5}
+        style: dict[str, Any] = {"handlelength": 1.2, "columnspacing": 1.1, "handletextpad": 0.5}
         figure.legend(
             named.values(), named.keys(), loc="upper center", ncols=len(named),
-            borderaxespad=0.15, **look,
+            borderaxespad=0.15, **style,
         )  # fmt: skip
 
     def _draw_losses(self, axes: Axes) -> None:
@@ -126,12 +126,12 @@ class Ranks(Explorer):
         (self._dots,) = axes.plot([], [], ".", color=BLUE, markersize=5)
         (self._medians,) = axes.plot([], [], "-", color=BLUE)
         (self._cut,) = axes.plot([], [], "--", color=ORANGE, marker="v", markersize=7)
-        looks = (("s", "none"), ("s", PURPLE))
+        styles = (("s", "none"), ("s", PURPLE))
         self._matrices, self._everything = (
             axes.plot(
                 [], [], mark, color=PURPLE, markerfacecolor=face, markersize=9, markeredgewidth=2
             )[0]
-            for mark, face in looks
+            for mark, face in styles
         )
         (self._chosen,) = axes.plot([], [], "o", color=BLUE, markersize=12, markeredgecolor="white")
         self._losses = axes
@@ -144,9 +144,9 @@ class Ranks(Explorer):
         axes.set_ylabel("of the largest")
         axes.grid(axis="y")
         axes.set_axisbelow(True)
-        look: dict[str, Any] = {"linewidth": 2.2, "solid_capstyle": "butt"}
-        (self._rest,) = axes.plot([], [], color=MUTED, alpha=0.65, **look)
-        (self._kept,) = axes.plot([], [], color=BLUE, **look)
+        style: dict[str, Any] = {"linewidth": 2.2, "solid_capstyle": "butt"}
+        (self._rest,) = axes.plot([], [], color=MUTED, alpha=0.65, **style)
+        (self._kept,) = axes.plot([], [], color=BLUE, **style)
         self.animate(self._rest, self._kept)
 
     def backdrop(self, state: RanksState) -> Hashable:

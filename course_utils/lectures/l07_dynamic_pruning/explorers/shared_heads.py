@@ -165,11 +165,11 @@ class SharedHeads(Explorer):
                 textcoords="offset points", va="center", fontsize=11, annotation_clip=False,
             )  # fmt: skip
         (self._curve,) = axes.plot([], [], "o-", color=MUTED, markersize=5)
-        looks = ((SKY, "^"), (INK, "o"), (SKY, "v"))
-        look = {"linestyle": "none", "markersize": 12, "markeredgecolor": "white"}
+        styles = ((SKY, "^"), (INK, "o"), (SKY, "v"))
+        style = {"linestyle": "none", "markersize": 12, "markeredgecolor": "white"}
         self._dots = [
-            axes.plot([], [], marker=mark, color=colour, zorder=3 + (colour == INK), **look)[0]
-            for colour, mark in looks
+            axes.plot([], [], marker=mark, color=colour, zorder=3 + (colour == INK), **style)[0]
+            for colour, mark in styles
         ]
         self.animate(self._curve, *self._dots)
 
