@@ -291,11 +291,11 @@ def _dropped(state: ExpertsState) -> str:
     if not lost:
         return f"{room}no choice is dropped."
     _, some, every = (int(which.sum()) for which in _by_loss(state))
-    ends = [f"{_points(every, 'meets', 'meet')} no expert and stay as they came (×)"]
+    ends = [f"{_counted(every, 'meets', 'meet')} no expert and stay as they came (×)"]
     if state.k > 1:
-        ends.insert(0, f"{_points(some, 'loses', 'lose')} one of two (+)")
+        ends.insert(0, f"{_counted(some, 'loses', 'lose')} one of two (+)")
     return f"{room}{lost} {'choice is' if lost == 1 else 'choices are'} dropped; {', '.join(ends)}."
 
 
-def _points(count: int, one: str, more: str) -> str:
+def _counted(count: int, one: str, more: str) -> str:
     return f"{count or 'no'} {f'points {more}' if count > 1 else f'point {one}'}"
