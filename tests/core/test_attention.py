@@ -40,48 +40,31 @@ def some_mask(seed=0):
     return mask
 
 
-def wrong_no_scale(q, k, v):
-    return (q @ k.mT).softmax(-1) @ v
-
-
-def wrong_width_not_root(q, k, v):
-    return (q @ k.mT / D).softmax(-1) @ v
-
-
-def wrong_softmax_axis(q, k, v):
-    return (q @ k.mT / math.sqrt(D)).softmax(-2) @ v
-
-
 @pytest.mark.parametrize("leading", [(), (B,), (B, H), (B, H, 17)])
-def test_attend_agrees_with_torch(leading):
+def test_attend_as_torch(leading):
     q, k, v = qkv(leading=leading)
     out, weights = attend(q, k, v)
     reference = scaled_dot_product_attention(q, k, v)
     assert torch.allclose(out, reference, **CLOSE)
     assert weights.shape == (*leading, T, S)
-    for wrong in (wrong_no_scale, wrong_width_not_root, wrong_softmax_axis):
-        assert not torch.allclose(wrong(q, k, v), reference, atol=1e-3)
 
 
 @pytest.mark.parametrize("scale", [0, -1.5, 0.3, 10])
-def test_attend_agrees_with_torch_at_a_given_scale(scale):
+def test_given_scale_as_torch(scale):
     q, k, v = qkv()
     reference = scaled_dot_product_attention(q, k, v, scale=scale)
     assert torch.allclose(attend(q, k, v, scale=scale)[0], reference, **CLOSE)
-    assert not torch.allclose(attend(q, k, v)[0], reference, atol=1e-3)
 
 
 @pytest.mark.parametrize("mask", [some_mask(), causal_mask(T, S), some_mask()[None, None]])
-def test_attend_agrees_with_torch_under_a_mask(mask):
+def test_masked_as_torch(mask):
     q, k, v = qkv()
     reference = scaled_dot_product_attention(q, k, v, attn_mask=mask)
     reference = reference.where(mask.any(-1, keepdim=True), 0.0)
     assert torch.allclose(attend(q, k, v, may_attend=mask)[0], reference, **CLOSE)
-    inverted = attend(q, k, v, may_attend=~mask)[0]
-    assert not torch.allclose(inverted, reference, atol=1e-3)
 
 
-def test_attend_gradients_agree_with_torch():
+def test_gradients_as_torch():
     inputs = [x.requires_grad_() for x in qkv()]
     mask = causal_mask(T, S)
     upstream = torch.randn(B, H, T, E, dtype=torch.float64)
@@ -94,7 +77,7 @@ def test_attend_gradients_agree_with_torch():
 
 
 @pytest.mark.parametrize("attention", [attend, cosine_attend, top_k_attend])
-def test_a_query_that_may_read_nothing_gets_zeros_and_finite_gradients(attention):
+def test_empty_rows_are_zero(attention):
     more = {attend: {}, cosine_attend: {"scale": 3.0}, top_k_attend: {"k_keep": 2}}[attention]
     inputs = [x.requires_grad_() for x in qkv()]
     # Anomaly mode raises at the first NaN inside the backward pass, even if it is hidden later.
@@ -107,13 +90,7 @@ def test_a_query_that_may_read_nothing_gets_zeros_and_finite_gradients(attention
     assert all(grad.isfinite().all() for grad in grads)
 
 
-def test_minus_infinity_alone_would_give_nan_there():
-    scores = torch.zeros(T, S).masked_fill(~some_mask(), -torch.inf)
-    assert scores.softmax(-1)[1].isnan().all()
-    assert (masked_softmax(torch.zeros(T, S), some_mask())[1] == 0).all()
-
-
-def test_forbidden_keys_and_values_do_not_leak():
+def test_hidden_keys_have_no_gradient():
     q, k, v = qkv()
     inputs = [q, k.requires_grad_(), v.requires_grad_()]
     out, _ = attend(*inputs, may_attend=causal_mask(T, S))
@@ -125,32 +102,12 @@ def test_forbidden_keys_and_values_do_not_leak():
 
 
 @given(seed=st.integers(0, 999), scale=st.floats(-30, 30), mask_seed=st.integers(0, 99))
-def test_rows_of_weights_sum_to_one_or_are_empty(seed, scale, mask_seed):
+def test_rows_sum_to_one_or_zero(seed, scale, mask_seed):
     mask = some_mask(mask_seed)
     _, weights = attend(*qkv(seed), may_attend=mask, scale=scale)
     assert (weights >= 0).all()
     assert (weights[..., ~mask] == 0).all()
     assert torch.allclose(weights.sum(-1), mask.any(-1).double().expand(B, H, T), **CLOSE)
-
-
-@given(seed=st.integers(0, 999), order=st.permutations(range(S)))
-def test_the_order_of_the_keys_does_not_matter(seed, order):
-    q, k, v = qkv(seed)
-    mask = some_mask(seed)
-    out, weights = attend(q, k, v, may_attend=mask)
-    shuffled = attend(q, k[..., order, :], v[..., order, :], may_attend=mask[:, order])
-    assert torch.allclose(shuffled[0], out, **CLOSE)
-    assert torch.allclose(shuffled[1], weights[..., order], **CLOSE)
-
-
-@given(seed=st.integers(0, 999), shift=st.floats(-100, 100))
-def test_one_vector_added_to_every_key_changes_nothing(seed, shift):
-    q, k, v = qkv(seed)
-    out, _ = attend(q, k, v)
-    # All scores of a query move by the same amount, and softmax does not see it. The scores reach
-    # about 1e3, so a dozen digits are left.
-    moved, _ = attend(q, k + shift, v)
-    assert torch.allclose(moved, out, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -161,37 +118,28 @@ def test_large_scores_do_not_overflow(dtype):
     # Whatever the allowed scores, the forbidden keys take nothing from them.
     total = some_mask().any(-1).to(dtype).expand(B, H, T)
     assert torch.allclose(weights.sum(-1), total, atol=S * torch.finfo(dtype).eps)
-    naive = (1e6 * q @ (1e6 * k).mT).exp()
-    assert naive.isinf().any()
-
-
-def test_output_is_the_value_itself_where_one_key_may_be_read():
-    q, k, v = qkv()
-    out, _ = attend(q, k, v, may_attend=some_mask())
-    assert torch.equal(out[..., 2, :], v[..., 3, :])
 
 
 # Cosine attention
 
 
-def test_cosine_attend_is_softmax_of_scaled_cosines():
+def test_cosine_attend_as_defined():
     q, k, v = qkv()
     cosines = cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), dim=-1)
     out, weights = cosine_attend(q, k, v, scale=5)
     assert torch.allclose(weights, (5 * cosines).softmax(-1), **CLOSE)
     assert torch.allclose(out, weights @ v, **CLOSE)
-    assert not torch.allclose(weights, attend(q, k, v, scale=5)[1], atol=1e-3)
 
 
 @given(factor=st.floats(1e-3, 1e3), seed=st.integers(0, 99))
-def test_cosine_attend_ignores_the_length_of_queries_and_keys(factor, seed):
+def test_cosine_attend_ignores_lengths(factor, seed):
     q, k, v = qkv(seed)
     expected = cosine_attend(q, k, v, scale=7.0)[1]
     assert torch.allclose(cosine_attend(factor * q, k / factor, v, scale=7.0)[1], expected, **CLOSE)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_unit_vectors_have_length_one_and_zero_stays_zero(dtype):
+def test_unit_vectors(dtype):
     x = torch.randn(5, 7).to(dtype)
     x[2] = 0
     lengths = unit_vectors(x).double().norm(dim=-1)
@@ -204,7 +152,7 @@ def test_unit_vectors_have_length_one_and_zero_stays_zero(dtype):
 
 
 @given(seed=st.integers(0, 999), k_keep=st.integers(1, S))
-def test_top_k_keeps_the_best_allowed_keys(seed, k_keep):
+def test_top_k_keeps_the_best(seed, k_keep):
     q, k, v = qkv(seed)
     mask = some_mask(seed)
     out, weights = top_k_attend(q, k, v, k_keep=k_keep, may_attend=mask)
@@ -221,7 +169,7 @@ def test_top_k_keeps_the_best_allowed_keys(seed, k_keep):
     assert torch.allclose(out, weights @ v, **CLOSE)
 
 
-def test_top_k_of_all_keys_is_plain_attention():
+def test_top_k_of_all_is_attend():
     q, k, v = qkv()
     mask = some_mask()
     full = attend(q, k, v, may_attend=mask, scale=0.4)
@@ -231,90 +179,50 @@ def test_top_k_of_all_keys_is_plain_attention():
     assert not torch.allclose(fewer[0], full[0], atol=1e-3)
 
 
-def test_top_k_keeps_exactly_k_of_equal_scores():
+def test_top_k_of_equal_scores():
     q, k = torch.ones(T, D), torch.ones(S, D)
     _, weights = top_k_attend(q, k, k, k_keep=3)
     assert (weights > 0).sum(-1).tolist() == [3] * T
-    # A threshold on the third largest score would keep all seven.
-    scores = q @ k.mT
-    assert (scores >= scores.topk(3).values[:, -1:]).sum(-1).tolist() == [S] * T
 
 
 # The Jacobian of softmax
 
 
-def test_softmax_jacobian_agrees_with_autograd():
+def test_jacobian_as_autograd():
     scores = torch.randn(S, dtype=torch.float64)
     reference = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
     p = scores.softmax(-1)
     assert torch.allclose(softmax_jacobian(p), reference, **CLOSE)
-    assert not torch.allclose(p.diag() + p.outer(p), reference, atol=1e-3)
-    assert not torch.allclose(p.diag(), reference, atol=1e-3)
-
-
-def test_softmax_jacobian_agrees_with_finite_differences():
-    scores = torch.randn(3, S, dtype=torch.float64)
-    step = 1e-6 * torch.eye(S, dtype=torch.float64)
-    up = (scores[:, None] + step).softmax(-1)
-    down = (scores[:, None] - step).softmax(-1)
-    # Central differences: error of order step² = 1e-12, and rounding 1e-16 / step = 1e-10.
-    estimate = ((up - down) / 2e-6).mT
-    assert torch.allclose(softmax_jacobian(scores.softmax(-1)), estimate, atol=1e-9)
-
-
-@given(seed=st.integers(0, 999))
-def test_softmax_jacobian_is_symmetric_with_rows_that_sum_to_zero(seed):
-    generator = torch.Generator().manual_seed(seed)
-    p = torch.randn(2, S, generator=generator, dtype=torch.float64).softmax(-1)
-    jacobian = softmax_jacobian(p)
-    assert torch.equal(jacobian, jacobian.mT)
-    assert torch.allclose(jacobian.sum(-1), torch.zeros(2, S, dtype=torch.float64), **CLOSE)
-    assert (torch.linalg.eigvalsh(jacobian) > -1e-15).all()
-
-
-def test_softmax_jacobian_vanishes_at_a_vertex():
-    assert (softmax_jacobian(torch.eye(S)[3]) == 0).all()
 
 
 # Effective tokens
 
 
-def test_effective_tokens_agrees_with_torch_entropy():
+def test_effective_tokens_as_entropy():
     weights = torch.randn(B, T, S, dtype=torch.float64).softmax(-1)
     reference = torch.distributions.Categorical(probs=weights).entropy().exp()
     assert torch.allclose(effective_tokens(weights), reference, **CLOSE)
-    base_two = 2 ** (-(weights * weights.log()).sum(-1))
-    assert not torch.allclose(base_two, reference, atol=1e-2)
 
 
 @pytest.mark.parametrize("n", range(1, S + 1))
-def test_effective_tokens_of_n_equal_weights_is_n(n):
+def test_n_equal_weights_count_n(n):
     weights = (torch.arange(S) < n).double() / n
     assert effective_tokens(weights).item() == pytest.approx(n, rel=1e-12)
 
 
-def test_effective_tokens_counts_nothing_where_nothing_may_be_read():
+def test_an_empty_row_counts_nothing():
     _, weights = attend(*qkv(), may_attend=some_mask())
     counted = effective_tokens(weights)
     assert (counted[..., 1] == 0).all()
     assert (counted[..., 2] == 1).all()
 
 
-def test_effective_tokens_has_a_finite_gradient_at_zero_weights():
+def test_finite_gradient_at_zero_weights():
     weights = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
     effective_tokens(weights).backward()
     assert weights.grad.isfinite().all()
     entropy = torch.special.entr(weights).sum().exp()
     assert torch.autograd.grad(entropy, weights)[0].isinf().any()
-
-
-@given(seed=st.integers(0, 999), temperature=st.floats(0.01, 100))
-def test_effective_tokens_lies_between_one_and_all(seed, temperature):
-    generator = torch.Generator().manual_seed(seed)
-    scores = torch.randn(S, generator=generator, dtype=torch.float64) / temperature
-    counted = effective_tokens(scores.softmax(-1)).item()
-    # Rounding of a sum of seven terms.
-    assert 1 - 1e-12 <= counted <= S + 1e-12
 
 
 # A NaN or an infinity inside a tensor is not refused: it has to show in the result.

@@ -33,7 +33,7 @@ def some_bias(*shape, seed=5):
 
 @pytest.mark.parametrize("shape", [(T, S), (H, T, S), (B, 1, 1, S), (T, 1), (1, 1)])
 @pytest.mark.parametrize("mask", [None, causal_mask(T, S), empty_row_mask()])
-def test_attend_agrees_with_torch_under_a_bias(shape, mask):
+def test_biased_as_torch(shape, mask):
     (q, k, v), bias = qkv(B, H), some_bias(*shape)
     # PyTorch takes one additive mask for both, -inf where a key is hidden.
     both = bias.expand(B, H, T, S)
@@ -54,7 +54,7 @@ def test_attend_agrees_with_torch_under_a_bias(shape, mask):
             assert not torch.allclose(off, reference, atol=1e-3)
 
 
-def test_gradients_reach_the_bias_and_only_where_it_counts():
+def test_gradients_of_the_bias():
     q, k, v = qkv(B, H)
     bias = some_bias(H, T, S).requires_grad_()
     mask, upstream = causal_mask(T, S), torch.randn(B, H, T, E, dtype=torch.float64)
@@ -66,7 +66,7 @@ def test_gradients_reach_the_bias_and_only_where_it_counts():
     assert bool((ours[:, ~mask] == 0).all()) and bool((ours[:, mask] != 0).all())
 
 
-def test_a_learned_bias_can_be_one_of_many_side_by_side():
+def test_many_biases_under_vmap():
     q, k, v = qkv(H)
     biases = some_bias(B, H, T, S)
     together = torch.func.vmap(lambda bias: attend(q, k, v, bias=bias)[0])(biases)

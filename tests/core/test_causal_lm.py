@@ -53,7 +53,7 @@ def torchs_logits(model, token_ids, **changed):
 
 
 @pytest.mark.parametrize("scheme", [each for each in POSITIONS if each != "rope"])
-def test_it_agrees_with_a_model_of_torchs_layers(scheme, token_ids):
+def test_as_a_model_of_torch_layers(scheme, token_ids):
     """RoPE is not among torch's layers: tests/layers compares it with ``apply_rope``."""
     model = with_random_norms(build(scheme, feedforward_width=17))
     found = model(token_ids)
@@ -76,7 +76,7 @@ def reach(model, token_ids, **options):
 
 
 @pytest.mark.parametrize("scheme", POSITIONS)
-def test_every_output_feels_itself_and_all_before_and_nothing_later(scheme, token_ids):
+def test_causal_by_default(scheme, token_ids):
     assert torch.equal(reach(build(scheme), token_ids) != 0, causal_mask(T))
 
 
@@ -91,7 +91,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("scheme", POSITIONS)
-def test_the_whole_model_reaches_what_its_mask_allows(scheme, rule, token_ids):
+def test_depends_on_what_the_mask_allows(scheme, rule, token_ids):
     model, mask = build(scheme), RULES[rule]
     found = reach(model, token_ids, may_attend=mask)
     assert torch.equal(found != 0, reach_through(mask, len(model.blocks)))
@@ -99,7 +99,7 @@ def test_the_whole_model_reaches_what_its_mask_allows(scheme, rule, token_ids):
 
 @pytest.mark.parametrize("scheme", POSITIONS)
 @pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
-def test_with_caches_every_step_equals_the_full_pass(scheme, chunks, token_ids):
+def test_cached_steps_equal_the_full_pass(scheme, chunks, token_ids):
     model = build(scheme)
     full, caches = model(token_ids), model.new_caches()
     start = 0
@@ -111,20 +111,12 @@ def test_with_caches_every_step_equals_the_full_pass(scheme, chunks, token_ids):
         start = end
 
 
-def test_without_gradients_too_where_the_cache_keeps_room(token_ids):
-    model = build("rope")
-    with torch.no_grad():
-        caches = model.new_caches()
-        parts = [model(part, caches=caches) for part in token_ids.split(1, dim=1)]
-    torch.testing.assert_close(torch.cat(parts, dim=1), model(token_ids), **CLOSE)
-
-
 def last_logits(scheme, token_ids):
     return build(scheme, num_layers=1)(token_ids)[:, -1]
 
 
 @pytest.mark.parametrize("scheme", POSITIONS)
-def test_order_matters_to_all_but_the_model_without_positions(scheme, token_ids):
+def test_order_matters_with_positions(scheme, token_ids):
     """One layer: with two, a causal mask alone tells tokens' places apart."""
     torch.manual_seed(3)
     first = last_logits(scheme, token_ids)
@@ -138,14 +130,8 @@ def test_order_matters_to_all_but_the_model_without_positions(scheme, token_ids)
         assert (first - second).abs().max() > 1e-3
 
 
-def test_two_layers_tell_order_by_the_mask_alone(token_ids):
-    model, shuffled = build("none"), token_ids.clone()
-    shuffled[:, :-1] = token_ids[:, :-1].flip(1)
-    assert (model(token_ids) - model(shuffled))[:, -1].abs().max() > 1e-3
-
-
 @pytest.mark.parametrize("scheme", ["rope", "alibi"])
-def test_relative_schemes_do_not_see_where_the_sequence_starts(scheme, token_ids):
+def test_relative_schemes_ignore_the_start(scheme, token_ids):
     """The same tokens behind others that no one may read."""
     model = build(scheme)
     before = torch.randint(V, (B, 4), generator=torch.Generator().manual_seed(2))
@@ -159,7 +145,7 @@ def test_relative_schemes_do_not_see_where_the_sequence_starts(scheme, token_ids
     assert (moved - absolute(token_ids)).abs().max() > 1e-2
 
 
-def test_parameters_differ_by_the_learned_table_alone():
+def test_parameters_of_each_scheme():
     def count(scheme):
         return sum(parameter.numel() for parameter in build(scheme).parameters())
 
@@ -198,21 +184,13 @@ def test_it_trains_side_by_side_as_alone(scheme):
         assert 0.01 < moved.abs().max() < 0.021
 
 
-def test_it_learns():
-    done = train(
-        lambda: build("rope", vocab_size=5, width=24),
-        batch, loss, seeds=(0, 1), steps=40, learning_rate=0.01,
-    )  # fmt: skip
-    assert done.losses[:, -5:].mean() < done.losses[:, :5].mean() - 0.2  # chance is log 5 = 1.6
-
-
 def test_float64_and_a_batch_of_one():
     ids = torch.randint(V, (1, 1))
     for scheme in POSITIONS:
         assert build(scheme).double()(ids).dtype == torch.float64
 
 
-def test_an_unknown_token_is_named_side_by_side_too(token_ids):
+def test_unknown_tokens_under_vmap(token_ids):
     models = [build(), build()]
     parameters, buffers = stack_module_state(models)
 

@@ -34,7 +34,7 @@ def test_no_line_stands_twice():
     assert len(set(lines())) == len(lines())
 
 
-def test_the_words_are_those_of_the_course():
+def test_words_of_the_course():
     words = re.findall(r"[a-z]+", course_prose().lower())
     share = {
         word: words.count(word) / len(words) for word in ("the", "attention", "mask", "softmax")
@@ -56,7 +56,7 @@ def test_any_share_is_like_the_rest():
     assert 0.5 < begins[1] / begins[0] < 2
 
 
-def test_the_code_is_python_without_docstrings():
+def test_code_without_docstrings_parses():
     code = course_code()
     tree = ast.parse(code)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -65,7 +65,7 @@ def test_the_code_is_python_without_docstrings():
     assert "__all__" not in code and "# " in code
 
 
-def test_a_packaged_file_that_changed_is_refused(monkeypatch, tmp_path):
+def test_a_changed_file_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(packaged, "DATA", tmp_path)
     (tmp_path / "prose.txt").write_bytes((DATA / "prose.txt").read_bytes() + b".")
     with pytest.raises(PackagedFileError, match=r"^prose\.txt must have SHA-256 .* got \w{16}"):
@@ -79,7 +79,7 @@ def test_only_packaged_files_are_read():
         read_packaged("../packaged.py")
 
 
-def test_every_packaged_file_is_listed_and_there():
+def test_every_file_is_listed():
     files = [
         path for path in DATA.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
     ]
@@ -149,6 +149,6 @@ def test_code_without_docstrings():
     assert script.without_docstrings(only) == only.strip()
 
 
-def test_a_line_stays_where_it_is_met_first():
+def test_each_line_once():
     texts = ["One line.\nTwo.", "Two.\nThree.\nThree.", "One line."]
     assert list(script.each_line_once(texts)) == ["One line.\nTwo.", "Three."]

@@ -56,27 +56,23 @@ def stack(may_attend, num_layers):
 # The gradient
 
 
-def test_it_is_the_size_of_the_whole_jacobian():
+def test_sums_the_whole_jacobian():
     model, x = stack(causal_mask(5), 2), torch.randn(5, C)
     jacobian = torch.autograd.functional.jacobian(model, x)  # (T, E, S, C)
     # Both are backpropagation in float32, batched in another way.
     torch.testing.assert_close(gradient_reach(model, x), jacobian.abs().sum((1, 3)))
 
 
-def test_outputs_and_inputs_may_be_of_unequal_number_and_width():
+def test_unequal_inputs_and_outputs():
     mix = torch.randn(3, 7)
     widen = torch.randn(2, 5)
     reach = gradient_reach(lambda x: mix @ x @ widen, torch.randn(7, 2))
     torch.testing.assert_close(reach, mix.abs() * widen.abs().sum())
 
 
-def test_a_layernorm_does_not_hide_what_is_read():
+def test_layernorm_hides_nothing():
     norm, x = nn.LayerNorm(C), torch.randn(3, C)
     assert (gradient_reach(norm, x).diagonal() > 1).all()
-    # The wrong variant, cheaper by a factor of C: its sum over channels is constant.
-    x.requires_grad_()
-    (summed,) = torch.autograd.grad(norm(x).sum(), x)
-    assert summed.abs().sum() < 1e-5
 
 
 def test_many_outputs_are_taken_in_parts(monkeypatch):
@@ -86,14 +82,14 @@ def test_many_outputs_are_taken_in_parts(monkeypatch):
     torch.testing.assert_close(gradient_reach(model, x), whole)
 
 
-def test_what_does_not_depend_on_the_input_is_zero_everywhere():
+def test_constants_depend_on_nothing():
     constant = torch.ones(3, 2, requires_grad=True)
     for model in (lambda x: torch.ones(3, 2), lambda x: 2 * constant, lambda x: x.detach()[:3]):
         reach = gradient_reach(model, torch.randn(5, 2))
         assert reach.shape == (3, 5) and bool((reach == 0).all())
 
 
-def test_nothing_is_left_behind_and_no_grad_does_not_matter():
+def test_leaves_no_gradient_behind():
     block, x = Block(C), torch.randn(3, C)
     model = lambda x: block(x, None)  # noqa: E731
     with torch.no_grad():
@@ -104,7 +100,7 @@ def test_nothing_is_left_behind_and_no_grad_does_not_matter():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_other_dtypes_keep_their_exact_zeros(dtype):
+def test_exact_zeros_in_other_dtypes(dtype):
     block = Block(C).to(dtype)
     reach = gradient_reach(lambda x: block(x, causal_mask(5)), torch.randn(5, C, dtype=dtype))
     assert reach.dtype == dtype and torch.equal(reach != 0, causal_mask(5))
@@ -115,7 +111,7 @@ def test_other_dtypes_keep_their_exact_zeros(dtype):
 
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
 @pytest.mark.parametrize("kind", MASKS)
-def test_the_gradient_reaches_where_the_mask_lets_it_and_nowhere_else(kind, num_layers):
+def test_gradient_follows_the_mask(kind, num_layers):
     may_reach = reach_through(MASKS[kind], num_layers)
     reach = gradient_reach(stack(MASKS[kind], num_layers), torch.randn(T, C))
     assert torch.equal(reach != 0, may_reach)
@@ -123,14 +119,14 @@ def test_the_gradient_reaches_where_the_mask_lets_it_and_nowhere_else(kind, num_
 
 
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_a_planted_off_by_one_is_caught_at_each_place(num_layers):
+def test_off_by_one_is_found(num_layers):
     one_too_many = torch.ones(T, T).tril(1) > 0
     reach = gradient_reach(stack(one_too_many, num_layers), torch.randn(T, C))
     ahead = [(t, s) for t in range(T) for s in range(t + 1, min(t + num_layers, T - 1) + 1)]
     assert leaks(reach, reach_through(causal_mask(T), num_layers)) == ahead
 
 
-def test_a_leak_by_another_way_than_the_mask_is_caught():
+def test_leak_around_the_mask_is_found():
     block = Block(C)
 
     def model(x):
@@ -140,7 +136,7 @@ def test_a_leak_by_another_way_than_the_mask_is_caught():
     assert found == [(t, s) for t in range(5) for s in range(t + 1, 5)]
 
 
-def test_a_query_that_may_read_nothing_feels_itself_alone():
+def test_an_empty_row_depends_on_itself():
     may_attend = causal_mask(5).clone()
     may_attend[3] = False
     assert torch.equal(
@@ -149,7 +145,7 @@ def test_a_query_that_may_read_nothing_feels_itself_alone():
     )
 
 
-def test_a_mask_may_be_one_row_for_all():
+def test_one_mask_row_for_all():
     reach = torch.ones(3, 4)
     assert leaks(reach, torch.tensor([[True, True, True, False]])) == [(0, 3), (1, 3), (2, 3)]
     assert leaks(reach * 0, torch.zeros(1, 1) > 0) == []
@@ -177,7 +173,7 @@ def test_reach_is_that_of_every_chain(data, size, num_layers):
 
 
 @given(window=st.integers(1, 13), num_layers=st.integers(1, 7))
-def test_a_window_reaches_so_many_windows_back(window, num_layers):
+def test_reach_of_stacked_windows(window, num_layers):
     reached = reach_through(sliding_window_mask(13, window), num_layers)
     assert torch.equal(reached, sliding_window_mask(13, (window - 1) * num_layers + 1))
 
@@ -187,7 +183,7 @@ def test_some_masks_are_their_own_power(kind):
     assert torch.equal(reach_through(MASKS[kind], 5), MASKS[kind])
 
 
-def test_counts_of_chains_do_not_overflow():
+def test_many_chains_do_not_overflow():
     # Without going back to 0 and 1 there would be 401**63 chains, beyond the largest float32.
     assert bool(reach_through(torch.ones(401, 401) > 0, 64).all())
 

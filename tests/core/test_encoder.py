@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.layers import EncoderBlock, MultiHeadAttention
 from course_utils.masks import padding_mask
 from course_utils.models import Encoder, EncoderConfig
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
@@ -30,7 +29,7 @@ def token_ids():
     return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(1))
 
 
-def test_layer_is_post_ln_with_the_exact_gelu(encoder):
+def test_layer_as_torch(encoder):
     layer, x = encoder.layers[0], torch.randn(B, T, C, dtype=torch.float64)
     out, _ = with_random_norms(layer)(x)
     reference = torch_encoder_layer(layer, layer_norm_eps=1e-12, activation="gelu")
@@ -43,7 +42,7 @@ def test_layer_is_post_ln_with_the_exact_gelu(encoder):
     assert not torch.allclose(out, common_eps(x), **CLOSE)
 
 
-def test_encoder_agrees_with_torchs_stack_under_padding(encoder, token_ids):
+def test_padded_stack_as_torch(encoder, token_ids):
     may_attend = padding_mask([4, T], T)
     x = encoder.embeddings(token_ids)
     for layer in encoder.layers:
@@ -53,12 +52,7 @@ def test_encoder_agrees_with_torchs_stack_under_padding(encoder, token_ids):
     assert not torch.allclose(encoder(token_ids).hidden_states[-1], x, atol=1e-2)
 
 
-def test_encoder_is_made_of_the_blocks_that_the_lecture_builds(encoder):
-    assert {type(layer) for layer in encoder.layers} == {EncoderBlock}
-    assert {type(layer.attention) for layer in encoder.layers} == {MultiHeadAttention}
-
-
-def test_output_holds_every_layer_and_head(encoder, token_ids):
+def test_shapes_of_the_output(encoder, token_ids):
     output = encoder(token_ids)
     assert [tuple(x.shape) for x in output.hidden_states] == [(B, T, C)] * 3
     assert [tuple(x.shape) for x in output.attentions] == [(B, H, T, T)] * 2
@@ -66,7 +60,7 @@ def test_output_holds_every_layer_and_head(encoder, token_ids):
     assert [tuple(x.shape) for x in output.keys] == [(B, H, T, C // H)] * 2
 
 
-def test_queries_and_keys_explain_the_weights(encoder, token_ids):
+def test_weights_from_queries_and_keys(encoder, token_ids):
     output = encoder(token_ids)
     for q, k, weights in zip(output.queries, output.keys, output.attentions, strict=True):
         again = (q @ k.mT / (C // H) ** 0.5).softmax(-1)
@@ -74,28 +68,13 @@ def test_queries_and_keys_explain_the_weights(encoder, token_ids):
         assert not torch.allclose((q @ k.mT / C**0.5).softmax(-1), weights, **CLOSE)
 
 
-def test_last_hidden_state_is_the_last_layers_output(encoder, token_ids):
+def test_hidden_states_of_each_layer(encoder, token_ids):
     states = encoder(token_ids).hidden_states
     for i, layer in enumerate(encoder.layers):
         assert torch.equal(layer(states[i])[0], states[i + 1])
 
 
-def test_padding_does_not_change_what_the_real_tokens_become(encoder, token_ids):
-    may_attend = padding_mask([4, T], T)
-    padded = encoder(token_ids, may_attend).hidden_states[-1][0, :4]
-    alone = encoder(token_ids[:1, :4]).hidden_states[-1][0]
-    assert torch.allclose(padded, alone, **CLOSE)
-    unmasked = encoder(token_ids).hidden_states[-1][0, :4]
-    assert not torch.allclose(unmasked, alone, atol=1e-3)
-
-
-def test_positions_count(encoder, token_ids):
-    forwards = encoder(token_ids).hidden_states[-1]
-    backwards = encoder(token_ids.flip(1)).hidden_states[-1].flip(1)
-    assert not torch.allclose(forwards, backwards, atol=1e-3)
-
-
-def test_forward_keeps_nothing_on_the_module(encoder, token_ids):
+def test_forward_keeps_nothing(encoder, token_ids):
     before = {name: set(vars(module)) for name, module in encoder.named_modules()}
     encoder(token_ids)
     assert {name: set(vars(module)) for name, module in encoder.named_modules()} == before

@@ -24,7 +24,7 @@ def test_the_interval_is_scipys(dtype):
     assert 3.0 in interval and 3.5 not in interval
 
 
-def test_it_holds_99_times_in_100_even_for_skewed_samples():
+def test_holds_99_times_in_100():
     repeats, count = 3000, 499
     samples = torch.empty(repeats, count).exponential_(generator=torch.Generator().manual_seed(2))
     held = sum(1.0 in estimate_mean(each) for each in samples) / repeats
@@ -33,14 +33,14 @@ def test_it_holds_99_times_in_100_even_for_skewed_samples():
     assert 0.98 < held < 0.997
 
 
-def test_a_large_offset_costs_no_precision():
+def test_large_offset_keeps_precision():
     samples = torch.tensor([2.0**20 - 1, 2.0**20 + 1] * 50)
     interval = estimate_mean(samples)
     assert interval.mean == 2.0**20
     assert interval.half_width == pytest.approx(Z_99 * (100 / 99) ** 0.5 / 10)
 
 
-def test_both_ends_belong_to_it_and_it_reads_as_it_is():
+def test_ends_and_text_of_an_interval():
     interval = Interval(1.5, 0.25)
     assert 1.25 in interval and 1.75 in interval
     assert 1.249 not in interval and 1.751 not in interval

@@ -21,7 +21,7 @@ def ids():
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("use_cache", [True, False])
-def test_greedy_text_is_that_of_transformers(attention, use_cache, ids, tmp_path):
+def test_greedy_as_transformers(attention, use_cache, ids, tmp_path):
     reference = theirs(VARIED)
     reference.save_pretrained(tmp_path)
     model = load_gpt2(tmp_path, attention=attention)
@@ -36,7 +36,7 @@ def test_greedy_text_is_that_of_transformers(attention, use_cache, ids, tmp_path
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("seed", [1, 3])
 @pytest.mark.parametrize("draw", [{"temperature": 0}, {}, {"temperature": 0.7, "k": 5}, {"p": 0.9}])
-def test_with_the_cache_as_without_it_token_by_token(attention, seed, draw, ids):
+def test_same_text_with_the_cache(attention, seed, draw, ids):
     model = ours(seed, attention=attention)
     kept, again = (
         generate(
@@ -55,7 +55,7 @@ def test_with_the_cache_as_without_it_token_by_token(attention, seed, draw, ids)
 
 
 @pytest.mark.parametrize("use_cache", [True, False])
-def test_with_the_cache_each_token_is_read_once(use_cache, ids):
+def test_each_token_is_read_once(use_cache, ids):
     model, read, scored = ours(), [], []
     model.blocks[0].register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].shape[1]))
     model.norm.register_forward_pre_hook(lambda _, inputs: scored.append(inputs[0].shape[1]))
@@ -66,7 +66,7 @@ def test_with_the_cache_each_token_is_read_once(use_cache, ids):
 
 
 @pytest.mark.parametrize("narrow", [{"temperature": 0}, {"k": 1}, {"p": 1e-9}])
-def test_three_ways_to_take_the_most_probable_token(narrow, ids):
+def test_three_ways_to_be_greedy(narrow, ids):
     model, text = ours(), ids
     for _ in range(NEW):
         text = torch.cat((text, model(text)[:, -1:].argmax(dim=-1)), dim=1)
@@ -74,7 +74,7 @@ def test_three_ways_to_take_the_most_probable_token(narrow, ids):
 
 
 @pytest.mark.parametrize("wide", [{}, {"k": V}, {"k": V + 100}, {"p": 1}])
-def test_what_cuts_nothing_changes_nothing(wide, ids):
+def test_cutting_nothing(wide, ids):
     drawn = [
         generate(ours(), ids, NEW, generator=torch.Generator().manual_seed(3), **options)
         for options in ({"temperature": 1}, wide)
@@ -82,7 +82,7 @@ def test_what_cuts_nothing_changes_nothing(wide, ids):
     assert torch.equal(*drawn)
 
 
-def test_the_same_seed_writes_the_same_and_another_something_else(ids):
+def test_seeds_decide_the_text(ids):
     model = ours()
     texts = [
         generate(model, ids, NEW, generator=torch.Generator().manual_seed(seed)).tolist()
@@ -97,7 +97,7 @@ def test_the_same_seed_writes_the_same_and_another_something_else(ids):
 
 
 @pytest.mark.parametrize("draw", [{}, {"temperature": 0.5, "k": 4, "p": 0.9}])
-def test_tokens_come_as_often_as_the_probabilities_say(draw):
+def test_frequencies_as_probabilities(draw):
     model, prompt, rows = ours(), some_ids(1, T), 4001
     drawn = generate(model, prompt.repeat(rows, 1), 1, **draw)[:, -1]
     expected = next_token_probabilities(model(prompt)[0, -1].detach(), **draw)
@@ -107,7 +107,7 @@ def test_tokens_come_as_often_as_the_probabilities_say(draw):
     assert bool(((shares - expected).abs() <= 5 * (expected / rows).sqrt()).all())
 
 
-def test_nothing_is_recorded_and_nothing_of_the_model_changed(ids):
+def test_the_model_is_unchanged(ids):
     model, recorded = ours(), []
     model.norm.register_forward_pre_hook(lambda _, read: recorded.append(read[0].requires_grad))
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -117,7 +117,6 @@ def test_nothing_is_recorded_and_nothing_of_the_model_changed(ids):
     assert model(ids).requires_grad and len(model.new_caches()) == L
 
 
-# What must be refused, word for word; support_bad_gpt2.py has the rest.
 
 
 # What is refused.

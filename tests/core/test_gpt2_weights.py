@@ -58,7 +58,7 @@ def assert_same(one, two):
 # What is read.
 
 
-def test_a_checkpoint_of_transformers_gives_its_logits(folder, ids):
+def test_reads_transformers_files(folder, ids):
     model = load_gpt2(folder)
     torch.testing.assert_close(model(ids), theirs()(ids).logits, **CLOSE)
     assert model.config == GPT2Config(V, P, C, L, 3)
@@ -66,14 +66,14 @@ def test_a_checkpoint_of_transformers_gives_its_logits(folder, ids):
     torch.testing.assert_close(load_gpt2(str(folder), attention="flash")(ids), model(ids), **CLOSE)
 
 
-def test_one_without_the_output_layer_too(tmp_path, ids):
+def test_reads_files_without_output_layer(tmp_path, ids):
     """The names then begin without "transformer.", as in the files that OpenAI's became."""
     theirs().transformer.save_pretrained(tmp_path)
     assert "wte.weight" in safetensors.torch.load_file(tmp_path / WEIGHTS)
     torch.testing.assert_close(load_gpt2(tmp_path)(ids), theirs()(ids).logits, **CLOSE)
 
 
-def test_masks_and_the_embeddings_again_are_left_aside(folder, ids):
+def test_constants_are_left_aside(folder, ids):
     def add(tensors):
         for block in range(L):
             tensors[f"transformer.h.{block}.attn.bias"] = torch.ones(1, 1, P, P).tril()
@@ -93,23 +93,7 @@ def test_weights_become_float32(folder, dtype):
     assert_same(found, {name: tensor.to(dtype).float() for name, tensor in expected.items()})
 
 
-@pytest.mark.parametrize(
-    "name", ["attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight", "mlp.c_fc.bias"]
-)
-def test_a_tensor_that_is_turned_or_cut_otherwise_would_be_noticed(folder, ids, name):
-    """Each change keeps the shape."""
-    expected = load_gpt2(folder)(ids)
-
-    def disturb(tensors):
-        tensor = tensors[f"transformer.h.0.{name}"]
-        turned = tensor.T if name == "attn.c_proj.weight" else tensor.roll(C, dims=-1)
-        tensors[f"transformer.h.0.{name}"] = turned.contiguous()
-
-    change_tensors(folder, disturb)
-    assert (load_gpt2(folder)(ids) - expected).abs().max() > 1e-2
-
-
-def test_random_numbers_and_gradients_are_as_of_a_new_model(folder):
+def test_loading_draws_nothing(folder):
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)
@@ -134,7 +118,7 @@ def test_what_is_saved_is_loaded_again(tmp_path, changed):
 
 
 @pytest.mark.parametrize("changed", [{}, {"feedforward_width": 47, "eps": 0.01}])
-def test_transformers_reads_what_is_saved(tmp_path, ids, changed):
+def test_transformers_reads_ours(tmp_path, ids, changed):
     model = ours(**changed)
     save_gpt2(model, str(tmp_path))
     reference, notes = transformers.AutoModelForCausalLM.from_pretrained(
@@ -145,14 +129,14 @@ def test_transformers_reads_what_is_saved(tmp_path, ids, changed):
     torch.testing.assert_close(reference.eval()(ids).logits, model(ids), **CLOSE)
 
 
-def test_a_file_of_transformers_is_written_again_tensor_for_tensor(folder, tmp_path):
+def test_files_survive_a_round_trip(folder, tmp_path):
     save_gpt2(load_gpt2(folder), tmp_path / "again")
     assert_same(
         *(safetensors.torch.load_file(place / WEIGHTS) for place in (folder, tmp_path / "again"))
     )
 
 
-def test_a_model_can_be_saved_where_it_was_read_from(folder, ids):
+def test_saved_over_its_own_file(folder, ids):
     """What is read must not lie in the file that is written anew."""
     model = load_gpt2(folder)
     expected = model(ids)
@@ -162,7 +146,7 @@ def test_a_model_can_be_saved_where_it_was_read_from(folder, ids):
     assert torch.equal(load_gpt2(folder)(ids), expected)
 
 
-def test_the_published_sizes_end_a_text_with_their_last_token(tmp_path):
+def test_end_of_text_token(tmp_path):
     save_gpt2(ours(vocab_size=50257, width=3, num_layers=1), tmp_path)
     assert json.loads((tmp_path / CONFIG).read_text())["eos_token_id"] == 50256
 
@@ -197,14 +181,6 @@ def test_a_tensor_left_over_is_named(folder, name):
     assert_refused(folder, f"{WEIGHTS}: {name} is not part of this GPT-2")
 
 
-def test_a_block_too_many_is_left_over(folder):
-    change_config(folder, n_layer=L - 1)
-    assert_refused(
-        folder,
-        f"{WEIGHTS}: transformer.h.1.attn.c_attn.bias is not part of this GPT-2 (and 11 more)",
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "shape", "expected"),
     [
@@ -229,7 +205,7 @@ def test_whole_numbers_are_no_weights(folder):
 @pytest.mark.parametrize(
     "changed", [torch.zeros(V, C), torch.zeros(V, 2), torch.zeros(V, C).half()]
 )
-def test_an_output_layer_of_its_own_is_refused(folder, changed):
+def test_untied_output_is_refused(folder, changed):
     change_tensors(folder, lambda tensors: tensors.update({"lm_head.weight": changed}))
     assert_refused(
         folder,
@@ -257,12 +233,12 @@ def test_an_output_layer_of_its_own_is_refused(folder, changed):
         ({"layer_norm_epsilon": 0}, ": eps must be positive, got 0"),
     ],
 )
-def test_a_config_of_another_model_is_refused(folder, changed, said):
+def test_configs_of_other_models(folder, changed, said):
     change_config(folder, **changed)
     assert_refused(folder, CONFIG + said)
 
 
-def test_a_config_that_is_none_is_refused(folder):
+def test_broken_configs(folder):
     (folder / CONFIG).write_text("[1]")
     assert_refused(folder, f"{CONFIG} must be a JSON object, got [1]")
     for broken in ("{", "[" * 10**5):
@@ -272,7 +248,7 @@ def test_a_config_that_is_none_is_refused(folder):
 
 
 @pytest.mark.parametrize("changed", [{"n_layer": 10**9}, {"n_embd": 3 * 10**9}])
-def test_a_config_too_large_for_its_weights(folder, changed):
+def test_configs_too_large(folder, changed):
     change_config(folder, **changed)
     said = (
         rf"^{CONFIG} must describe a model that fits into {WEIGHTS} \(\d+ bytes\), got one of \d+"
@@ -284,7 +260,7 @@ def test_a_config_too_large_for_its_weights(folder, changed):
 RULE = f"path must be a folder that holds {CONFIG}, {WEIGHTS}, got "
 
 
-def test_a_pickle_is_refused_by_name_and_not_opened(folder):
+def test_pickles_are_not_opened(folder):
     (folder / WEIGHTS).unlink()
     torch.save({"wte.weight": torch.zeros(V, C)}, folder / "pytorch_model.bin")
     assert_refused(
@@ -297,13 +273,8 @@ def test_a_pickle_is_refused_by_name_and_not_opened(folder):
     assert_refused(file, f"{RULE}the file {str(file)!r}", GPT2NotFoundError)
 
 
-def test_a_pickle_beside_the_weights_does_no_harm(folder, ids):
-    (folder / "pytorch_model.bin").write_bytes(b"never read")
-    assert load_gpt2(folder)(ids).shape == (B, T, V)
-
-
 @pytest.mark.parametrize("pickled", [True, False])
-def test_a_pickle_or_anything_else_under_the_right_name_is_refused(folder, pickled):
+def test_foreign_files_by_this_name(folder, pickled):
     if pickled:
         torch.save({"wte.weight": torch.zeros(V, C)}, folder / WEIGHTS)
     else:
@@ -313,7 +284,7 @@ def test_a_pickle_or_anything_else_under_the_right_name_is_refused(folder, pickl
         load_gpt2(folder)
 
 
-def test_a_folder_without_files_says_what_is_missing(tmp_path):
+def test_missing_files_are_named(tmp_path):
     assert_refused(
         tmp_path, f"{RULE}{str(tmp_path)!r} without {CONFIG}, {WEIGHTS}", GPT2NotFoundError
     )
@@ -321,7 +292,7 @@ def test_a_folder_without_files_says_what_is_missing(tmp_path):
     assert_refused(tmp_path, f"{RULE}{str(tmp_path)!r} without {WEIGHTS}", GPT2NotFoundError)
 
 
-def test_a_file_where_the_folder_should_be_is_kept(tmp_path):
+def test_a_file_in_the_way_is_kept(tmp_path):
     (tmp_path / "model").write_text("mine")
     with raises_saying(
         ValueError, f"path must be a folder, got the file {str(tmp_path / 'model')!r}"

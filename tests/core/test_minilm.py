@@ -40,7 +40,7 @@ def reference(folder):
 
 
 @pytest.mark.parametrize("text", SENTENCES)
-def test_agrees_with_transformers(minilm, reference, text):
+def test_as_transformers(minilm, reference, text):
     reading = minilm.read(text)
     tokens, output = reference(text)
     assert list(reading.tokens) == tokens
@@ -51,7 +51,7 @@ def test_agrees_with_transformers(minilm, reference, text):
         assert torch.allclose(ours, theirs[0], rtol=0, atol=1e-5)
 
 
-def test_agrees_with_transformers_in_double_precision(minilm, reference):
+def test_float64_as_transformers(minilm, reference):
     encoder = copy.deepcopy(minilm.encoder).double()
     _, output = reference(TIRED, torch.float64)
     ours = encoder(torch.tensor([minilm.tokenizer.encode(TIRED).ids]))
@@ -80,18 +80,18 @@ def weight(minilm, text, layer, head, query, key):
         (WIDE, "street", 0.121),
     ],
 )
-def test_what_it_refers_to_at_layer_3_head_1(minilm, text, key, expected):
+def test_head_of_it(minilm, text, key, expected):
     # Three decimals are quoted; 1e-3 leaves room for another machine's rounding.
     assert weight(minilm, text, 3, 1, "it", key) == pytest.approx(expected, abs=1e-3)
 
 
-def test_layer_0_head_2_reads_the_previous_token(minilm):
+def test_previous_token_head(minilm):
     previous = minilm.read(TIRED).attentions[0][2].diagonal(-1)
     assert previous.mean().item() == pytest.approx(1.0, abs=0.005)
     assert previous.min() > 0.99
 
 
-def test_effective_tokens_range_over_the_heads(minilm):
+def test_effective_tokens_of_the_heads(minilm):
     reading = minilm.read(TIRED)
     per_query = torch.stack([effective_tokens(weights) for weights in reading.attentions])
     assert len(reading.tokens) == 16
@@ -148,12 +148,12 @@ def test_any_script_is_read(minilm, text):
     assert all(x.isfinite().all() for x in reading.hidden_states)
 
 
-def test_loading_twice_gives_the_same_object(minilm, folder):
+def test_loaded_once(minilm, folder):
     assert load_minilm(folder) is minilm
     assert load_minilm(str(folder)) is minilm
 
 
-def test_loading_leaves_the_callers_random_numbers_alone(folder):
+def test_loading_draws_nothing(folder):
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)

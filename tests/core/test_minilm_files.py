@@ -20,7 +20,6 @@ from course_utils.data.minilm_files import (
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
-    verified_weights,
 )
 from course_utils.models import load_minilm
 from course_utils.models.minilm import _our_name
@@ -38,7 +37,7 @@ def copied(folder, tmp_path):
 # Finding and verifying the files
 
 
-def test_the_package_is_found_without_running_it():
+def test_found_without_running_the_package():
     program = (
         "import sys\n"
         "from course_utils.data.minilm_files import PACKAGE, find_minilm\n"
@@ -60,7 +59,7 @@ def make_snapshot(hub: Path, name: str) -> Path:
     ("variable", "hub"),
     [("HF_HUB_CACHE", "."), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")],
 )
-def test_the_hub_cache_is_found_where_the_variables_say(monkeypatch, tmp_path, variable, hub):
+def test_hub_cache_variables(monkeypatch, tmp_path, variable, hub):
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
     for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -69,7 +68,7 @@ def test_the_hub_cache_is_found_where_the_variables_say(monkeypatch, tmp_path, v
     assert find_minilm() == snapshot.resolve()
 
 
-def test_the_hub_cache_prefers_the_main_branch(monkeypatch, tmp_path):
+def test_hub_cache_main_branch(monkeypatch, tmp_path):
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     make_snapshot(tmp_path, "aaa")
@@ -79,7 +78,7 @@ def test_the_hub_cache_prefers_the_main_branch(monkeypatch, tmp_path):
     assert find_minilm() == newest.resolve()
 
 
-def test_an_incomplete_snapshot_is_passed_over(monkeypatch, tmp_path):
+def test_incomplete_snapshots(monkeypatch, tmp_path):
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     (make_snapshot(tmp_path, "aaa") / "config.json").unlink()
@@ -87,7 +86,7 @@ def test_an_incomplete_snapshot_is_passed_over(monkeypatch, tmp_path):
         find_minilm()
 
 
-def test_where_nothing_is_found_the_error_says_the_command(monkeypatch, tmp_path):
+def test_error_says_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     message = "MiniLM is not installed here: `make setup` (or `python course.py setup`) installs it"
@@ -95,7 +94,7 @@ def test_where_nothing_is_found_the_error_says_the_command(monkeypatch, tmp_path
         load_minilm()
 
 
-def test_a_folder_without_the_files_is_refused_by_what_it_lacks(copied):
+def test_missing_files_are_named(copied):
     with pytest.raises(MiniLMNotFoundError, match=r"without model\.safetensors$"):
         load_minilm(copied)
     (copied / "pytorch_model.bin").write_bytes(b"")
@@ -123,7 +122,7 @@ class Trap:
         return (os.mkdir, (str(self.path),))
 
 
-def test_foreign_files_are_refused_unread(copied):
+def test_foreign_files_stay_unread(copied):
     weights, sprung = copied / "model.safetensors", copied / "sprung"
     foreign = [
         safetensors.torch.save({"x": torch.zeros(3)}),
@@ -140,12 +139,8 @@ def test_foreign_files_are_refused_unread(copied):
     assert sprung.exists()  # the trap does work
 
 
-def test_verified_weights_are_the_file_of_the_folder(folder):
-    assert verified_weights(folder) == folder / "model.safetensors"
-
-
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says what is shared")
-def test_the_weights_are_mapped_and_not_copied():
+def test_weights_are_mapped():
     """So that the kernels of a class have them once; a copy would be private to each."""
     code = (
         "from course_utils.models import load_minilm\n"
@@ -161,7 +156,7 @@ def test_the_weights_are_mapped_and_not_copied():
     assert size > 80_000 and dirty < 1_000  # kB
 
 
-def test_models_are_read_without_torchs_compiler():
+def test_compiler_is_not_imported():
     """A normal draw on the meta device imports it: seconds, and 75 MB for each kernel."""
     code = (
         "import sys\n"
@@ -177,7 +172,7 @@ def test_models_are_read_without_torchs_compiler():
     assert answer.stdout.split() == ["False", "True"], answer.stderr
 
 
-def test_a_foreign_tokenizer_or_config_is_refused(folder, copied):
+def test_foreign_tokenizer_or_config(folder, copied):
     shutil.copy(folder / "model.safetensors", copied)
     tokenizer = json.loads((copied / "tokenizer.json").read_text(encoding="utf-8"))
     tokenizer["model"]["vocab"].pop("animal")

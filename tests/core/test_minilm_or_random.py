@@ -28,7 +28,7 @@ def finding(monkeypatch):
     minilm_is_here.cache_clear()
 
 
-def test_with_the_files_the_real_model_reads():
+def test_real_model_with_files():
     assert minilm_is_here()
     real, ours = load_minilm().read(TEXT), read_text(TEXT)
     assert ours.tokens == real.tokens
@@ -37,20 +37,20 @@ def test_with_the_files_the_real_model_reads():
     assert not torch.allclose(random.attentions[3], real.attentions[3], atol=0.1)
 
 
-def test_without_the_files_the_random_one_reads(finding):
+def test_random_model_without_files(finding):
     finding(MiniLMNotFoundError("nowhere"))
     assert not minilm_is_here()
     assert torch.equal(read_text(TEXT).attentions[3], read_with_random_weights(TEXT).attentions[3])
 
 
-def test_a_damaged_file_is_an_error_and_no_absence(finding):
+def test_damaged_file_is_an_error(finding):
     finding(MiniLMRefusedError("damaged"))
     for _ in range(2):
         with raises_saying(MiniLMRefusedError, "damaged"):
             read_text(TEXT)
 
 
-def test_a_reading_has_the_shape_of_the_real_one():
+def test_shapes_of_the_real_one():
     real, random = load_minilm().read(TEXT), read_with_random_weights(TEXT)
     assert random.tokens == real.tokens and random.truncated is real.truncated is False
     for part in ("hidden_states", "attentions", "queries", "keys"):
@@ -61,7 +61,7 @@ def test_a_reading_has_the_shape_of_the_real_one():
         assert torch.allclose(weights.sum(-1), torch.ones_like(weights[..., 0]), atol=1e-5)
 
 
-def test_it_is_the_same_each_time_and_leaves_the_seed_alone():
+def test_same_each_time():
     first = read_with_random_weights(TEXT)
     stand_in.random_encoder.cache_clear()
     torch.manual_seed(3)
@@ -73,7 +73,7 @@ def test_it_is_the_same_each_time_and_leaves_the_seed_alone():
     assert not first.hidden_states[-1].requires_grad
 
 
-def test_equal_words_enter_alike_but_for_their_place():
+def test_equal_words_enter_alike():
     encoder = stand_in.random_encoder()
     one, other = (
         read_with_random_weights(text).hidden_states[0] for text in ("cat cat", "cat dog")
@@ -82,7 +82,7 @@ def test_equal_words_enter_alike_but_for_their_place():
     assert encoder.training is False
 
 
-def test_a_long_text_is_cut_as_the_real_one_cuts_it():
+def test_long_text_is_cut_alike():
     for words, truncated in ((3, False), (4, True)):
         text = " ".join(["cat"] * words)
         real, random = load_minilm().read(text, 5), read_with_random_weights(text, 5)
@@ -90,7 +90,7 @@ def test_a_long_text_is_cut_as_the_real_one_cuts_it():
         assert random.truncated is real.truncated is truncated
 
 
-def test_words_are_cut_after_twelve_letters():
+def test_words_of_twelve_letters():
     assert read_with_random_weights("Incomprehensibly so").tokens[1:-1] == (
         "incomprehens",
         "ibly",

@@ -13,7 +13,7 @@ from tests.support_errors import refusal
 KILO = 4 * 1000  # bytes of a thousand float32 numbers
 
 
-def test_what_lives_together_adds_up_and_what_is_freed_does_not():
+def test_freed_tensors_count_no_more():
     def run():
         first, second = torch.zeros(7000), torch.zeros(5000)  # 12
         del first
@@ -23,7 +23,7 @@ def test_what_lives_together_adds_up_and_what_is_freed_does_not():
     assert peak_bytes(run) == 12 * KILO
 
 
-def test_the_result_counts_until_the_function_is_over_and_each_run_starts_at_nothing():
+def test_each_run_starts_at_zero():
     def run():
         return torch.zeros(3000)
 
@@ -40,13 +40,13 @@ def test_the_result_counts_until_the_function_is_over_and_each_run_starts_at_not
         lambda x: x.detach(),
     ],
 )
-def test_views_and_work_in_place_take_nothing(in_place):
+def test_views_take_nothing(in_place):
     x = torch.ones(1000)
     assert peak_bytes(lambda: in_place(x)) == 0
     assert peak_bytes(lambda: in_place(x).contiguous() + 0) > 0
 
 
-def test_tensors_from_before_do_not_count_and_their_end_takes_nothing_off():
+def test_earlier_tensors_do_not_count():
     before = [torch.zeros(9000)]
 
     def run():
@@ -96,7 +96,7 @@ def test_it_is_what_the_allocator_sees(tmp_path):
     assert counted >= 2 * 2 * 331 * 331 * 4
 
 
-def test_the_matrix_grows_with_the_square_and_a_loop_over_its_rows_does_not():
+def test_growth_of_matrix_and_rows():
     def row_by_row(q):
         out = torch.empty_like(q)
         for i in range(len(q)):
@@ -112,7 +112,7 @@ def test_the_matrix_grows_with_the_square_and_a_loop_over_its_rows_does_not():
     assert growth_exponent(lengths, rows) == pytest.approx(1, abs=0.05)
 
 
-def test_growth_exponents_of_powers_are_exact():
+def test_growth_exponents_of_powers():
     sizes = [3, 5, 17, 101]
     for power in (0, 1, 2, -0.5):
         assert growth_exponent(sizes, [7 * size**power for size in sizes]) == pytest.approx(power)
@@ -120,7 +120,7 @@ def test_growth_exponents_of_powers_are_exact():
     assert growth_exponent([1, 10, 100], [1, 100, 100]) == pytest.approx(1)
 
 
-def test_what_the_function_raises_comes_through():
+def test_errors_come_through():
     def fails():
         raise RuntimeError("mine")
 

@@ -40,7 +40,7 @@ def in_float64():
 # Without positions
 
 
-def test_row_13_attention_alone_is_equivariant_and_only_the_pooled_output_invariant():
+def test_row_13_equivariance_without_positions():
     x, order = normal(T, D), torch.randperm(T)
     out, shuffled = attend(x, x, x)[0], attend(x[order], x[order], x[order])[0]
     assert torch.allclose(shuffled, out[order], **CLOSE)
@@ -55,7 +55,7 @@ def test_row_13_attention_alone_is_equivariant_and_only_the_pooled_output_invari
 # Sinusoids
 
 
-def test_row_14_the_table_at_position_one():
+def test_row_14_table_at_position_1():
     row = sinusoidal_positions(2, 8)[1]
     ours = torch.tensor([0.841, 0.540, 0.100, 0.995, 0.010, 1.000, 0.001, 1.000])
     printed = torch.tensor([0.841, 0.541, 0.01, 1.0, 0.0, 1.0, 0.0, 1.0])
@@ -63,7 +63,7 @@ def test_row_14_the_table_at_position_one():
     assert (row - printed).abs().max() > 0.08
 
 
-def test_sinusoids_agree_with_the_definition_entry_by_entry(in_float64):
+def test_sinusoids_entry_by_entry(in_float64):
     table = sinusoidal_positions(T, D, base=500)
     for t in range(T):
         for i in range(D // 2):
@@ -72,7 +72,7 @@ def test_sinusoids_agree_with_the_definition_entry_by_entry(in_float64):
             assert table[t, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-12)
 
 
-def test_sinusoids_agree_with_transformers_up_to_the_order_of_columns():
+def test_sinusoids_as_transformers():
     # GPT-J has all sines in front, and angles in float32: 1e-5 holds for these short texts.
     reference = gptj.create_sinusoidal_positions(T, D)
     ours = sinusoidal_positions(T, D)[:, pairing_permutation(D)]
@@ -80,7 +80,7 @@ def test_sinusoids_agree_with_transformers_up_to_the_order_of_columns():
 
 
 @pytest.mark.parametrize("base", [2, 10_000, 500_000.0])
-def test_a_shift_is_one_matrix_for_every_offset_and_position(in_float64, base):
+def test_one_matrix_for_each_shift(in_float64, base):
     table = sinusoidal_positions(2 * T, D, base=base)
     for offset in range(-T + 1, T):
         matrix = shift_matrix(offset, D, base=base)
@@ -98,7 +98,7 @@ def test_shifts_add_up(in_float64):
     assert torch.equal(shift_matrix(0, D), torch.eye(D))
 
 
-def test_a_shift_far_out_stays_within_single_precision():
+def test_shifts_far_out():
     table = sinusoidal_positions(10_001, 64)
     for offset in (1, 97, 5000, 10_000):
         moved = table[:-offset] @ shift_matrix(offset, 64).mT
@@ -109,7 +109,7 @@ def test_a_shift_far_out_stays_within_single_precision():
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 5, 7, 8, 11, 12, 16, 37, 112])
-def test_alibi_gives_the_weights_that_bloom_gives(heads):
+def test_alibi_as_bloom(heads):
     slopes_of_bloom = build_alibi_tensor(torch.ones(1, S), heads, torch.float64)[:, 0, 1]
     assert torch.allclose(alibi_slopes(heads).double(), slopes_of_bloom, rtol=1e-6, atol=0)
     scores = normal(heads, S, S, dtype=torch.float64)
@@ -123,14 +123,14 @@ def test_alibi_gives_the_weights_that_bloom_gives(heads):
     assert not torch.allclose((scores + hidden).softmax(-1), (bloom + hidden).softmax(-1), **CLOSE)
 
 
-def test_alibi_slopes_as_printed_in_the_paper():
+def test_alibi_slopes_of_the_paper():
     assert alibi_slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
     assert alibi_slopes(16).tolist() == pytest.approx([2 ** (-h / 2) for h in range(1, 17)])
     assert alibi_slopes(12)[8:].tolist() == pytest.approx(alibi_slopes(16)[:8:2].tolist())
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(T, S), (S, T), (1, S), (T, 1), (T, T)])
-def test_alibi_bias_is_minus_slope_times_distance_from_the_last_key(queries, keys):
+def test_alibi_bias_entry_by_entry(queries, keys):
     bias = alibi_bias(H, queries, keys)
     for t in range(queries):
         for s in range(keys):
@@ -141,7 +141,7 @@ def test_alibi_bias_is_minus_slope_times_distance_from_the_last_key(queries, key
     assert torch.equal(bias, longer[:, -queries:, -keys:])
 
 
-def test_a_token_decoded_alone_gets_the_row_it_has_in_the_whole_text():
+def test_alibi_of_a_decoded_token():
     q, k, v = (normal(H, S, D, seed=seed) for seed in range(3))
     whole = attend(q, k, v, may_attend=causal_mask(S), bias=alibi_bias(H, S, S))[0]
     last = attend(q[:, -1:], k, v, bias=alibi_bias(H, 1, S))[0]

@@ -1,7 +1,6 @@
 """Temperature, top-k and top-p: against transformers, by their definitions, and at their ends."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from course_utils.attention import effective_tokens, top_k_attend
 from course_utils.sampling import (
     ROUNDING,
     next_token_probabilities,
@@ -33,7 +31,7 @@ def random_logits(*shape, dtype=torch.float32, seed=0):
 @pytest.mark.parametrize("temperature", [0.3, 1, 2.5])
 @pytest.mark.parametrize("k", [1, 4, V])
 @pytest.mark.parametrize("p", [0.2, 0.7, 0.95, 1])
-def test_all_three_agree_with_transformers(temperature, k, p):
+def test_all_three_as_transformers(temperature, k, p):
     logits = random_logits(B, V)
     theirs = logits
     for warp in (
@@ -47,7 +45,7 @@ def test_all_three_agree_with_transformers(temperature, k, p):
     torch.testing.assert_close(ours, theirs.softmax(-1), rtol=1e-5, atol=1e-7)
 
 
-def test_the_order_matters_and_is_temperature_then_k_then_p():
+def test_order_of_the_three():
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
     # Of 0.4, 0.3, 0.2 renormalised (0.444, 0.333, 0.222) two reach 0.75; of the originals, three.
     assert next_token_probabilities(logits, k=3, p=0.75).count_nonzero() == 2
@@ -56,7 +54,7 @@ def test_the_order_matters_and_is_temperature_then_k_then_p():
     assert next_token_probabilities(logits, temperature=0.5, p=0.75).count_nonzero() == 2
 
 
-def test_the_single_functions_are_the_joint_one_with_the_others_off():
+def test_each_alone_as_together():
     logits = random_logits(B, T, V)
     joint = next_token_probabilities
     assert torch.equal(with_temperature(logits, 0.7), joint(logits, temperature=0.7))
@@ -68,33 +66,19 @@ def test_the_single_functions_are_the_joint_one_with_the_others_off():
 # Temperature
 
 
-def test_a_positive_temperature_divides_the_logits():
+def test_temperature_divides_logits():
     logits = random_logits(B, T, V)
     torch.testing.assert_close(with_temperature(logits, 1.7), (logits / 1.7).softmax(-1))
 
 
-def test_the_scale_of_attention_is_a_temperature():
-    q, k = random_logits(T, 11, seed=1), random_logits(V, 11, seed=2)
-    torch.testing.assert_close(
-        with_temperature(q @ k.mT, math.sqrt(11)), (q @ k.mT / math.sqrt(11)).softmax(-1)
-    )
-
-
-def test_effective_tokens_rise_with_the_temperature():
-    logits = random_logits(V, dtype=torch.float64)
-    steps = [effective_tokens(with_temperature(logits, t)) for t in (0, 0.1, 0.5, 1, 2, 10, 1e6)]
-    assert all(low < high for low, high in pairwise(steps))
-    assert steps[0] == 1 and steps[-1] == pytest.approx(V, abs=1e-3)
-
-
-def test_temperature_zero_takes_the_first_of_the_largest_and_a_small_one_shares():
+def test_temperature_zero_and_tiny():
     assert with_temperature(TIED, 0).tolist() == [0, 1, 0, 0, 0]
     third = pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3])
     assert with_temperature(TIED, 1e-3).tolist() == third
     assert with_temperature(TIED, 5e-324).tolist() == third  # the smallest number above 0
 
 
-def test_greedy_does_not_depend_on_k_and_p():
+def test_greedy_ignores_k_and_p():
     logits = random_logits(B, V)
     greedy = with_temperature(logits, 0)
     assert torch.equal(greedy.argmax(-1), logits.argmax(-1))
@@ -105,15 +89,13 @@ def test_huge_logits_do_not_overflow():
     huge = torch.tensor([3e38, -3e38, 0.0])
     for temperature in (1e-30, 1, 1e30):
         assert with_temperature(huge, temperature).isfinite().all()
-    naive = huge.exp() / huge.exp().sum()
-    assert naive.isnan().any()
 
 
 # Top-k
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, V])
-def test_top_k_keeps_the_largest_and_their_proportions(k):
+def test_top_k_keeps_proportions(k):
     logits = random_logits(B, T, V)
     ours, plain = with_top_k(logits, k), logits.softmax(-1)
     for row, full in zip(ours.reshape(-1, V), plain.reshape(-1, V), strict=True):
@@ -122,21 +104,13 @@ def test_top_k_keeps_the_largest_and_their_proportions(k):
         torch.testing.assert_close(row[best], full[best] / full[best].sum())
 
 
-def test_top_k_at_the_output_is_top_k_in_attention():
-    q, k = random_logits(T, 11, seed=1), random_logits(V, 11, seed=2)
-    _, weights = top_k_attend(q, k, k, k_keep=4, scale=0.3)
-    torch.testing.assert_close(with_top_k(0.3 * q @ k.mT, 4), weights)
-
-
-def test_of_equal_logits_exactly_k_are_kept_the_first_ones():
+def test_top_k_of_equal_logits():
     assert with_top_k(TIED, 1).tolist() == [0, 1, 0, 0, 0]
     assert with_top_k(TIED, 2).tolist() == [0, 0.5, 0.5, 0, 0]
-    # The usual form, which compares with the k-th largest, keeps all three.
-    assert int((TIED.topk(2).values[-1] <= TIED).sum()) == 3
 
 
 @pytest.mark.parametrize("k", [V, V + 1, 10**9])
-def test_a_k_of_the_whole_vocabulary_or_more_cuts_nothing(k):
+def test_top_k_of_all(k):
     logits = random_logits(B, V)
     assert torch.equal(with_top_k(logits, k), with_temperature(logits, 1))
 
@@ -145,7 +119,7 @@ def test_a_k_of_the_whole_vocabulary_or_more_cuts_nothing(k):
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.999])
-def test_top_p_keeps_the_fewest_that_reach_p(p):
+def test_top_p_keeps_the_fewest(p):
     logits = random_logits(B * T, V, dtype=torch.float64)
     ours, plain = with_top_p(logits, p), logits.softmax(-1)
     for row, full in zip(ours, plain, strict=True):
@@ -158,28 +132,19 @@ def test_top_p_keeps_the_fewest_that_reach_p(p):
         torch.testing.assert_close(row[kept], full[kept] / full[kept].sum())
 
 
-def test_a_small_p_keeps_one_and_ties_go_to_the_first():
+def test_small_p_and_ties():
     assert with_top_p(TIED, 1e-9).tolist() == [0, 1, 0, 0, 0]
     assert with_top_p(TIED, 0.5).tolist() == [0, 0.5, 0.5, 0, 0]
 
 
-def test_p_of_one_keeps_every_token_however_improbable():
+def test_p_of_one_keeps_all():
     logits = torch.tensor([0.0, -40.0, -80.0])
     assert with_top_p(logits, 1).count_nonzero() == 3
-    # Summed up, even float64 has reached 1 before the last token.
-    total = logits.double().softmax(-1).cumsum(-1)
-    assert total[0] == 1
-
-
-def test_flat_probabilities_keep_many_and_sharp_ones_few():
-    flat, sharp = torch.zeros(V), torch.arange(V) * 2.0
-    assert with_top_p(flat, 0.9).count_nonzero() == math.ceil(0.9 * V)
-    assert with_top_p(sharp, 0.9).count_nonzero() == 2
 
 
 @pytest.mark.parametrize("count", [3, 7, 10, 16, 100])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_what_only_rounding_keeps_from_p_has_reached_it(count, dtype):
+def test_rounding_at_p(count, dtype):
     # Nine tenths of ten equal shares are nine; 9 * 0.1 in float64 is 0.8999999999999999.
     flat = torch.zeros(count, dtype=dtype)
     for part in range(1, count):
@@ -190,7 +155,7 @@ def test_what_only_rounding_keeps_from_p_has_reached_it(count, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_dtype_and_shape_are_kept_and_rows_sum_to_one(dtype):
+def test_dtype_shape_and_sums(dtype):
     logits = random_logits(B, T, V, dtype=dtype)
     before = logits.clone()
     given = next_token_probabilities(logits, temperature=0.8, k=7, p=0.9)

@@ -19,21 +19,21 @@ def qkv(*leading, dtype=torch.float32):
     )
 
 
-def test_axis_letters_are_the_published_nine():
+def test_nine_axis_letters():
     assert "".join(AXES) == "BHGTSDECV"
 
 
-def test_axis_table_lists_every_letter_once():
+def test_axis_table_of_all():
     lines = axis_table().splitlines()
     assert lines[0] == "| axis | meaning |"
     assert [line.split("`")[1] for line in lines[2:]] == list(AXES)
 
 
-def test_axis_table_keeps_the_order_asked_for():
+def test_axis_table_in_order():
     assert [line.split("`")[1] for line in axis_table("DT").splitlines()[2:]] == ["D", "T"]
 
 
-def test_axis_table_refuses_an_unknown_letter():
+def test_unknown_axis_letter():
     with raises_saying(ValueError, "letters must be taken from BHGTSDECV, got 'Q'"):
         axis_table("TQ")
 
@@ -52,7 +52,7 @@ def test_modules_run_without_jaxtyping():
     assert (done.stdout, done.stderr) == ("[[0.5, 0.5], [0.5, 0.5]]\n", "")
 
 
-def test_importing_the_package_loads_nothing_heavy():
+def test_import_is_light():
     program = (
         "import sys, course_utils\n"
         "print(course_utils.__version__, {'torch', 'numpy', 'matplotlib'} & set(sys.modules))"

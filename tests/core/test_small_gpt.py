@@ -11,16 +11,13 @@ from course_utils.data import packaged
 from course_utils.data.course_text import course_prose
 from course_utils.data.packaged import DATA, PackagedFileError
 from course_utils.language_modeling import (
-    next_token_loss,
     split_text,
-    text_batch,
     text_loss,
     unigram_entropy,
 )
-from course_utils.models import GPT2, generate
+from course_utils.models import GPT2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.tokens import train_bpe
-from course_utils.training import train
 from tools.scripts import train_small_gpt as script
 
 T = SMALL_GPT.max_positions
@@ -61,7 +58,7 @@ def test_it_is_small_and_not_tiny(model, pairs):
     assert (DATA / "small_gpt" / "model.safetensors").stat().st_size < 2_000_000
 
 
-def test_each_call_gives_a_model_of_its_own(model):
+def test_each_call_a_new_model(model):
     other = load_small_gpt()
     assert not other.training and other.tokens.weight.dtype == torch.float32
     with torch.no_grad():
@@ -70,7 +67,7 @@ def test_each_call_gives_a_model_of_its_own(model):
     assert torch.equal(load_small_gpt().tokens.weight, model.tokens.weight)
 
 
-def test_transformers_reads_the_same_model(model, ids):
+def test_transformers_reads_it(model, ids):
     reference = transformers.GPT2LMHeadModel.from_pretrained(
         DATA / "small_gpt", dtype=torch.float32
     ).eval()
@@ -80,7 +77,7 @@ def test_transformers_reads_the_same_model(model, ids):
         torch.testing.assert_close(model(some), reference(some).logits, rtol=0, atol=1e-4)
 
 
-def test_it_says_the_text_better_than_who_counts_tokens(model, ids):
+def test_better_than_counting_tokens(model, ids):
     """Also the text that it never read, by 1.5 nats a token and more."""
     learned, held_out = (text_loss(model, part, length=T) for part in ids)
     counting = unigram_entropy(ids[1], SMALL_GPT.vocab_size)
@@ -89,24 +86,18 @@ def test_it_says_the_text_better_than_who_counts_tokens(model, ids):
     assert text_loss(untrained, ids[1], length=T) > counting
 
 
-def test_its_loss_is_the_one_that_its_docstring_states(model, texts, pairs):
+def test_loss_as_documented(model, texts, pairs):
     held_out = torch.tensor(pairs.encode(texts[1]))
     # Rounded otherwise on another machine, a mean over 8000 tokens moves by far less.
     assert text_loss(model, held_out, length=T) == pytest.approx(3.80, abs=0.006)
     assert unigram_entropy(held_out, SMALL_GPT.vocab_size) == pytest.approx(5.77, abs=0.006)
 
 
-def test_the_order_of_the_text_is_what_it_knows(model, ids):
-    """Shuffled, the same tokens cost more than by counting."""
-    shuffled = ids[1][torch.randperm(len(ids[1]), generator=torch.Generator().manual_seed(0))]
-    assert text_loss(model, shuffled, length=T) > unigram_entropy(ids[1], SMALL_GPT.vocab_size)
-
-
 def words(text):
     return re.findall(r"[a-z]{2,}", text.lower())
 
 
-def test_what_it_writes_looks_like_the_text(samples, texts, pairs):
+def test_samples_look_like_the_text(samples, texts, pairs):
     known = set(words(texts[0]))
     written = [word for sample in samples for word in words(sample)]
     assert len(written) > 150
@@ -116,20 +107,11 @@ def test_what_it_writes_looks_like_the_text(samples, texts, pairs):
     assert sum(word in known for word in noise) < 0.5 * len(noise)
 
 
-def test_what_it_writes_is_not_copied(samples, texts):
+def test_samples_are_not_copied(samples, texts):
     assert 10 < script.longest_copy(samples, texts[0]) < 80
 
 
-def test_it_writes_the_same_with_a_cache_and_without(model, pairs):
-    prompt = torch.tensor([pairs.encode("The mask")])
-    kept, anew = (
-        generate(model, prompt, 20, temperature=0, use_cache=use_cache)
-        for use_cache in (True, False)
-    )
-    assert torch.equal(kept, anew)
-
-
-def test_its_tokens_are_those_of_the_text(texts, pairs):
+def test_tokens_of_the_text(texts, pairs):
     assert train_bpe(texts[0], 280).merges == pairs.merges[:24]
 
 
@@ -147,26 +129,13 @@ def test_a_file_that_changed_is_refused(monkeypatch, tmp_path):
         load_small_gpt()
 
 
-def test_the_same_seed_gives_the_same_loss(ids):
-    """The lecture's training, its beginning: twice the same, and down from ln V."""
-    draw = text_batch(ids[0], 32, 4)
-    first, again = (
-        train(
-            lambda: GPT2(SMALL_GPT), draw, next_token_loss, seeds=[3], steps=4, learning_rate=2e-3
-        )
-        for _ in range(2)
-    )
-    assert torch.equal(first.losses, again.losses)
-    assert first.losses[0, 0] > 6.9 > 6.8 > first.losses[0, -1]
-
-
 def test_the_script_trains(ids, monkeypatch, capsys):
     monkeypatch.setattr(script, "BATCH", 2)
     model = script.trained(ids[0], ids[1][:300], 3)
     assert isinstance(model, GPT2) and "step     3  batch 6." in capsys.readouterr().out
 
 
-def test_the_scripts_learning_rate_rises_and_falls():
+def test_learning_rate_rises_and_falls():
     rates = [script.rate(step, 600) for step in range(1, 601)]
     top = rates.index(max(rates))
     assert rates[top] == 1 and rates[top] == rates[script.WARMUP - 1]

@@ -15,7 +15,7 @@ def three_threads():
     torch.set_num_threads(before)
 
 
-def test_inside_one_and_afterwards_as_many_as_before():
+def test_one_inside_as_before_after():
     with one_thread():
         assert torch.get_num_threads() == 1
         with one_thread():
@@ -47,7 +47,7 @@ def threads_of(monkeypatch):
     return wrap
 
 
-def test_explorers_compute_on_one_thread_and_leave_the_rest_alone(threads_of):
+def test_explorers_compute_on_one_thread(threads_of):
     explorer = EXPLORERS["explore_random_cosines"]()
     seen = threads_of(explorer, "compute")
     explorer.png()

@@ -14,7 +14,7 @@ from course_utils.layers import (
     MultiHeadAttention,
     Rotary,
 )
-from course_utils.masks import causal_mask, padding_mask, sliding_window_mask
+from course_utils.masks import causal_mask, padding_mask
 from course_utils.measure.costs import kv_cache_bytes
 from tests.core.support_layers import CLOSE
 from tests.core.support_properties import given, st
@@ -58,7 +58,7 @@ def in_steps(block, x, sizes, mask=None):
 
 @pytest.mark.parametrize("sizes", STEPS.values(), ids=STEPS.keys())
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_steps_with_a_cache_equal_the_whole_pass(recording, scheme, sizes):
+def test_cached_steps_equal_the_whole(recording, scheme, sizes):
     block = EncoderBlock(C, H, HIDDEN, norm_first=True, position=SCHEMES[scheme])
     x = torch.randn(B, T, C)
     stepped, cache = in_steps(block, x, sizes)
@@ -66,15 +66,9 @@ def test_steps_with_a_cache_equal_the_whole_pass(recording, scheme, sizes):
     assert cache.length == T
 
 
-def test_steps_under_a_window_equal_the_whole_pass(recording):
-    block, x, window = EncoderBlock(C, H, HIDDEN), torch.randn(B, T, C), sliding_window_mask(T, 5)
-    stepped, _ = in_steps(block, x, [1] * T, window)
-    assert torch.allclose(stepped, block(x, window)[0], **CLOSE)
-
-
 @pytest.mark.parametrize("sizes", STEPS.values(), ids=STEPS.keys())
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_decoder_steps_equal_the_whole_pass(recording, norm_first, sizes):
+def test_decoder_steps_equal_the_whole(recording, norm_first, sizes):
     block = DecoderBlock(C, H, HIDDEN, norm_first=norm_first, position=Rotary())
     x, memory, cache = torch.randn(B, T, C), torch.randn(B, S, C), DecoderCache()
     padding = padding_mask([4, S], S)
@@ -101,7 +95,7 @@ def test_the_memory_is_projected_once():
     assert torch.equal(cached, layer(x, memory=memory)[0])
 
 
-def test_gradients_flow_through_the_cache():
+def test_gradients_through_the_cache():
     block, x = EncoderBlock(C, H, HIDDEN), torch.randn(B, T, C)
     parameters = list(block.parameters())
     # Weighted, since a post-LN output sums to a constant.
@@ -113,7 +107,7 @@ def test_gradients_flow_through_the_cache():
         assert torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
-def test_recording_may_begin_and_end_while_the_cache_grows():
+def test_recording_may_begin_later():
     cache, kept = KVCache(), []
     for step in range(6):
         with torch.set_grad_enabled(step in (2, 3)):
@@ -128,7 +122,7 @@ def test_recording_may_begin_and_end_while_the_cache_grows():
 
 
 @pytest.mark.parametrize("later", [torch.inference_mode, torch.no_grad, torch.enable_grad])
-def test_a_cache_filled_in_inference_mode_goes_on_elsewhere(later):
+def test_inference_mode_then_others(later):
     block, x, cache = EncoderBlock(C, H, HIDDEN), torch.randn(B, 9, C), KVCache()
     outputs = []
     # After 4 and 1 tokens there is room for 8: the sixth is written into what is there.
@@ -163,7 +157,7 @@ def test_what_went_in_comes_out_in_order(sizes, limit):
         assert cache.bytes == keys.nbytes + values.nbytes
 
 
-def test_what_was_returned_before_stays_as_it_was():
+def test_returned_tensors_stay():
     cache = KVCache()
     with torch.no_grad():
         early, _ = cache.append(*rows(B, H, 3, D))
@@ -175,7 +169,7 @@ def test_what_was_returned_before_stays_as_it_was():
     assert torch.equal(early, copies[0]) and torch.equal(middle, copies[1])
 
 
-def test_the_cache_keeps_no_hold_on_what_it_was_given():
+def test_given_tensors_are_copied():
     cache, (k, v) = KVCache(), rows(B, H, 3, D)
     expected = k.clone()
     with torch.no_grad():
@@ -184,7 +178,7 @@ def test_the_cache_keeps_no_hold_on_what_it_was_given():
     assert torch.equal(cache.keys, expected)
 
 
-def test_room_is_made_a_few_times_and_not_at_every_step():
+def test_room_doubles():
     cache, places = KVCache(), []
     with torch.no_grad():
         for _ in range(100):
@@ -223,12 +217,12 @@ def test_bytes_are_the_formulas(recording, dtype, num_layers):
         ((12, 12, 64, 1024), 36 / 1024),  # GPT-2
     ],
 )
-def test_the_formula_on_models_of_known_size(sizes, gib):
+def test_bytes_of_published_models(sizes, gib):
     assert kv_cache_bytes(*sizes) == gib * 2**30
     assert kv_cache_bytes(*sizes, batch=7, bytes_per_number=4) == 14 * gib * 2**30
 
 
-def test_a_decoders_bytes_are_those_of_both_caches():
+def test_bytes_of_a_decoder_cache():
     cache = DecoderCache()
     DecoderBlock(C, H, HIDDEN)(torch.randn(B, T, C), torch.randn(B, S, C), cache=cache)
     expected = sum(
@@ -274,7 +268,7 @@ def test_a_refused_append_adds_nothing():
     assert cache.length == 5
 
 
-def test_another_memory_is_refused_before_self_attention_grows():
+def test_another_memory_changes_no_cache():
     block, cache = DecoderBlock(C, H, HIDDEN), DecoderCache()
     block(X, MEMORY, cache=cache)
     with pytest.raises(ValueError, match="another memory"):

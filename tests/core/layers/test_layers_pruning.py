@@ -54,7 +54,7 @@ def diagonal_by_torch(model, loss, x, y):
 @pytest.mark.parametrize("loss", [entropy, squares])
 @pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU])
 @pytest.mark.parametrize("at_once", [1, 11, 256])
-def test_the_saliency_is_that_of_the_whole_hessian(loss, activation, at_once):
+def test_saliency_by_the_whole_hessian(loss, activation, at_once):
     model, batch = net(activation), data()
     found = brain_damage_saliency(model, loss, *batch, at_once=at_once)
     diagonal = diagonal_by_torch(model, loss, *batch)
@@ -64,7 +64,7 @@ def test_the_saliency_is_that_of_the_whole_hessian(loss, activation, at_once):
         torch.testing.assert_close(saliency, diagonal[name] * weight**2 / 2)
 
 
-def test_with_relu_no_saliency_is_negative_and_with_tanh_some_are():
+def test_sign_of_the_saliency():
     batch = data()
     lowest = {
         activation: min(
@@ -77,7 +77,7 @@ def test_with_relu_no_saliency_is_negative_and_with_tanh_some_are():
     assert lowest[nn.ReLU] >= 0 > lowest[nn.Tanh]
 
 
-def test_at_a_minimum_it_is_the_rise_of_the_loss():
+def test_saliency_at_a_minimum():
     """Linear regression: the loss is quadratic, so second order is all there is."""
     x = torch.randn(29, IN, dtype=torch.float64)
     y = torch.randn(29, OUT, dtype=torch.float64)
@@ -92,7 +92,7 @@ def test_at_a_minimum_it_is_the_rise_of_the_loss():
         torch.testing.assert_close(found.view(-1)[place], rise)
 
 
-def test_rescaled_units_keep_their_saliency_and_not_their_magnitude():
+def test_saliency_of_rescaled_units():
     model, batch = net(nn.ReLU), data()
     factors = torch.linspace(0.2, 5, HIDDEN, dtype=torch.float64)
     other = net(nn.ReLU)
@@ -111,7 +111,7 @@ def test_rescaled_units_keep_their_saliency_and_not_their_magnitude():
     assert not torch.equal(*masks)
 
 
-def test_the_smallest_go_over_all_matrices_together():
+def test_smallest_over_all_matrices():
     model = net()
     for sparsity in (0, 0.1, 0.37, 0.9):
         masks = magnitude_mask(model, sparsity)
@@ -130,7 +130,7 @@ def test_equal_saliencies_go_in_order():
     assert not masks["a"].any() and masks["b"].tolist() == [[False, True, True, True]]
 
 
-def test_a_pruned_copy_has_zeros_there_and_the_model_is_as_it_was():
+def test_prune_makes_a_copy():
     model = net()
     before = {name: each.clone() for name, each in model.state_dict().items()}
     masks = magnitude_mask(model, 0.6)
@@ -145,7 +145,7 @@ def test_a_pruned_copy_has_zeros_there_and_the_model_is_as_it_was():
     assert kept_weights(pruned) == kept_weights(model) - zeros
 
 
-def test_zeros_save_neither_numbers_nor_products():
+def test_zeros_save_nothing():
     model, (x, _) = net(), data()
     pruned = prune(model, magnitude_mask(model, 0.9))
     counts = []
@@ -157,7 +157,7 @@ def test_zeros_save_neither_numbers_nor_products():
     assert kept_weights(pruned) < 0.4 * kept_weights(model)
 
 
-def test_a_model_in_the_middle_of_training_is_left_alone():
+def test_gradients_are_untouched():
     model, batch = net(), data()
     entropy(model, *batch).backward()
     before = [each.grad.clone() for each in model.parameters()]

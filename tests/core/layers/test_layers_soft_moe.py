@@ -37,7 +37,7 @@ def test_it_is_its_formula(slots, activation):
     torch.testing.assert_close(routing.combine.sum(dim=2), torch.ones(B, T))
 
 
-def test_every_expert_computes_its_slots_and_no_token():
+def test_each_expert_computes_its_slots():
     layer, seen = soft(), []
     for expert in layer.experts:
         expert.register_forward_hook(lambda _, given, __: seen.append(tuple(given[0].shape)))
@@ -45,26 +45,20 @@ def test_every_expert_computes_its_slots_and_no_token():
     assert seen == [(B, SLOTS, C)] * EXPERTS
 
 
-def test_the_future_is_felt_everywhere():
+def test_depends_on_the_future():
     layer = soft()
     reach = gradient_reach(lambda x: layer(x[None])[0][0], torch.randn(T, C))
     assert (reach > 0).all()
 
 
-def test_sequences_do_not_mix_and_order_does_not_matter():
+def test_sequences_do_not_mix():
     layer, x = soft(), torch.randn(B, T, C)
     out, order = layer(x)[0], torch.randperm(T)
     torch.testing.assert_close(layer(x[:1])[0], out[:1], **CLOSE)
     torch.testing.assert_close(layer(x[:, order])[0], out[:, order], **CLOSE)
 
 
-def test_every_expert_and_the_slots_learn_at_once():
-    layer = soft()
-    layer(torch.randn(B, T, C))[0].square().sum().backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in layer.parameters())
-
-
-def test_an_empty_batch_gives_an_empty_output():
+def test_empty_batch():
     assert soft()(torch.zeros(0, T, C))[0].shape == (0, T, C)
 
 

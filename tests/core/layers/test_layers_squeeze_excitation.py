@@ -27,13 +27,13 @@ def test_agrees_with_regnets_layer():
 
 
 @pytest.mark.parametrize("space", [(COLUMNS,), (2, 3, 5)])
-def test_places_may_lie_on_any_number_of_axes(space):
+def test_any_number_of_places(space):
     layer, x = SqueezeExcitation(CHANNELS, REDUCTION), torch.randn(B, CHANNELS, *space)
     flat, _ = layer(x.flatten(2))
     assert torch.equal(layer(x)[0], flat.view_as(x))
 
 
-def test_the_scale_depends_on_the_input_and_saves_nothing():
+def test_scale_depends_on_the_input():
     layer = SqueezeExcitation(CHANNELS, REDUCTION)
     scales = layer(torch.randn(B, CHANNELS, ROWS))[1]
     assert not torch.allclose(scales[0], scales[1], atol=1e-3)

@@ -7,7 +7,7 @@ Through L blocks a token reaches what it reads in L steps, each one along the ma
 import pytest
 import torch
 
-from course_utils.layers import Alibi, DecoderBlock, EncoderBlock, MultiHeadAttention, Rotary
+from course_utils.layers import Alibi, DecoderBlock, EncoderBlock, Rotary
 from course_utils.masks import (
     causal_mask,
     padding_mask,
@@ -15,7 +15,7 @@ from course_utils.masks import (
     same_document_mask,
     sliding_window_mask,
 )
-from course_utils.measure.dependence import gradient_reach, leaks, reach_through
+from course_utils.measure.dependence import gradient_reach, reach_through
 
 T, S, C, H, HIDDEN, BLOCKS = 11, 7, 18, 3, 23, 2
 RULES = {
@@ -51,39 +51,14 @@ def stack(scheme, norm_first=False):
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("rule", RULES)
-def test_two_blocks_reach_what_the_mask_allows_and_nothing_else(rule, scheme, norm_first):
+def test_two_blocks_follow_the_mask(rule, scheme, norm_first):
     run, x, mask = stack(scheme, norm_first), torch.randn(T, C), RULES[rule]
     # All of it too, so that no leak is missed because nothing is seen.
     assert torch.equal(reach(lambda x: run(x, mask), x) != 0, reach_through(mask, BLOCKS))
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_one_layer_reads_exactly_what_the_mask_allows(rule):
-    layer, x, mask = MultiHeadAttention(C, H), torch.randn(T, C), RULES[rule]
-    own = torch.eye(T, dtype=torch.bool)  # the query itself depends on its token
-    may_read = mask | (own & mask.any(-1, keepdim=True))
-    assert torch.equal(reach(lambda x: layer(x, may_attend=mask)[0], x) != 0, may_read)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_planted_off_by_one_is_caught(scheme):
-    run, x = stack(scheme), torch.randn(T, C)
-    off_by_one = torch.ones(T, T, dtype=torch.bool).tril(diagonal=1)
-    found = leaks(reach(lambda x: run(x, off_by_one), x), causal_mask(T))
-    # Two blocks carry it two tokens ahead.
-    assert found == [(t, s) for t in range(T) for s in (t + 1, t + 2) if s < T]
-
-
-def test_one_leaking_block_among_two_is_caught():
-    good, bad = EncoderBlock(C, H, HIDDEN), EncoderBlock(C, H, HIDDEN)
-    x, off_by_one = torch.randn(T, C), torch.ones(T, T, dtype=torch.bool).tril(diagonal=1)
-    felt = reach(lambda x: good(bad(x, off_by_one)[0], causal_mask(T))[0], x)
-    found = leaks(felt, causal_mask(T))
-    assert found == [(t, t + 1) for t in range(T - 1)]
-
-
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_a_decoder_is_causal_in_x_and_reads_the_memory_it_may(norm_first):
+def test_decoder_depends_on_past_and_memory(norm_first):
     blocks = [DecoderBlock(C, H, HIDDEN, norm_first=norm_first) for _ in range(BLOCKS)]
     x, memory = torch.randn(T, C), torch.randn(S, C)
     padding = padding_mask([5], S)
