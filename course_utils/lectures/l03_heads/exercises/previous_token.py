@@ -22,7 +22,7 @@ def _head(T: int, *, shift: int = 0, share: float = 0.0) -> torch.Tensor:
 
 
 def _one_row(head: torch.Tensor, row: int, key: int, share: float) -> torch.Tensor:
-    """The same head with one row that reads one key almost alone."""
+    """The same head with one row that attends to one key almost alone."""
     head = head.clone()
     head[row] = (1 - share) / (len(head) - 1)
     head[row, key] = share
@@ -42,7 +42,7 @@ def _encoder(T: int) -> torch.Tensor:
             _head(T, shift=-1, share=0.38),
             even,
         ),
-        # Row 0 of the best head reads itself, and one of its rows reads elsewhere.
+        # In the best head row 0 attends to itself, and row 4 to the first token.
         (
             _head(T, share=0.9),
             _one_row(_one_row(previous, 0, 0, 0.9), 4, 0, 0.5),
@@ -84,7 +84,7 @@ def _flat(weights):
 
 
 def _wrapped(weights):
-    """Row 0 reads the key at -1, which is the last one."""
+    """Row 0 takes the key at -1, which is the last one."""
     rows = torch.arange(weights.shape[-1])
     return _best(weights[..., rows, rows - 1].mean(dim=-1))
 
@@ -117,7 +117,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     return facts
 
 
-_READS = (
+_WEIGHT = (
     "You gave {named}. On the previous token it puts {previous} on average, {right} puts {best}. "
 )
 
@@ -135,31 +135,32 @@ PREVIOUS_TOKEN = Exercise(
         Mistake(
             "the next token",
             lambda weights: _best(_at(weights, 1)),
-            _READS + "Yours reads the *next* one, with {following}. A row is a query t, a column a "
+            _WEIGHT
+            + "Yours attends to the *next* one, with {following}. A row is a query t, a column a "
             "key: the previous token is at `[t, t - 1]`, `diagonal(offset=-1)`.",
         ),
         Mistake(
             "the token itself",
             lambda weights: _best(_at(weights, 0)),
-            _READS + "Yours reads the token itself, with {itself}: that is the diagonal. The "
+            _WEIGHT + "Yours attends to the token itself, with {itself}: that is the diagonal. The "
             "previous token is one below it, `diagonal(offset=-1)`.",
         ),
         Mistake(
             "one row alone",
             lambda weights: _best(weights.diagonal(offset=-1, dim1=-2, dim2=-1).amax(dim=-1)),
-            _READS + "In one row yours puts {top} there, the largest single weight. Take the mean "
+            _WEIGHT + "In one row yours puts {top} there, the largest single weight. Take the mean "
             "over the rows: one place is an anecdote.",
         ),
         Mistake(
             "row 0 wraps around",
             _wrapped,
-            _READS + "The first token has no previous one. In row 0 you read column −1, which is "
+            _WEIGHT + "The first token has no previous one. In row 0 you read column −1, which is "
             "the last: {wrapped} in your head. Begin at row 1.",
         ),
         Mistake(
             "counts the rows",
             _counted,
-            _READS + "You count the rows whose largest weight is there, however large. The mean "
+            _WEIGHT + "You count the rows whose largest weight is there, however large. The mean "
             "weight is asked for.",
         ),
         Mistake(
@@ -183,7 +184,7 @@ PREVIOUS_TOKEN = Exercise(
         Mistake(
             "the best head of the best layer",
             _layer_first,
-            _READS + "You first choose the layer with the best mean over its heads. The best head "
+            _WEIGHT + "You first choose the layer with the best mean over its heads. The best head "
             "may be in another: compare all {L}·{H}.",
         ),
         Mistake(

@@ -1,6 +1,5 @@
 """What the lecture trains and measures."""
 
-from course_utils.copying import copy_batch
 from course_utils.lectures.l03_heads.experiments.copying import (
     TwoPlaceCopier,
     copy_scores,
@@ -37,7 +36,6 @@ __all__ = [
     "TARGET_TOKENS",
     "DateTranslator",
     "TwoPlaceCopier",
-    "copy_batch",
     "copy_scores",
     "date_loss",
     "date_pairs",
