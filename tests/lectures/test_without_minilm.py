@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from course_utils.lectures import COURSE
 from tests.lectures.support_notebooks import NOTEBOOKS, read
-from tools.doctor import LECTURES
 from tools.editions.notebook_outputs import code_cells, faults
 from tools.editions.outputs import execute
 
-READERS = {lecture.number for lecture in LECTURES if "MiniLM" in lecture.without}
-READING = [path for path in NOTEBOOKS if path.stem[:2] in READERS]
+READERS = {lecture.stem for lecture in COURSE if "MiniLM" in dict(lecture.uses)}
+READING = [path for path in NOTEBOOKS if path.stem in READERS]
 # A module set to None counts as absent, and a hub folder that does not exist holds nothing. Models
 # that a lecture trains take forty steps: here only who reads the sentences matters.
 HIDE = """
