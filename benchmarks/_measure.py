@@ -44,7 +44,7 @@ def measure_case(
     expected: dict[int, list[list[Tensor]]] = {}
     for rival in case.rivals:
         shape = replace(case, G=case.H) if rival == "ours_mha" else case
-        what = passes(rival, shape, device, available)
+        what = passes(rival, shape, available)
         try:
             if not what:
                 raise CannotRun(too_large(shape, "forward"))

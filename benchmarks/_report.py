@@ -1,12 +1,43 @@
-"""The measurements in words: Markdown tables that also read well in a terminal."""
+"""The measurements in words, and the conditions they were made under."""
 
 from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from benchmarks._goals import Goal, place, slopes
 from benchmarks._rivals import LABELS
 
 PASSES = {"forward": "forward", "backward": "backward", "both": "forward+backward"}
 GOALS_HEADING = "## Goals"
+
+
+def conditions(module: str, arguments: list[str], packages: tuple[str, ...]) -> dict[str, str]:
+    """Return what was run, where and with what."""
+    shown = ["OUT" if Path(word).is_absolute() else word for word in arguments]
+    return {
+        "command": " ".join([f"python -m benchmarks.{module}", *shown]),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        **{package: version_of(package) for package in packages},
+    }
+
+
+def version_of(package: str) -> str:
+    """Return which version of a package is installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all: a run may be stopped at any time."""
+    new = path.with_suffix(".new")
+    new.write_text(text + "\n", encoding="utf-8")
+    new.replace(path)
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:

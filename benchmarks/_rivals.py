@@ -1,4 +1,4 @@
-"""Who computes attention: ours, the naive form, torch's own kernels, and flex_attention.
+"""Who computes attention: ours, the naive form, and torch's own kernels.
 
 Every rival is a function of q, k and v that returns the output. T = S throughout: torch's
 `is_causal` is aligned at the top left and ours at the bottom right, and only there they agree.
@@ -6,7 +6,6 @@ Every rival is a function of q, k and v that returns the output. T = S throughou
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import partial
 
@@ -26,7 +25,6 @@ LABELS = {
     "sdpa": "SDPA",
     "flash": "SDPA flash",
     "cudnn": "SDPA cuDNN",
-    "flex": "flex_attention",
 }
 FORCED = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 
@@ -42,8 +40,6 @@ def attend_with(rival: str, case: Case, device: str) -> Attend:
         return partial(flash_attend, causal=case.causal, backend=backend)
     if rival == "naive":
         return partial(attend_naive, causal=case.causal)
-    if rival == "flex":
-        return compiled_flex(case, device)
     return partial(attend_sdpa, case=case, backend=FORCED.get(rival))
 
 
@@ -68,25 +64,8 @@ def attend_sdpa(
         return call(q, k, v)
 
 
-def compiled_flex(case: Case, device: str) -> Attend:
-    """flex_attention as torch.compile makes it; on a CPU that takes a C++ compiler."""
-    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-    if device == "cpu" and not shutil.which("g++") and not shutil.which("clang++"):
-        raise CannotRun("torch.compile needs a C++ compiler, and none is on the PATH")
-    mask = None
-    if case.causal:
-        size = (None, None, case.N, case.N)
-        mask = create_block_mask(lambda b, h, row, key: row >= key, *size, device=device)
-    torch.compiler.reset()  # past eight compilations of one function torch stops, without a word
-    compiled = torch.compile(flex_attention, dynamic=False)
-    return partial(compiled, block_mask=mask, enable_gqa=case.G < case.H)
-
-
-def passes(rival: str, case: Case, device: str, available: float) -> tuple[str, ...]:
-    """Return which of forward and both a rival is measured in, for want of memory or of code."""
-    if rival == "flex" and device == "cpu":
-        return ("forward",)  # torch has no gradient for it on a CPU
+def passes(rival: str, case: Case, available: float) -> tuple[str, ...]:
+    """Return which of forward and both a rival has the memory for."""
     every = ("forward", "both")
     if rival != "naive":
         return every

@@ -4,18 +4,16 @@
     python -m benchmarks.attention --torch-products    the same as other processors compute it
     python -m benchmarks.attention --device cuda       on a GPU
 
-Writes attention-cpu, attention-cpu-torch-products or attention-gpu into benchmarks/results, each as
-.json, .md and, where matplotlib is installed, .png. Everything that is compared runs side by side,
-round after round; a rival whose result is wrong gets no figure. Exit status 1 says that ours was
-wrong or could not run. A goal that is missed is reported and is no error: the goals were set for
-one machine each.
+Writes attention-cpu, attention-cpu-torch-products or attention-gpu into benchmarks/results, as
+.json and .md. Everything that is compared runs side by side, round after round; a rival whose
+result is wrong gets no figure. Exit status 1 says that ours was wrong or could not run. A goal that
+is missed is reported and is no error: the goals were set for one machine each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import sys
 import time
@@ -23,8 +21,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 
@@ -34,8 +30,7 @@ from benchmarks._cases import NAIVE_LIMIT, Case, cpu_cases, gpu_cases, quick_cas
 from benchmarks._goals import Goal, cpu_goals, gpu_goals
 from benchmarks._measure import Pace, measure_case, reason
 from benchmarks._memory import measure_in_subprocess, measure_on_gpu
-from benchmarks._plot import save_plot
-from benchmarks._report import report
+from benchmarks._report import conditions, replace_text, report
 from benchmarks._rivals import CannotRun, passes, too_large
 from benchmarks._timing import Clock, CudaClock, WallClock
 from course_utils.kernels.onednn import faster_product
@@ -43,7 +38,6 @@ from course_utils.kernels.onednn import faster_product
 RESULTS = Path(__file__).resolve().parent / "results"
 NAMES = {"cpu": "attention-cpu", "cuda": "attention-gpu"}
 PACES = {"cpu": Pace(2.0, 7, 40), "cuda": Pace(0.6, 9, 100)}
-COMPILING = 60.0  # seconds that torch.compile may take for one case
 QUICK = Pace(0.0, 3, 3)
 
 
@@ -70,20 +64,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def conditions(arguments: list[str], options: argparse.Namespace) -> dict[str, str]:
+def conditions_of(arguments: list[str], options: argparse.Namespace) -> dict[str, str]:
     """Where and with what this was measured."""
-    shown = ["OUT" if Path(word).is_absolute() else word for word in arguments]
-    return {
-        "command": " ".join(["python -m benchmarks.attention", *shown]),
-        "device": device_name(options.device),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "threads": str(options.threads),
-        **({"our float32 products": float32_products()} if options.device == "cpu" else {}),
-        "python": platform.python_version(),
-        **{name: version_of(name) for name in ("torch", "triton", "numpy")},
-        **({"cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version())}
-           if options.device == "cuda" else {}),
-    }  # fmt: skip
+    found = conditions("attention", arguments, ("torch", "triton", "numpy"))
+    found |= {"device": device_name(options.device), "threads": str(options.threads)}
+    if options.device == "cpu":
+        return found | {"our float32 products": float32_products()}
+    return found | {"cuda": str(torch.version.cuda)}
 
 
 def device_name(device: str) -> str:
@@ -113,13 +100,6 @@ def onednn_left_out(left_out: bool) -> Iterator[None]:
         yield
     finally:
         torch.backends.mkldnn.enabled = before
-
-
-def version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 class Budget:
@@ -176,8 +156,7 @@ def measure_times(result: dict, cases: list[Case], *, options: argparse.Namespac
     pace = QUICK if options.quick else PACES[options.device]
     for case in cases:
         work = case.operations("both")
-        at_least = COMPILING if "flex" in case.rivals else 2 * pace.seconds
-        if not budget.allows(work, at_least=at_least):
+        if not budget.allows(work, at_least=2 * pace.seconds):
             result["left_out"].append(f"for want of time: {case.name}")
             continue
         with budget.spending(work):
@@ -207,7 +186,7 @@ def measure_memory(result: dict, options: argparse.Namespace, budget: Budget):
 
 def measure_peak(case: Case, rival: str, what: str, options: argparse.Namespace) -> dict:
     """Return one line of the memory table, or raise CannotRun."""
-    if what not in passes(rival, case, options.device, room(options.device)):
+    if what not in passes(rival, case, room(options.device)):
         raise CannotRun(too_large(case, what))
     if options.device == "cuda":
         return measure_on_gpu(case, rival, what)
@@ -216,19 +195,12 @@ def measure_peak(case: Case, rival: str, what: str, options: argparse.Namespace)
 
 def measured(result: dict, cases: list[Case], options: argparse.Namespace, budget: Budget):
     """Measure everything, and yield after each part, what has a goal first."""
-    times = partial(measure_times, result, options=options, budget=budget)
+    times = measure_times(result, cases, options=options, budget=budget)
     if options.torch_products:
-        yield from times(cases)
-        return
+        return times
     memory = measure_memory(result, options, budget)
-    if options.device == "cpu":
-        yield from chain(memory, times(cases))
-        return
     # On a GPU memory has no goal, and is measured with the tiles that the times have chosen.
-    # What is compiled comes last: a compilation that overruns would cost all that is behind it.
-    compiled = [case for case in cases if "flex" in case.rivals]
-    yield from chain(times([case for case in cases if case not in compiled]), memory)
-    yield from times(compiled)
+    return chain(memory, times) if options.device == "cpu" else chain(times, memory)
 
 
 def configurations() -> list[str]:
@@ -251,23 +223,11 @@ def save(result: dict, options: argparse.Namespace) -> list[Goal]:
     if options.device == "cuda":
         result["configurations"] = configurations()
     result["goals"] = [asdict(goal) for goal in judged]
-    path = results(options, ".json")
+    part = "-torch-products" if options.torch_products else ""
+    path = options.out / f"{NAMES[options.device]}{part}.json"
     replace_text(path, json.dumps(result, indent=1))
     replace_text(path.with_suffix(".md"), report(result, judged))
     return judged
-
-
-def results(options: argparse.Namespace, suffix: str) -> Path:
-    """Return the file that the results of such a run go into."""
-    part = "-torch-products" if options.torch_products else ""
-    return options.out / f"{NAMES[options.device]}{part}{suffix}"
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: a run may be stopped at any time."""
-    new = path.with_suffix(".new")
-    new.write_text(text + "\n", encoding="utf-8")
-    new.replace(path)
 
 
 def main(arguments: list[str]) -> int:
@@ -285,15 +245,13 @@ def main(arguments: list[str]) -> int:
 def run(arguments: list[str], options: argparse.Namespace) -> int:
     """Measure, write and print; return the exit status."""
     budget = Budget(options.budget)
-    result = {"conditions": conditions(arguments, options), "goals": [], "configurations": [],
+    result = {"conditions": conditions_of(arguments, options), "goals": [], "configurations": [],
               "left_out": [], "memory": [], "cases": []}  # fmt: skip
     full = cpu_cases() if options.device == "cpu" else gpu_cases()
     cases = quick_cases(options.device) if options.quick else full
     for _ in measured(result, cases, options, budget):
         save(result, options)
     goals = save(result, options)
-    if result["cases"]:
-        save_plot(result, results(options, ".png"))
     print(json.dumps(result) if options.json else report(result, goals))
     ours_failed = any("ours" in case["left_out"] for case in result["cases"])
     return 1 if ours_failed or not result["cases"] else 0

@@ -13,20 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 import threading
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from benchmarks._kernel import Kernel
-from benchmarks._report import table
+from benchmarks._report import conditions, table
 from benchmarks._student import Memory, Student, lecture, memory_of
 
 STUDENTS = 10
@@ -97,37 +95,33 @@ def run_lecture(kernel: Kernel, number: str) -> None:
             )
 
 
-def measure_costs(everyone: str, one: str) -> tuple[list[Cost], dict[str, list[float]]]:
-    """Return the costs along a student's way, and the seconds that things took to start.
+def measure_costs(everyone: str, one: str) -> list[Cost]:
+    """Return the costs along a student's way.
 
     Args:
         everyone: the lecture that every student runs.
         one: the lecture that the first student runs after it, while the others rest.
     """
     costs: list[Cost] = []
-    seconds: dict[str, list[float]] = {"server": [], "kernel": [], "imports": []}
     with ExitStack() as stack:
         kernels: list[Kernel] = []
         processes: list[tuple[int, int]] = []
         for _ in range(SHARING):
             student = stack.enter_context(Student())
-            seconds["server"].append(student.wait_until_up())
-            kernel, process, took = student.start_kernel()
-            seconds["kernel"].append(took)
+            student.wait_until_up()
+            kernel, process = student.start_kernel()
             kernels.append(kernel)
             processes.append((student.process.pid, process))
         costs.append(cost("an empty kernel", processes))
         for kernel in kernels:
-            start = time.perf_counter()
             kernel.run(IMPORTS)
-            seconds["imports"].append(time.perf_counter() - start)
         costs.append(cost("torch and the figures imported", processes))
         for kernel in kernels:
             run_lecture(kernel, everyone)
         costs.append(cost(f"lecture {everyone} run whole", processes))
         run_lecture(kernels[0], one)
         costs.append(cost(f"lecture {one} run whole, too", processes, alike=1))
-    return costs, seconds
+    return costs
 
 
 def drag(kernel: Kernel, model: str, times: list[float], events: int = EVENTS) -> None:
@@ -147,7 +141,7 @@ def measure_drags(count: int) -> dict[str, list[float]]:
         for _ in range(count):
             student = stack.enter_context(Student())
             student.wait_until_up()
-            kernel, _, _ = student.start_kernel()
+            kernel, _ = student.start_kernel()
             kernels.append(kernel)
             models.append(kernel.run(SLIDER).text.splitlines()[-1])
             drag(kernel, models[-1], [], WARM_UP)  # fills what is kept between events
@@ -171,19 +165,6 @@ def measure_drags(count: int) -> dict[str, list[float]]:
 def summary(times: list[float]) -> dict[str, float]:
     """Return the median and the 95th percentile."""
     return {"median": median(times), "p95": float(np.percentile(times, 95))}
-
-
-def conditions(arguments: list[str], load: float) -> dict[str, str]:
-    """Where and with what this was measured."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "command": " ".join(["python", "-m", "benchmarks.classroom", *arguments]),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"{memory:.0f} GiB",
-        "load before": f"{load:.1f} processes wanted a core",
-        "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
-    }
 
 
 def report(result: dict) -> str:
@@ -210,9 +191,6 @@ def report(result: dict) -> str:
         *table(head, rows),
         "",
     ]
-    for name, values in result["seconds"].items():
-        each = ", ".join(f"{value:.1f}" for value in values)
-        lines.append(f"start of {name}: {each} s, one student after another")
     for name, found in result["drags"].items():
         lines.append(f"slider {name}: median {found['median']:.0f} ms, p95 {found['p95']:.0f} ms")
     lines.append(
@@ -231,13 +209,14 @@ def main(arguments: list[str]) -> int:
         print("benchmarks.classroom reads memory from /proc, which only Linux has")
         return 0
     load = os.getloadavg()[0]
-    costs, seconds = measure_costs("01", HEAVIEST)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    costs = measure_costs("01", HEAVIEST)
     times = measure_drags(STUDENTS)
     drags = {name: summary(found) for name, found in times.items()}
     result = {
-        "conditions": conditions(arguments, load),
+        "conditions": conditions("classroom", arguments, PACKAGES)
+        | {"memory": f"{memory:.0f} GiB", "load before": f"{load:.1f} processes wanted a core"},
         "costs": [{**asdict(each), "students": each.students} for each in costs],
-        "seconds": seconds,
         "students": STUDENTS,
         "drags": drags,
         "ratio": drags["together"]["median"] / drags["alone"]["median"],

@@ -4,9 +4,9 @@
     python -m benchmarks.explorers --json     the same as JSON
 
 An event is one control set to a random value: compute, caption, redraw, PNG, widget. Everything
-that is kept between events is filled first, as a minute of use does. Beside it stand two ways of
-doing without the engine, for the same figure in the same run: making it anew, and moving its
-artists but saving it whole. Ratios travel between machines; milliseconds do not.
+that is kept between events is filled first, as a minute of use does. Beside it stands what it takes
+without the engine, in the same run: making the figure anew and saving it. Ratios travel between
+machines; milliseconds do not.
 """
 
 from __future__ import annotations
@@ -15,21 +15,17 @@ import argparse
 import io
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from random import Random
 from statistics import median
 
 import numpy as np
-from matplotlib.figure import Figure
-from PIL import Image
 
+from benchmarks._report import conditions
 from course_utils.explorers import Explorer
-from course_utils.explorers.png import encode_png
 from course_utils.explorers.style import course_style, new_figure
 from course_utils.lectures import EXPLORERS
 
@@ -42,7 +38,7 @@ PACKAGES = ("torch", "matplotlib", "numpy", "pillow", "ipywidgets")
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds per event; bytes of a picture; how many times as long the other ways take."""
+    """Milliseconds per event; bytes of a picture; how many times as long it takes to draw anew."""
 
     explorer: str
     first: float
@@ -50,9 +46,7 @@ class Timing:
     p95: float
     max: float
     png_bytes: int
-    pillow_ratio: float
     new_figure_ratio: float
-    savefig_ratio: float
 
     @property
     def within_budget(self) -> bool:
@@ -87,24 +81,15 @@ def warm_up(explorer: Explorer, random: Random) -> None:
         random_event(explorer, random)()
 
 
-def whole_figure(explorer: Explorer) -> Figure:
-    """The figure that the author draws, without the engine: nothing is kept, nothing blitted."""
+def draw_anew(explorer: Explorer) -> None:
+    """Compute, draw and save the figure without the engine: nothing is kept, nothing blitted."""
+    state = explorer.compute(**explorer.values)
     figure = new_figure(*explorer.size)
     with course_style():
-        explorer.draw(figure, explorer.state)
-        explorer.draw_backdrop(explorer.state)
-    return figure
-
-
-def move_and_save(explorer: Explorer, figure: Figure) -> None:
-    state = explorer.compute(**explorer.values)
-    explorer.update(state)
-    with course_style():
+        explorer.draw(figure, state)
+        explorer.draw_backdrop(state)
+        explorer.update(state)
         figure.savefig(io.BytesIO(), format="png")
-
-
-def pillow_png(pixels: np.ndarray) -> None:
-    Image.fromarray(pixels).save(io.BytesIO(), format="png", compress_level=1)
 
 
 def measure(name: str) -> Timing:
@@ -116,10 +101,8 @@ def measure(name: str) -> Timing:
         times.append(milliseconds(random_event(explorer, random)))
         sizes.append(len(explorer.png()))
     middle = median(times)
-    pixels = np.asarray(Image.open(io.BytesIO(explorer.png())).convert("RGBA"))
     bare = type(explorer)(**explorer.values)  # the engine's own artists would stay unsaved
     bare.png()
-    figure = whole_figure(bare)
     return Timing(
         explorer=name,
         first=first,
@@ -127,41 +110,25 @@ def measure(name: str) -> Timing:
         p95=float(np.percentile(times, 95)),
         max=max(times),
         png_bytes=int(median(sizes)),
-        pillow_ratio=typical(lambda: pillow_png(pixels)) / typical(lambda: encode_png(pixels)),
-        new_figure_ratio=typical(lambda: move_and_save(bare, whole_figure(bare))) / middle,
-        savefig_ratio=typical(lambda: move_and_save(bare, figure)) / middle,
+        new_figure_ratio=typical(lambda: draw_anew(bare)) / middle,
     )
 
 
-def conditions(arguments: list[str]) -> dict[str, str]:
-    """Where and with what this was measured."""
-    module = "-m benchmarks.explorers" if __spec__ else "benchmarks/explorers.py"
-    return {
-        "command": " ".join(["python", module, *arguments]),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "threads": f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}",
-        "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
-    }
-
-
-def report(timings: list[Timing], conditions: dict[str, str]) -> str:
-    lines = [f"{name}: {value}" for name, value in conditions.items()]
+def report(timings: list[Timing], where: dict[str, str]) -> str:
+    lines = [f"{name}: {value}" for name, value in where.items()]
     lines += [
         "",
         f"Kernel-side milliseconds per event, {EVENTS} random events after warm-up. Budget: "
         f"median {BUDGET['median']:.0f}, p95 {BUDGET['p95']:.0f}.",
-        "The last three columns say how many times as long it takes to encode with Pillow (of the "
-        "PNG alone), to make the figure anew, and to move the artists and save the figure.",
+        "The last column says how many times as long it takes to make the figure anew.",
         "",
-        f"{'explorer':28}{'median':>8}{'p95':>8}{'max':>8}{'first':>8}{'PNG kB':>8}"
-        f"{'Pillow':>8}{'anew':>7}{'savefig':>9}",
+        f"{'explorer':28}{'median':>8}{'p95':>8}{'max':>8}{'first':>8}{'PNG kB':>8}{'anew':>7}",
     ]
     for t in timings:
         lines.append(
             f"{t.explorer:28}{t.median:8.1f}{t.p95:8.1f}{t.max:8.1f}{t.first:8.0f}"
-            f"{t.png_bytes / 1e3:8.0f}{t.pillow_ratio:8.1f}{t.new_figure_ratio:7.1f}"
-            f"{t.savefig_ratio:9.1f}" + ("" if t.within_budget else "  over budget")
+            f"{t.png_bytes / 1e3:8.0f}{t.new_figure_ratio:7.1f}"
+            + ("" if t.within_budget else "  over budget")
         )
     return "\n".join(lines)
 
@@ -172,7 +139,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", choices=EXPLORERS, action="append", help="measure this one")
     options = parser.parse_args(arguments)
     timings = [measure(name) for name in options.only or EXPLORERS]
-    where = conditions(arguments)
+    where = conditions("explorers", arguments, PACKAGES)
+    where["threads"] = f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}"
     if options.json:
         print(json.dumps({"conditions": where, "timings": [asdict(t) for t in timings]}))
     else:

@@ -13,27 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
-from importlib.metadata import version
 from statistics import median
 
+from benchmarks._report import conditions
 from course_utils.lectures import COURSE
 from tools.notebook_file import find_lecture
 from tools.presenting.timing import HEAVY_SECONDS, measure_cells
 
 PACKAGES = ("torch", "numpy", "matplotlib", "ipykernel")
-
-
-def conditions(arguments: list[str]) -> dict[str, str]:
-    """Where and with what this was measured."""
-    return {
-        "command": " ".join(["python -m benchmarks.lectures", *arguments]),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "threads": f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}",
-        "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
-    }
 
 
 def table(measured: dict[str, dict[str, float]]) -> str:
@@ -54,7 +42,8 @@ def main(arguments: list[str]) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as the committed outputs are made
     numbers = options.only or known
     measured = {number: measure_cells(find_lecture(number)) for number in numbers}
-    where = conditions(arguments)
+    where = conditions("lectures", arguments, PACKAGES)
+    where["threads"] = f"OMP_NUM_THREADS={os.environ['OMP_NUM_THREADS']}"
     if options.json:
         lectures = {
             number: {

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks._report import table
-from benchmarks._timing import Lap, Spread, WallClock, interleave, ratio
-from benchmarks.attention import RESULTS, device_name, replace_text, version_of
+from benchmarks._report import conditions, replace_text, table
+from benchmarks._timing import Spread, WallClock, interleave, ratio
+from benchmarks.attention import RESULTS, device_name
 from course_utils.layers.moe import MixtureOfExperts
 
 TOLERANCE = 1e-5
@@ -77,20 +77,8 @@ def measure(sizes: Sizes, seconds: float, at_least: int) -> dict:
     }
     difference = (calls["dispatch"]() - calls["every expert"]()).abs().max().item()
     flops = {name: count_flops(call) for name, call in calls.items()}
-
-    def job(name: str):
-        def run(lap: Lap) -> Tensor:
-            return calls[name]()
-
-        return run
-
-    laps = interleave(
-        {name: job(name) for name in calls},
-        WallClock(),
-        seconds=seconds,
-        at_least=at_least,
-        at_most=200,
-    )
+    jobs = {name: lambda lap, call=call: call() for name, call in calls.items()}
+    laps = interleave(jobs, WallClock(), seconds=seconds, at_least=at_least, at_most=200)
     times = {name: [lap[0] for lap in rounds] for name, rounds in laps.items()}
     return {
         "sizes": asdict(sizes),
@@ -120,15 +108,8 @@ def report(result: dict) -> str:
     rows = []
     for name, label in LABELS.items():
         ms, times = result["milliseconds"][name], result["times_dispatch"][name]
-        rows.append(
-            [
-                label,
-                f"{flops[name] / flops['one network']:.2f}",
-                f"{ms['median']:.3g}",
-                f"{times['median']:.2f}",
-                f"{times['q1']:.2f} to {times['q3']:.2f}",
-            ]
-        )
+        work, spread = flops[name] / flops["one network"], f"{times['q1']:.2f} to {times['q3']:.2f}"
+        rows.append([label, f"{work:.2f}", f"{ms['median']:.3g}", f"{times['median']:.2f}", spread])
     head = ["who", "FLOPs, in networks", "ms", "times dispatch", "quartiles"]
     factor = result["times_dispatch"]["every expert"]["median"]
     return "\n".join(
@@ -172,14 +153,9 @@ def main(arguments: list[str]) -> int:
             result = measure(Sizes(), options.seconds, 7)
     finally:
         torch.set_num_threads(threads)
-    shown = ["OUT" if Path(word).is_absolute() else word for word in arguments]
-    conditions = {
-        "command": " ".join(["python -m benchmarks.moe", *shown]),
-        "device": device_name("cpu"),
-        "threads": str(options.threads),
-        "torch": version_of("torch"),
-    }
-    result = {"conditions": conditions, **result}
+    where = conditions("moe", arguments, ("torch",))
+    where |= {"device": device_name("cpu"), "threads": str(options.threads)}
+    result = {"conditions": where, **result}
     replace_text(options.out / f"{NAME}.json", json.dumps(result, indent=1))
     replace_text(options.out / f"{NAME}.md", report(result))
     print(json.dumps(result) if options.json else report(result))

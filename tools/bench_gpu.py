@@ -29,7 +29,7 @@ SPARE = 10  # between the benchmark's own limit and the one that ends it
 GRACE = 5.0  # for writing down how far it came, once a step is asked to stop
 FOLDER = Path("benchmarks") / "results" / "gpu"
 LOG, SUITE_LOG, SUMMARY = "bench-gpu.log", "kernel-suite.log", "summary.md"
-RESULT, TABLES, PICTURE = "attention-gpu.json", "attention-gpu.md", "attention-gpu.png"
+RESULT, TABLES = "attention-gpu.json", "attention-gpu.md"
 COMPILERS = 4
 SHARDS = 8  # at most: processes that share the suite, since compiling is what takes long
 # Compiles for GPUs that are not there: it needs none, and `make test` runs it anywhere.
@@ -91,7 +91,7 @@ def bench_gpu(place: Place, arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="course-gpu-", ignore_cleanup_errors=True) as cache:
         variables = variables_for(Path(cache))
         facts = probe(variables, out / LOG)
-        for name in (SUITE_LOG, SUMMARY, RESULT, TABLES, PICTURE):
+        for name in (SUITE_LOG, SUMMARY, RESULT, TABLES):
             (out / name).unlink(missing_ok=True)  # of an earlier run
         say("".join(f"{name}: {value}\n" for name, value in facts.items()))
         say(f"Results go to {out}. The compiled kernels' tests:")

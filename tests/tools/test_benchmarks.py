@@ -1,50 +1,67 @@
-"""The benchmarks run and say what they must; how fast this machine is, no test asks."""
+"""The benchmarks run, and count what they say; how fast this machine is, no test asks."""
 
 import json
 import math
-import runpy
+import mmap
+import os
+from pathlib import Path
 
 import pytest
+import torch
 
-from benchmarks import explorers
+from benchmarks import classroom, explorers, moe
+from benchmarks._student import Memory, memory_of
+from course_utils.layers.moe import MixtureOfExperts
 
 
-@pytest.fixture
-def quick(monkeypatch):
+def test_explorers(monkeypatch, capsys):
     for name, count in (("EVENTS", 5), ("WARM_UP", 2), ("REPEATS", 1)):
         monkeypatch.setattr(explorers, name, count)
-
-    def allow(milliseconds):
-        monkeypatch.setattr(explorers, "BUDGET", {"median": milliseconds, "p95": milliseconds})
-
-    return allow
-
-
-def test_the_explorers_table_and_its_exit_status(quick, capsys):
-    quick(1e9)
-    assert explorers.main(["--only", "explore_random_cosines"]) == 0
-    table = capsys.readouterr().out
-    command = "python -m benchmarks.explorers --only explore_random_cosines"
-    assert table.startswith(f"command: {command}\n") and "\ntorch: " in table
-    assert "explore_random_cosines" in table and "over budget" not in table
-    quick(0.0)
-    assert explorers.main(["--only", "explore_random_cosines"]) == 1
-    assert "over budget" in capsys.readouterr().out
-
-
-def test_run_as_a_file_it_says_so_without_where_it_lies():
-    namespace = runpy.run_path(explorers.__file__)
-    command = namespace["conditions"](["--json"])["command"]
-    assert command == "python benchmarks/explorers.py --json"
-
-
-def test_the_explorers_as_json(quick, capsys):
-    quick(1e9)
-    assert explorers.main(["--json", "--only", "explore_random_cosines"]) == 0
-    read = json.loads(capsys.readouterr().out)
-    assert read["conditions"]["command"].endswith(" --json --only explore_random_cosines")
-    (timing,) = read["timings"]
-    assert timing["explorer"] == "explore_random_cosines"
+    monkeypatch.setattr(explorers, "BUDGET", {"median": 0.0, "p95": 0.0})
+    assert explorers.main(["--json", "--only", "explore_random_cosines"]) == 1, "over budget"
+    (timing,) = json.loads(capsys.readouterr().out)["timings"]
     numbers = [value for value in timing.values() if not isinstance(value, str)]
-    assert len(numbers) == 8 and all(math.isfinite(x) and x > 0 for x in numbers)
+    assert len(numbers) == 6 and all(math.isfinite(x) and x > 0 for x in numbers)
     assert timing["median"] <= timing["p95"] <= timing["max"]
+
+
+def test_experts(tmp_path, capsys):
+    assert moe.main(["--quick", "--threads", "1", "--out", str(tmp_path)]) == 0
+    result = json.loads((tmp_path / "moe-cpu.json").read_text(encoding="utf-8"))
+    assert result["conditions"]["command"].endswith("--quick --threads 1 --out OUT")
+    one, router = 67 * 4 * 16 * 32, 67 * 2 * 16 * 8
+    assert result["flops"] == {
+        "dispatch": 2 * one + router, "every expert": 16 * one + router, "one network": one,
+    }  # fmt: skip
+    assert result["times_dispatch"]["dispatch"] == {"median": 1.0, "q1": 1.0, "q3": 1.0}
+    assert "16.12" in capsys.readouterr().out, "networks' work"
+
+
+def test_every_expert_is_the_layer():
+    layer, x = MixtureOfExperts(5, 11, 7, 3), torch.randn(2, 13, 5)
+    torch.testing.assert_close(moe.every_expert(layer, x), layer(x)[0], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("own", "shared", "fit"), [(100, 0, 225), (500, 1000, 43), (22528, 0, 1)])
+def test_how_many_students_fit(own, shared, fit):
+    """24 GiB less 2 GiB are 22,528 MiB."""
+    some = Memory(rss=11, pss=7, uss=5, data=13, peak=17)
+    assert classroom.Cost("then", some, some, own, shared).students == fit
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="reads Linux's /proc")
+def test_memory_of_a_process():
+    before = memory_of(os.getpid())
+    with mmap.mmap(-1, 64 * 2**20) as held:  # straight from the system: no memory freed before
+        held.write(b"x" * 64 * 2**20)
+        after = memory_of(os.getpid())
+    assert after.uss - before.uss > 60 and after.rss - before.rss > 60
+    assert after.uss <= after.pss <= after.rss <= after.peak
+
+
+def test_the_classroom_report():
+    results = Path(classroom.__file__).parent / "results" / "classroom.json"
+    result = json.loads(results.read_text(encoding="utf-8"))
+    text = classroom.report(result)
+    assert all(cost["moment"] in text for cost in result["costs"])
+    assert f"wait {result['ratio']:.1f} times as long" in text
