@@ -2,13 +2,13 @@
 
 import pytest
 
+from course_utils.lectures import COURSE
 from tests.lectures.support_notebooks import NOTEBOOKS, read
-from tools.doctor import LECTURES
 from tools.editions.notebook_outputs import code_cells, faults
 from tools.editions.outputs import execute
 
-USERS = {lecture.number for lecture in LECTURES if "Triton" in lecture.without}
-USING = [path for path in NOTEBOOKS if path.stem[:2] in USERS]
+USERS = {lecture.stem for lecture in COURSE if "Triton" in dict(lecture.uses)}
+USING = [path for path in NOTEBOOKS if path.stem in USERS]
 
 
 @pytest.fixture
