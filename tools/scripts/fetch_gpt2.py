@@ -1,74 +1,105 @@
 """Fetch the weights of the published GPT-2, once, into weights/gpt2: what `make gpt2` calls.
 
-    python tools/scripts/fetch_gpt2.py
+    python -m tools.scripts.fetch_gpt2
 
 Every file is one fixed version, and is moved into place only when its SHA-256 is the known one.
 What is there already stays; what was cut off goes on where it stopped. Lecture 06 finds the folder,
-and runs without it too.
+and runs without it too. HF_ENDPOINT names another hub.
 """
 
+import contextlib
 import os
 import shutil
+import ssl
 import sys
+import urllib.error
+import urllib.request
+from http import HTTPStatus
 from pathlib import Path
 
-from huggingface_hub import hf_hub_download
-from huggingface_hub.utils import logging
+from tqdm import tqdm
 
 from course_utils.data.gpt2_files import FOLDER, MODEL, REVISION, SHA256, sha256_of
+from tools.setup.lock import exclusive
 
-
-class NotFetchedError(Exception):
-    """A file could not be had: the message is a sentence for the reader."""
+SILENCE = 30  # seconds without a byte, after which the connection is given up
 
 
 def main() -> int:
     """Fetch what is missing; return 1 if something could not be had, and say why in a sentence."""
-    missing = [name for name, sha256 in SHA256.items() if not is_there(FOLDER / name, sha256)]
-    if not missing:
-        print(f"GPT-2 is here already: {FOLDER}")
-        return 0
-    print(f"Fetching GPT-2 into {FOLDER}: 550 MB, once.", flush=True)
-    unfinished = FOLDER / "unfinished"
     try:
-        for name in missing:
-            os.replace(fetched(name, unfinished), FOLDER / name)
-    except NotFetchedError as error:
-        print(error, file=sys.stderr)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with exclusive(FOLDER / ".lock", "GPT-2 is being fetched already; waiting for that."):
+            missing = [name for name in SHA256 if not is_right(FOLDER / name, name)]
+            if missing:
+                print(f"Fetching GPT-2 into {FOLDER}: 550 MB, once.", flush=True)
+            for name in missing:
+                fetch(name)
+    except OSError as error:
+        print(
+            f"GPT-2 could not be fetched, and the course works without it: {reason(error)}. "
+            "`make gpt2` goes on where this stopped.",
+            file=sys.stderr,
+        )
         return 1
-    shutil.rmtree(unfinished)
     print("GPT-2 is here. Run lecture 06 again to see it write.")
     return 0
 
 
-def is_there(path: Path, sha256: str) -> bool:
+def is_right(path: Path, name: str) -> bool:
     """Whether the file is there, and is the one that is meant."""
-    return path.is_file() and sha256_of(path) == sha256
+    return path.is_file() and sha256_of(path) == SHA256[name]
 
 
-def fetched(name: str, folder: Path) -> Path:
-    """Return the path of a file that was fetched into a folder and is the one that is meant.
-
-    Raises:
-        NotFetchedError: if the network or the disk failed, or another file came.
-    """
-    logging.set_verbosity_error()  # what fails is said once, below, and not at each new try
-    try:
-        path = Path(hf_hub_download(MODEL, name, revision=REVISION, local_dir=folder))
-    except Exception as error:  # of whichever HTTP library the hub's client has
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise NotFetchedError(
-            f"GPT-2's {name} could not be fetched, and the course works without it; "
-            f"with a network, run `make gpt2` again. The reason: {reason}"
-        ) from None
-    found = sha256_of(path)
-    if found != SHA256[name]:
-        path.unlink()
-        raise NotFetchedError(
-            f"GPT-2's {name} must have SHA-256 {SHA256[name][:16]}..., got {found[:16]}...: "
-            "another file came, and was thrown away."
+def fetch(name: str) -> None:
+    """Fetch the rest of a file, and put it in its place if it is the one that is meant."""
+    part = FOLDER / f"{name}.part"
+    download(name, part)
+    if not is_right(part, name):
+        found = sha256_of(part)
+        part.unlink()
+        raise OSError(
+            f"{name} must have SHA-256 {SHA256[name][:16]}..., got {found[:16]}...; "
+            "another file came, and was thrown away"
         )
-    return path
+    os.replace(part, FOLDER / name)
+
+
+def download(name: str, part: Path) -> None:
+    """Write a file from the hub into `part`, from where an earlier try stopped."""
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(
+        f"{hub}/{MODEL}/resolve/{REVISION}/{name}",
+        headers={"User-Agent": "attention-course", "Range": f"bytes={have}-"},
+    )
+    with contextlib.ExitStack() as stack:
+        try:
+            answer = stack.enter_context(urllib.request.urlopen(request, timeout=SILENCE))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return  # nothing is missing: the earlier try was stopped at the very end
+            raise
+        goes_on = answer.status == HTTPStatus.PARTIAL_CONTENT
+        have = have if goes_on else 0
+        size = have + int(answer.headers.get("Content-Length", 0))
+        file = stack.enter_context(part.open("ab" if goes_on else "wb"))
+        bar = tqdm.wrapattr(answer, "read", total=size, initial=have, desc=name)
+        shutil.copyfileobj(stack.enter_context(bar), file)
+    if part.stat().st_size < size:
+        raise ConnectionError(f"the connection broke off in {name}")
+
+
+def reason(error: OSError) -> str:
+    """Return why a file could not be had, as one line."""
+    cause = getattr(error, "reason", None) or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return (
+            "the server's certificate was refused, as happens behind a company's proxy; "
+            "SSL_CERT_FILE names the file of certificates to trust"
+        )
+    return (str(cause) or type(cause).__name__).splitlines()[0]
 
 
 if __name__ == "__main__":
