@@ -27,7 +27,7 @@ ROWS = {
     "04": (13, 14, 15, 16, 17),
     "05": (10,),
     "06": (18, 19, 20, 21),  # measured in test_corrections_06.py
-    "07": (22, 23, 24, 25, 26, 27),  # measured in test_corrections_07.py and 07b
+    "07": (22, 23, 24, 25, 26, 27),  # measured in test_corrections_07.py
     "08": (28,),
 }
 PAIRS = 20_000

@@ -1,4 +1,4 @@
-"""The measured side of lecture 07's source notes on experts: rows 22 to 24 of the corrections.
+"""The measured side of lecture 07's source notes: rows 22 to 27 of the corrections.
 
 As in test_corrections.py: what the source texts say must fail, what we say hold.
 """
@@ -9,19 +9,29 @@ import time
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import cosine_similarity, pad
+from torch.nn.utils import parameters_to_vector
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import MixtralConfig, MixtralForCausalLM
 
+from course_utils.attention import attend, top_k_attend
 from course_utils.layers import FeedForward
 from course_utils.layers.moe import MixtureOfExperts, expert_capacity
+from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+    PlaneExperts,
+    expert_angles,
+    plane_batch,
+)
+from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import load_toy_experts
+from course_utils.threads import one_thread
 
 # Mixtral 8x7B's public configuration.
 V, C, L, F, H, G, D, EXPERTS, K = 32000, 4096, 32, 14336, 32, 8, 128, 8, 2
 
 
-def flops(call):
+def flops(call, *inputs):
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        call()
+        call(*inputs)
     return counter.get_total_flops()
 
 
@@ -56,7 +66,7 @@ def same_layers(width, hidden):
     return theirs, ours
 
 
-def test_row_22_two_of_eight_experts_cost_twice_one_network():
+def test_22_two_of_eight_experts_cost_two():
     width, hidden, tokens = 17, 67, 31
     layer, x = MixtureOfExperts(width, hidden, 8, 2), torch.randn(1, tokens, width)
     one, ours = flops(lambda: layer.experts[0](x)), flops(lambda: layer(x))
@@ -75,7 +85,7 @@ def mixtral_parameters(experts):
     return 2 * V * C + C + L * (attention + norms + router + experts * expert)
 
 
-def test_row_22_mixtral_has_46_7_billion_parameters_and_12_9_active():
+def test_22_parameters_of_mixtral():
     assert mixtral_parameters(EXPERTS) == 46_702_792_704
     assert mixtral_parameters(K) == 12_879_925_248
     assert round(mixtral_parameters(EXPERTS) / 1e9, 1) == 46.7 != 8 * 7
@@ -89,7 +99,7 @@ def test_row_22_mixtral_has_46_7_billion_parameters_and_12_9_active():
     assert sum(p.numel() for p in model.parameters()) == mixtral_parameters(EXPERTS)
 
 
-def test_row_23_the_example_runs_sixteen_networks_where_two_do():
+def test_23_sixteen_networks_where_two_do():
     width, hidden = 19, 67
     theirs, ours = same_layers(width, hidden)
     x = torch.randn(2, 23, width)
@@ -100,7 +110,7 @@ def test_row_23_the_example_runs_sixteen_networks_where_two_do():
 
 
 @torch.no_grad()
-def test_row_23_and_it_takes_more_than_twice_as_long():
+def test_23_more_than_twice_as_long():
     """Beside each other at 256 tokens, three rounds; eight times the products, so twice is safe."""
     theirs, ours = same_layers(256, 1024)
     x = torch.randn(1, 256, 256)
@@ -114,7 +124,7 @@ def test_row_23_and_it_takes_more_than_twice_as_long():
     assert sorted(ratios[1:])[1] > 2  # the first round warms up
 
 
-def test_row_24_what_the_example_calls_capacity_is_top_k():
+def test_24_the_examples_capacity_is_k():
     theirs, ours = same_layers(5, 7)
     theirs.expert_capacity, ours.k = 3, 3
     x = torch.randn(1, 41, 5)
@@ -126,9 +136,85 @@ def test_row_24_what_the_example_calls_capacity_is_top_k():
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.25])
-def test_row_24_capacity_bounds_what_an_expert_takes(factor):
+def test_24_capacity_bounds_an_expert(factor):
     layer = MixtureOfExperts(5, 7, 8, 2, capacity=factor)
     routing = layer.route(torch.randn(1, 41, 5))
     room = math.ceil(factor * 41 * 2 / 8)
     assert expert_capacity(41, 8, 2, factor) == room == routing.load.max()
     assert routing.dropped == (routing.asked - room).clamp(min=0).sum() > 0
+
+
+def sparse_attention_as_written(q, k, v, keep):
+    """The source text's sparse attention, with its steps."""
+    scores = torch.matmul(q, k.transpose(-2, -1)) / q.size(-1) ** 0.5
+    best, places = torch.topk(scores, k=keep, dim=-1)
+    weights = torch.zeros_like(scores)
+    weights.scatter_(-1, places, torch.softmax(best, dim=-1))
+    return torch.matmul(weights, v)
+
+
+def test_25_top_k_attention_saves_no_product():
+    q, k = torch.randn(2, 3, 29, 7), torch.randn(2, 3, 31, 7)
+    v = torch.randn(2, 3, 31, 5)
+    for keep in (1, 11, 31):
+        found = sparse_attention_as_written(q, k, v, keep)
+        torch.testing.assert_close(found, top_k_attend(q, k, v, k_keep=keep)[0])
+        work = 2 * 6 * 29 * 31 * (7 + 5)  # all scores, and a product with all values
+        assert flops(sparse_attention_as_written, q, k, v, keep) == work
+        assert flops(attend, q, k, v) == work
+    torch.testing.assert_close(found, attend(q, k, v)[0])
+
+
+def test_25_slower_than_dense_attention():
+    """Ratios of processor time on one thread, in turn; the text timed one call each, the first."""
+    q, k, v = torch.randn(3, 4, 256, 64)
+    calls = (lambda: attend(q, k, v), lambda: sparse_attention_as_written(q, k, v, 32))
+    ratios = []
+    with one_thread():
+        for _ in range(8):
+            marks = [time.process_time()]
+            for call in calls:
+                call()
+                marks.append(time.process_time())
+            ratios.append((marks[2] - marks[1]) / (marks[1] - marks[0]))
+    assert sorted(ratios[1:])[3] > 1.2  # the first round warms up; the median of the others is 2.5
+
+
+@pytest.mark.parametrize("width", [53, 211, 839])
+def test_26_power_and_amplitude_fall_differently(width):
+    """A key repeats its query in 13 coordinates, and is noise of the same energy in the others."""
+    signal = 13
+    q, key = torch.randn(2, 4000, width, generator=torch.Generator().manual_seed(0))
+    key[:, :signal] = q[:, :signal]
+    in_signal, in_noise = (q * key).split((signal, width - signal), dim=1)
+    score_ratio = (in_signal.sum(dim=1).mean() / in_noise.sum(dim=1).std()).item()
+    energy = key.square().sum(dim=0)
+    power, amplitude = signal / (width - signal), signal / math.sqrt(width - signal)
+    assert (energy[:signal].sum() / energy[signal:].sum()).item() == pytest.approx(power, rel=0.06)
+    assert score_ratio == pytest.approx(amplitude, rel=0.06)
+    assert score_ratio > 4 * power  # the text's ratio is not that of the dot product
+
+
+def off_diagonal(angles):
+    return angles[~torch.eye(len(angles), dtype=torch.bool)].detach()
+
+
+def weight_angles(layer):
+    """Between all weights and biases of one expert and of another, read as two vectors."""
+    rows = torch.stack([parameters_to_vector(each.parameters()) for each in layer.experts])
+    return cosine_similarity(rows[:, None], rows, dim=-1).clamp(-1, 1).arccos().rad2deg()
+
+
+def test_27_trained_experts_are_not_orthogonal():
+    points, _ = plane_batch(torch.Generator().manual_seed(0))
+    for num_experts, k in ((4, 1), (8, 1), (8, 2)):
+        model = load_toy_experts(num_experts, k, 0.1)
+        tokens = pad(points, (0, 1), value=model.common)[None]
+        outputs = off_diagonal(expert_angles(model.layer, tokens))
+        # What two experts make of the same points: far from 90 degrees.
+        assert (outputs - 90).abs().max() > 30
+        assert (outputs - 90).abs().mean() > 12
+        # Their weights are near it, as those of networks that have learned nothing are.
+        for each in (model, PlaneExperts(num_experts, k)):
+            weights = off_diagonal(weight_angles(each.layer))
+            assert (weights - 90).abs().mean() < 12

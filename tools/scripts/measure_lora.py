@@ -73,7 +73,7 @@ def measured(
 ) -> dict[str, object]:
     """Return what the file holds of one rank, or of a fine-tune without LoRA."""
     torch.set_num_threads(1)
-    kind = {"rank": rank, "only_named": only_matrices, "steps": steps}
+    kind = {"rank": rank, "only_matrices": only_matrices, "steps": steps}
     rate = best_rate(kind)
     done = adapt_to_code(**kind, seeds=seeds, learning_rate=rate)
     found = described(done, rate, only_matrices)

@@ -1,6 +1,6 @@
 """Experts in the plane: what brings collapse about, and that both ways of balancing cure it.
 
-The training is the lecture's own, three fifths of it: the shares have settled by then, the errors
+The training is the lecture's own, two fifths of it: the shares have settled by then, the errors
 go on falling.
 """
 
@@ -35,7 +35,7 @@ def draw(batch, seed=0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return train_experts(steps=300)
+    return train_experts(steps=200)
 
 
 def shares(training):

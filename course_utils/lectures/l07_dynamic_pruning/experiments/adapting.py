@@ -11,7 +11,7 @@ Source: Hu et al., "LoRA: low-rank adaptation of large language models", 2021; B
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.language_modeling import next_token_loss, split_text, text_batch, text_loss
-from course_utils.layers.lora import add_lora, lora_layers
+from course_utils.layers.lora import add_lora
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
@@ -39,7 +39,8 @@ __all__ = [
     "nearest_of_rank",
 ]
 
-# Every matrix of a block. Hu et al. adapt queries and values alone, which learns less here.
+# Every matrix of a block; the model has no other linear layer. Hu et al. adapt queries and values
+# alone, which learns less here.
 MATRICES = ("query", "key", "value", "output", "expand", "contract")
 LENGTH, BATCH = 64, 8
 Model = TypeVar("Model", bound=nn.Module)
@@ -107,8 +108,7 @@ def adapt_to_code(
     steps: int = 60,
     seeds: Iterable[int] = (0,),
     learning_rate: float | None = None,
-    names: Sequence[str] = MATRICES,
-    only_named: bool = False,
+    only_matrices: bool = False,
 ) -> Adapted:
     """Train the small GPT on the course's code.
 
@@ -119,10 +119,9 @@ def adapt_to_code(
         steps: how many updates each run makes, each on ``BATCH`` windows of ``LENGTH`` tokens.
         seeds: one run for each.
         learning_rate: of Adam; if None what suits the kind, 0.01 for LoRA and 0.001 without.
-        names: which layers LoRA adapts, as in ``add_lora``.
-        only_named: whether without LoRA the matrices of these layers alone are trained. LoRA
-            leaves embeddings, norms and biases as they are, so this is what it comes near to as
-            the rank grows; a full fine-tune has the embeddings too.
+        only_matrices: whether without LoRA the matrices alone are trained. LoRA leaves embeddings,
+            norms and biases as they are, so this is what it comes near to as the rank grows; a full
+            fine-tune has the embeddings too.
 
     >>> done = adapt_to_code(2, steps=1)
     >>> done.learned == 3 * 2 * (4 * (128 + 128) + 2 * (128 + 512))
@@ -131,13 +130,13 @@ def adapt_to_code(
     rate = (FULL_RATE if rank is None else LORA_RATE) if learning_rate is None else learning_rate
     tokens = course_tokens()
     done = train(
-        lambda: _start(rank, names, only_named),
+        lambda: _start(rank, only_matrices),
         text_batch(tokens.code, LENGTH, BATCH),
         next_token_loss,
         seeds=seeds,
         steps=steps,
         learning_rate=rate,
-        label=f"rank {rank}" if rank else "matrices alone" if only_named else "full fine-tune",
+        label=f"rank {rank}" if rank else "matrices alone" if only_matrices else "full fine-tune",
     )
     code, prose = (
         torch.tensor([text_loss(model, text, length=LENGTH) for model in done.models])
@@ -147,23 +146,20 @@ def adapt_to_code(
     return Adapted(rank, learned, done, code, prose)
 
 
-def _start(rank: int | None, names: Sequence[str], only_named: bool) -> nn.Module:
+def _start(rank: int | None, only_matrices: bool) -> nn.Module:
     model = load_small_gpt()
     if rank is not None:
-        return add_lora(model, rank, names=names)
-    if only_named:
+        return add_lora(model, rank, names=MATRICES)
+    if only_matrices:
         model.requires_grad_(False)
-        for name, _ in lora_layers(add_lora(model, 1, names=names)):  # the same layers
-            model.get_submodule(name).weight.requires_grad_(True)  # type: ignore
+        for part in model.modules():
+            if isinstance(part, nn.Linear):
+                part.weight.requires_grad_(True)
     return model
 
 
 def matrix_changes(before: nn.Module, after: nn.Module) -> dict[str, Float[Tensor, "out in"]]:
     """Return by how much training has changed each linear layer's weights: the layers' ΔW.
-
-    Args:
-        before: the model as it was.
-        after: the same model, trained.
 
     >>> model = load_small_gpt()
     >>> changes = matrix_changes(model, model)
@@ -183,11 +179,6 @@ def cut_changes(before: nn.Module, after: Model, rank: int) -> Model:
 
     Of ``W + ΔW`` it keeps W and the matrix of rank r that is nearest to ΔW. All that is no matrix
     of a block, embeddings, norms and biases, stays as trained.
-
-    Args:
-        before: the model as it was.
-        after: the same model, fully fine-tuned.
-        rank: r.
     """
     cut = copy.deepcopy(after)
     for name, change in matrix_changes(before, after).items():

@@ -87,9 +87,6 @@ def formula_costs(sizes: Sizes) -> dict[str, Costs]:
     - **MoD**: the block for K = ``capacity * T`` tokens, attention for K^2 pairs; a router of C and
       a predictor of about ``C^2 / 4`` for all. Keys and values of the K alone are kept.
 
-    Args:
-        sizes: of the block.
-
     >>> costs = formula_costs(Sizes())
     >>> costs["dense"].parameters, costs["MoE"].parameters
     (49984, 282112)

@@ -107,10 +107,6 @@ def _html_line(cells: list[str], tag: str) -> str:
 def pruning_table(sizes: Sizes | None = None, *, timed: bool = False) -> PruningTable:
     """Build each variant of the block, measure what it costs, and compare with the formulas.
 
-    Args:
-        sizes: of the block; the defaults of ``Sizes`` if None.
-        timed: whether to measure time too.
-
     Raises:
         CostMismatchError: if a formula and its measurement differ; it names the cell.
 

@@ -37,11 +37,9 @@ class DepthText:
 
 @dataclass(frozen=True)
 class DepthRuns:
-    """All capacities, equally many steps each, losses on unseen prose in nats per token.
+    """All capacities, as many steps each, losses on unseen prose in nats per token.
 
     Attributes:
-        steps: how many updates each run made.
-        before: the loss of the small GPT itself.
         routed: by capacity, the losses where the routers choose, in the order of the seeds.
         random: the same where chance chooses, in the training too. With capacity 1 there is no
             choice, and no entry.
@@ -50,8 +48,6 @@ class DepthRuns:
         texts: some to look at.
     """
 
-    steps: int
-    before: float
     routed: dict[float, Float[Tensor, " runs"]]
     random: dict[float, Float[Tensor, " runs"]]
     predicted: dict[float, Float[Tensor, " runs"]]
@@ -72,8 +68,6 @@ def depth_runs() -> DepthRuns:
     found = read_measured(DEPTH_RUNS_FILE)
     runs = found["runs"]
     return DepthRuns(
-        steps=found["steps"],
-        before=found["before"],
         routed=_by_capacity(runs, "router", "top_k", "loss"),
         random=_by_capacity(runs, "random", "top_k", "loss"),
         predicted=_by_capacity(runs, "router", "predicted", "loss"),

@@ -30,7 +30,6 @@ from course_utils.layers.mod import (
     ROUTINGS,
     Kept,
     MixtureOfDepths,
-    predictor_accuracy,
     predictor_loss,
 )
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
@@ -122,10 +121,7 @@ class CardReader(nn.Module):
     ) -> CardPass:
         """Return the scores of the answers, and which cards went through the block.
 
-        Args:
-            cards: as from ``card_batch``.
-            draws: as from ``card_batch``; only the scheme ``"random"`` uses them.
-            routing: as in ``MixtureOfDepths``.
+        Only the scheme ``"random"`` uses the draws.
         """
         x = self.embed(cards)
         weights = {"oracle": cards[..., 2].to(x.dtype), "random": draws}.get(self.scheme)
@@ -157,13 +153,11 @@ class CardScores(NamedTuple):
             through. Blanks alone cost next to nothing; a sum that is guessed costs log 5.
         sums_kept: the share of the sums that were let through, 0 to 1.
         predicted_loss: the same loss where the predictor decides.
-        predictor_accuracy: the share of cards for which the predictor says what the router did.
     """
 
     loss: float
     sums_kept: float
     predicted_loss: float
-    predictor_accuracy: float
 
 
 @torch.no_grad()
@@ -176,9 +170,8 @@ def card_scores(model: nn.Module) -> CardScores:
         cross_entropy(each.scores.flatten(0, 1), answers.flatten()).item()
         for each in found.values()
     )
-    kept = found["top_k"].kept
-    sums_kept = kept.mask[cards[..., 2] > 0].float().mean().item()
-    return CardScores(top_k, sums_kept, predicted, predictor_accuracy(kept))
+    sums_kept = found["top_k"].kept.mask[cards[..., 2] > 0].float().mean().item()
+    return CardScores(top_k, sums_kept, predicted)
 
 
 def expected_loss(capacity: float | int, scheme: str) -> float:
@@ -209,12 +202,8 @@ def train_card_readers(
 ) -> dict[str, Training]:
     """Train a ``CardReader`` with each scheme: the same sizes, cards and number of steps.
 
-    Args:
-        schemes: how the cards are chosen.
-        capacity: the share of cards that the block takes.
-        seeds: the runs of each training.
-        steps: how many updates each run makes, 3 or more. For ``"router, late"`` the first third
-            is made at capacity 1, and the ``Training`` returned is of the rest.
+    For ``"router, late"`` the first third of the steps is made at capacity 1, and the ``Training``
+    returned is of the rest.
     """
     found = {}
     for scheme in schemes:
@@ -243,12 +232,6 @@ def flipped_decisions(
 
     Each place in turn gets another vector, drawn from N(0, 1) times the size of x's; the decisions
     of all places before it are compared. A gradient cannot show this, since a choice has none.
-
-    Args:
-        layer: whose decisions.
-        x: the sequences, of two tokens or more.
-        generator: draws the other vectors.
-        routing: as in ``MixtureOfDepths``.
 
     >>> layer, x = MixtureOfDepths(nn.Linear(6, 6), 0.5, 6), torch.randn(3, 8, 6)
     >>> flipped_decisions(layer, x, torch.Generator(), routing="predicted")

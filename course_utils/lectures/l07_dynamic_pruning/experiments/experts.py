@@ -67,12 +67,11 @@ def plane_batch(
 class PlaneExperts(nn.Module):
     """A mixture of experts on the residual of points in the plane: ``(token + moe(token))[:2]``.
 
-    A token is ``(x, y, common)``. Each expert is a network of 3 to ``hidden`` to 3 with ReLU.
+    A token is ``(x, y, common)``. Each expert is a network of 3 to 16 to 3 with ReLU.
 
     Args:
         num_experts: number of experts.
         k: how many of them each point takes.
-        hidden: width inside each expert.
         common: the coordinate that all tokens share.
         capacity: the capacity factor, as in ``MixtureOfExperts``; None for no limit.
     """
@@ -82,15 +81,12 @@ class PlaneExperts(nn.Module):
         num_experts: int = 4,
         k: int = 1,
         *,
-        hidden: int = 16,
         common: float = COMMON,
         capacity: float | None = None,
     ) -> None:
         super().__init__()
         self.common = common
-        self.layer = MixtureOfExperts(
-            3, hidden, num_experts, k, activation="relu", capacity=capacity
-        )
+        self.layer = MixtureOfExperts(3, 16, num_experts, k, activation="relu", capacity=capacity)
 
     def forward(
         self,
@@ -141,15 +137,8 @@ def train_experts(
 ) -> dict[str, Training]:
     """Train ``PlaneExperts`` with each way of balancing: the same seeds, data and steps.
 
-    Args:
-        balances: some of ``BALANCES``: nothing is done; ``weight * balance_loss`` is added to the
-            loss; or the bias of the choice is moved by ``balance_step`` after each step.
-        num_experts: as in ``PlaneExperts``.
-        k: as in ``PlaneExperts``.
-        common: as in ``PlaneExperts``.
-        seeds: the runs of each training.
-        steps: how many updates each run makes.
-        weight: of the auxiliary loss.
+    With ``"none"`` nothing is done; with ``"loss"`` ``weight * balance_loss`` is added to the loss;
+    with ``"bias"`` the bias of the choice is moved by a ``balance_step`` at each step.
     """
     losses = {
         "none": _loss,

@@ -22,19 +22,15 @@ class LoraRun:
         rank: of the changes; None for a fine-tune without LoRA.
         only_matrices: whether that trained nothing but the matrices that LoRA adapts.
         learned: how many numbers were trained.
-        learning_rate: the best of three.
         code: loss on unseen code, in nats per token.
         prose: loss on unseen prose, which is forgotten.
-        curve: the losses on the way, the mean of the seeds and of equally many steps each.
     """
 
     rank: int | None
     only_matrices: bool
     learned: int
-    learning_rate: float
     code: Float[Tensor, " runs"]
     prose: Float[Tensor, " runs"]
-    curve: Float[Tensor, " points"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,6 @@ class LoraRuns:
     """All ranks, and the spectrum of what a full fine-tune changed.
 
     Attributes:
-        steps: how many updates each run made.
         code_before: the small GPT's loss on unseen code before it learned any.
         prose_before: its loss on unseen prose.
         runs: by rank, from the lowest; then two without LoRA, of the matrices alone and in full.
@@ -51,7 +46,6 @@ class LoraRuns:
         spectra: by name, the singular values of each matrix's change in the full fine-tune.
     """
 
-    steps: int
     code_before: float
     prose_before: float
     runs: tuple[LoraRun, ...]
@@ -71,7 +65,6 @@ def lora_runs() -> LoraRuns:
     """
     found = read_measured(LORA_RUNS_FILE)
     return LoraRuns(
-        steps=found["steps"],
         code_before=found["code_before"],
         prose_before=found["prose_before"],
         runs=tuple(_run(each) for each in found["runs"]),
@@ -81,5 +74,10 @@ def lora_runs() -> LoraRuns:
 
 
 def _run(found: dict) -> LoraRun:
-    tables = {name: torch.tensor(found[name]) for name in ("code", "prose", "curve")}
-    return LoraRun(**{**found, **tables})
+    return LoraRun(
+        rank=found["rank"],
+        only_matrices=found["only_matrices"],
+        learned=found["learned"],
+        code=torch.tensor(found["code"]),
+        prose=torch.tensor(found["prose"]),
+    )

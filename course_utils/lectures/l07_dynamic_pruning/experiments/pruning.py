@@ -43,7 +43,7 @@ __all__ = [
 
 RULES = ("magnitude", "brain damage", "random")
 _HEIGHT, _WIDTH, _HIDDEN, _FLIPPED = 7, 9, 24, 0.05
-_LEARNING_RATE = 0.005
+_STEPS = 150
 PIXELS = _HEIGHT * _WIDTH
 # Of the training's kind of data: what the second derivatives are averaged over.
 _SALIENCY_SEED, _SALIENCY_DIGITS, _TEST_DIGITS = TEST_SEED - 1, 512, 2000
@@ -111,17 +111,17 @@ def digit_accuracy(model: nn.Module) -> float:
     return (model(pixels).argmax(dim=1) == digits).float().mean().item()
 
 
-def train_digit_readers(*, seeds: Iterable[int] = (0, 1, 2), steps: int = 150) -> Training:
+def train_digit_readers(*, seeds: Iterable[int] = (0, 1, 2)) -> Training:
     """Train one ``DigitReader`` for each seed, side by side; ``scores`` holds the accuracies."""
     return train(
         DigitReader,
         digit_batch,
         digit_loss,
         seeds=seeds,
-        steps=steps,
-        learning_rate=_LEARNING_RATE,
+        steps=_STEPS,
+        learning_rate=0.005,
         evaluate=digit_accuracy,
-        every=steps,
+        every=_STEPS,
         label="digit readers",
     )
 
@@ -129,13 +129,7 @@ def train_digit_readers(*, seeds: Iterable[int] = (0, 1, 2), steps: int = 150) -
 def pruned_accuracies(
     models: Sequence[DigitReader], sparsities: Sequence[float], *, rules: Iterable[str] = RULES
 ) -> dict[str, Float[Tensor, "models sparsities"]]:
-    """Prune each model to each sparsity at one go, by each rule, and measure how well it reads.
-
-    Args:
-        models: trained ``DigitReader``s.
-        sparsities: shares of the weights to delete.
-        rules: which rules.
-    """
+    """Prune each model to each sparsity at one go, by each rule, and measure how well it reads."""
     found = {}
     for rule in rules:
         saliencies = [_saliency(model, rule, row) for row, model in enumerate(models)]
@@ -162,25 +156,18 @@ def _saliency(model: DigitReader, rule: str, row: int) -> Mapping[str, Tensor]:
 
 
 @torch.no_grad()
-def rescale_units(
-    model: DigitReader, generator: torch.Generator, *, spread: float | int = 4.0
-) -> DigitReader:
+def rescale_units(model: DigitReader, generator: torch.Generator) -> DigitReader:
     """Return a copy that computes the same, up to rounding, with weights of other sizes.
 
-    Each hidden unit gets a factor c: its weights and its bias times c, what leaves it times 1 / c.
-    relu(c x) is c relu(x) for c > 0.
-
-    Args:
-        model: a ``DigitReader``.
-        generator: draws the factors, between 1 / spread and spread, uniform in their logarithm.
-        spread: the largest factor, at least 1.
+    Each hidden unit gets a factor c between 1/4 and 4, uniform in its logarithm: its weights and
+    its bias times c, what leaves it times 1 / c. relu(c x) is c relu(x) for c > 0.
 
     >>> model, pixels = DigitReader(), digit_batch(torch.Generator(), batch=5)[0]
     >>> other = rescale_units(model, torch.Generator())
     >>> torch.allclose(other(pixels), model(pixels), atol=1e-5)
     True
     """
-    factors = float(spread) ** (2 * torch.rand(_HIDDEN, generator=generator) - 1)
+    factors = 4.0 ** (2 * torch.rand(_HIDDEN, generator=generator) - 1)
     rescaled = copy.deepcopy(model)
     rescaled.expand.weight.mul_(factors[:, None])
     rescaled.expand.bias.mul_(factors)

@@ -25,9 +25,13 @@ from course_utils.models.gpt2 import GPT2
 from course_utils.models.grouped import with_grouped_attention
 from course_utils.models.small_gpt import load_small_gpt
 from course_utils.shapes import Float
-from course_utils.training import Training, train
+from course_utils.training import train
 
 __all__ = ["Shared", "share_heads"]
+
+# The model has read this text many times: a larger one soon costs more on unseen prose than it
+# heals.
+LEARNING_RATE = 3e-4
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,14 @@ class Shared:
     """What the small GPT is worth with G heads of keys and values in a block.
 
     Attributes:
-        num_kv_heads: G.
-        parameters: of the whole model.
         cache_bytes: of all blocks' caches after ``LENGTH`` tokens, as measured, in float32.
         pooled_loss: on prose that it has not seen, in nats per token, just after averaging.
         healed_losses: the same after the steps of training, for each run.
-        training: the losses on the way, and the trained models.
     """
 
-    num_kv_heads: int
-    parameters: int
     cache_bytes: int
     pooled_loss: float
     healed_losses: Float[Tensor, " runs"]
-    training: Training
 
 
 def share_heads(
@@ -56,7 +54,6 @@ def share_heads(
     *,
     steps: int = 30,
     seeds: Sequence[int] = (0,),
-    learning_rate: float = 3e-4,
 ) -> dict[int, Shared]:
     """Average the small GPT's keys and values to fewer heads, and train each model a little.
 
@@ -65,17 +62,15 @@ def share_heads(
             with 4 nothing is averaged.
         steps: of the training, on the prose that the small GPT was trained on.
         seeds: one run for each. A seed decides which windows are read.
-        learning_rate: of Adam. The model has read this text many times: a larger one soon costs
-            more on unseen prose than it heals.
 
     >>> found = share_heads([2], steps=1)[2]
     >>> found.cache_bytes == 2 * 3 * (2 * 32) * LENGTH * 4
     True
     """
-    return {G: _shared(G, steps, seeds, learning_rate) for G in numbers_of_kv_heads}
+    return {G: _shared(G, steps, seeds) for G in numbers_of_kv_heads}
 
 
-def _shared(G: int, steps: int, seeds: Sequence[int], learning_rate: float) -> Shared:
+def _shared(G: int, steps: int, seeds: Sequence[int]) -> Shared:
     tokens, model = course_tokens(), with_grouped_attention(load_small_gpt(), G)
     done = train(
         lambda: with_grouped_attention(load_small_gpt(), G),
@@ -83,18 +78,15 @@ def _shared(G: int, steps: int, seeds: Sequence[int], learning_rate: float) -> S
         next_token_loss,
         seeds=seeds,
         steps=steps,
-        learning_rate=learning_rate,
+        learning_rate=LEARNING_RATE,
         label=f"{G} {'head' if G == 1 else 'heads'} of keys and values",
     )
     unseen = tokens.prose_unseen
     healed = [text_loss(each, unseen, length=LENGTH) for each in done.models]
     return Shared(
-        num_kv_heads=G,
-        parameters=model.config.parameters,
         cache_bytes=_cache_bytes(model, unseen[None, :LENGTH]),
         pooled_loss=text_loss(model, unseen, length=LENGTH),
         healed_losses=torch.tensor(healed),
-        training=done,
     )
 
 
