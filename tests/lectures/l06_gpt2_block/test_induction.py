@@ -13,7 +13,6 @@ from course_utils.lectures.l06_gpt2_block.experiments.induction import (
     gain_without_each_head,
     induction_model,
     induction_scores,
-    losses_by_place,
     previous_token_scores,
     repeat_loss,
     repeated_gain,
@@ -21,35 +20,39 @@ from course_utils.lectures.l06_gpt2_block.experiments.induction import (
     shifted_repeats,
     train_induction,
 )
-from tests.core.support_gpt2 import H, L, V, ours
+from tests.core.support_gpt2 import H, L, ours
 
-n = 5  # of a half, in the rows for the random model
+n = LENGTH
 
 
 def generator(seed=3):
     return torch.Generator().manual_seed(seed)
 
 
+def random_model():
+    return ours(max_positions=2 * n)
+
+
 def rows_for_random_model():
-    return repeated_tokens(generator(), batch=3, vocab_size=V, length=n)
+    return repeated_tokens(generator(), batch=3)
 
 
-def test_each_row_is_a_stretch_of_different_tokens_twice():
-    rows = repeated_tokens(generator(), batch=7, vocab_size=V, length=n)
+def test_rows_say_different_tokens_twice():
+    rows = repeated_tokens(generator(), batch=7)
     assert rows.shape == (7, 2 * n)
     assert torch.equal(rows[:, :n], rows[:, n:])
     assert all(len(set(row)) == n for row in rows[:, :n].tolist())
-    assert set(rows.flatten().tolist()) <= set(range(V))
+    assert set(rows.flatten().tolist()) <= set(range(TOKENS))
 
 
-def test_no_token_comes_more_often_at_any_place():
+def test_tokens_come_equally_often():
     rows = repeated_tokens(generator(), batch=4000)
     counts = one_hot(rows, TOKENS).sum(dim=0)
     expected = 4000 / TOKENS  # 250; five deviations are 77
     assert (counts - expected).abs().max() < 5 * (expected * (1 - 1 / TOKENS)) ** 0.5
 
 
-def test_the_second_half_begins_anywhere_and_runs_around():
+def test_the_second_half_begins_anywhere():
     (rows,) = shifted_repeats(generator(), batch=2000)
     first, second = rows.split(LENGTH, dim=1)
     begins = (first == second[:, :1]).int().argmax(dim=1)
@@ -69,28 +72,29 @@ def knows(rows, first, second):
     return lambda _: (right * (sure - rest)[:, None] + rest[:, None]).log()
 
 
-def test_the_loss_counts_the_second_half_from_its_second_token_on():
+def test_the_loss_counts_what_can_be_known():
     (rows,) = shifted_repeats(generator(), batch=5)
     assert abs(repeat_loss(knows(rows, 0.01, 0.7), rows).item() + math.log(0.7)) < 1e-9
     assert abs(repeat_loss(lambda ids: torch.zeros(*ids.shape, TOKENS), rows).item()
                - math.log(TOKENS)) < 1e-6  # fmt: skip
 
 
-def test_losses_by_place_are_those_of_each_token():
-    model, rows = ours(), rows_for_random_model()
-    found = losses_by_place(model, rows)
-    assert found.shape == (2 * n - 1,)
-    logits = model(rows).detach().double()
-    for place in (0, 3, 2 * n - 2):
-        right = [logits[r, place, rows[r, place + 1]] for r in range(3)]
-        expected = logits[:, place].logsumexp(dim=-1).mean() - sum(right) / 3
-        assert abs(found[place].item() - expected.item()) < 1e-5
-    gain = found[: n - 1].mean() - found[n:].mean()
+def losses_by_place(model, rows):
+    """The mean loss of each token but the first."""
+    logits = model(rows).detach().double()[:, :-1]
+    right = logits.gather(-1, rows[:, 1:, None])[..., 0]
+    return (logits.logsumexp(dim=-1) - right).mean(dim=0)
+
+
+def test_the_gain_is_what_the_second_half_saves():
+    model, rows = random_model(), rows_for_random_model()
+    losses = losses_by_place(model, rows)
+    gain = losses[: n - 1].mean() - losses[n:].mean()
     assert abs(repeated_gain(model, rows) - gain.item()) < 1e-6
 
 
 def test_scores_are_means_of_single_weights():
-    model, rows = ours(), rows_for_random_model()
+    model, rows = random_model(), rows_for_random_model()
     traced = model.trace(rows).heads
     induction, previous = induction_scores(model, rows), previous_token_scores(model, rows)
     assert induction.shape == previous.shape == (L, H)
@@ -108,15 +112,15 @@ def test_scores_are_means_of_single_weights():
             assert abs(previous[layer, head].item() - sum(before) / len(before)) < 1e-6
 
 
-def test_gain_without_each_head_silences_one_at_a_time():
-    model, rows = ours(), rows_for_random_model()
+def test_gain_without_each_head():
+    model, rows = random_model(), rows_for_random_model()
     found = gain_without_each_head(model, rows)
     assert found.shape == (L, H)
     expected = repeated_gain(without_heads(model, [(1, 2)]), rows)
     assert abs(found[1, 2].item() - expected) < 1e-6
 
 
-def test_the_places_begin_as_neighbours():
+def test_places_begin_as_neighbours():
     places = induction_model().positions.weight.detach()
     near = torch.cosine_similarity(places[:-1], places[1:])
     far = torch.cosine_similarity(places[:-5], places[5:])
@@ -129,7 +133,7 @@ def trained():
     return train_induction(seeds=(3,), steps=240, settling_steps=50, every=60)
 
 
-def test_it_learns_induction_by_a_pair_of_heads(trained):
+def test_it_learns_induction_by_two_heads(trained):
     model, rows = trained.models[0], repeated_tokens(generator(77))
     losses = losses_by_place(model, rows)
     # What cannot be known costs log 16 = 2.77, and what can nearly nothing, from the first token
@@ -144,12 +148,12 @@ def test_it_learns_induction_by_a_pair_of_heads(trained):
     gains = gain_without_each_head(model, rows)
     assert gains[1, induction] < 0.5 and gains[0, previous] < 0.5
     assert gains[1, 1 - induction] > 2  # the other head of layer 1 is spare in this run
-    # The second head depends on the first: nothing else tells it where to look.
+    # The second head depends on the first: nothing else tells it where to attend.
     alone = induction_scores(without_heads(model, [(0, previous)]), rows)[1, induction]
     assert alone < 0.4
 
 
-def test_before_it_settles_it_bets_on_a_repeat_where_there_is_none(trained):
+def test_before_it_settles_it_bets_on_repeats(trained):
     rows = repeated_tokens(generator(77))
     assert trained.copying.steps_checked == (60, 120, 180, 240)
     assert trained.copying.scores[0, 0] > 2 > 0.5 > trained.copying.scores[0, -1]

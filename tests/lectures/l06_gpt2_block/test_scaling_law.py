@@ -14,7 +14,6 @@ from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import (
     chinchilla_loss,
     compute_optimal,
     fit_power_law,
-    kaplan_loss,
 )
 
 SIZES = (4_001, 11_003, 35_023, 119_027, 300_007)
@@ -36,7 +35,6 @@ def test_a_law_without_noise_is_found(irreducible, exponent):
     close = 0.004 if irreducible is None else 1e-9
     assert abs(law.exponent / exponent - 1) < close
     assert abs(law.irreducible - floor) < (0.05 if irreducible is None else 1e-12)
-    assert max(map(abs, law.residuals)) < 1e-4
     for size in (SIZES[0], 20_011, SIZES[-1]):
         assert abs(law.loss(size) / (floor + 20 * size**-exponent) - 1) < 1e-4
 
@@ -57,7 +55,7 @@ def test_the_straight_line_is_scipys(floor):
 def test_one_run_is_a_row():
     measured = losses(0, 9, 0.2, noise=0.02, seeds=1)
     law, row = (fit_power_law(SIZES, each) for each in (measured, measured[0]))
-    assert law == row and law.noise == () and len(law.residuals) == len(SIZES)
+    assert law == row
 
 
 def test_quantiles_are_scipys():
@@ -68,7 +66,7 @@ def test_quantiles_are_scipys():
 
 
 @pytest.mark.parametrize("irreducible", [0.0, None])
-def test_the_interval_holds_the_exponent_nineteen_times_of_twenty(irreducible):
+def test_the_interval_holds_19_of_20(irreducible):
     floor, held = 1.5 if irreducible is None else 0.0, 0
     for trial in range(300):
         measured = losses(floor, 20, 0.3, noise=0.01, seed=trial)
@@ -79,7 +77,7 @@ def test_the_interval_holds_the_exponent_nineteen_times_of_twenty(irreducible):
     assert 270 <= held <= 297
 
 
-def test_with_fewer_seeds_and_an_unknown_floor_the_exponent_is_less_known():
+def test_fewer_seeds_and_no_floor_know_less():
     def width(law):
         return law.interval[1] - law.interval[0]
 
@@ -88,14 +86,14 @@ def test_with_fewer_seeds_and_an_unknown_floor_the_exponent_is_less_known():
     assert width(fit_power_law(SIZES, many, irreducible=1.5)) < width(known) < width(unknown) / 2
 
 
-def test_losses_that_do_not_bound_the_exponent_say_so():
+def test_losses_may_not_bound_the_exponent():
     shuffled = torch.tensor([2.0, 2.2, 1.9, 2.1, 2.0]).double()
     assert fit_power_law(SIZES, shuffled, irreducible=None).interval == (0.0, math.inf)
     low, high = fit_power_law(SIZES, shuffled).interval
     assert low < 0 < high
 
 
-def test_losses_that_rise_with_size_give_their_mean_and_no_exponent():
+def test_rising_losses_give_their_mean():
     rising = torch.tensor([2.0, 2.1, 2.2, 2.3, 2.4]).double()
     law = fit_power_law(SIZES, rising, irreducible=None)
     assert law.constant == 0 and law.interval == (0.0, math.inf)
@@ -103,39 +101,18 @@ def test_losses_that_rise_with_size_give_their_mean_and_no_exponent():
     assert law.irreducible == pytest.approx(float((1 / rising).sum() / (1 / rising**2).sum()))
 
 
-def test_a_law_of_another_form_shows_in_the_residuals():
-    measured = losses(1.5, 20, 0.4, noise=0.002, seeds=5)
-    right, wrong = (fit_power_law(SIZES, measured, irreducible=E) for E in (None, 0.0))
-    # Five seeds scatter by 0.2 %, so their mean by 0.09 %.
-    assert all(0.0001 < noise < 0.003 for noise in wrong.noise)
-    assert max(map(abs, right.residuals)) < 0.004
-    assert max(map(abs, wrong.residuals)) > 0.01
-    ends, middle = wrong.residuals[:: len(SIZES) - 1], wrong.residuals[1:-1]
-    assert min(ends) > max(middle)  # bent upwards, as a floor bends it
-
-
 def test_it_reads_as_a_formula():
-    law = PowerLaw(0.0476, (0.03, math.inf), 3.951, 0.0, (), ())
+    law = PowerLaw(0.0476, (0.03, math.inf), 3.951, 0.0)
     assert str(law) == "L(N) = 0 + 3.95 N^-0.048, exponent 0.030 to inf (95 %)"
 
 
 # The published laws.
 
 
-def test_published_numbers():
+def test_chinchillas_own_loss():
     # Hoffmann et al., section 3.3 and figure 4: Chinchilla's own 70 B and 1.4 T.
     assert abs(chinchilla_loss(70e9, 1.4e12) - 1.937) < 0.001
     assert abs(chinchilla_loss(1e30, 1e30) - 1.69) < 1e-3
-    # Kaplan et al., equations 1.1 and 1.2, are separate fits: the same curves to 5 %.
-    for size in (1e6, 1.5e9):
-        assert abs(kaplan_loss(size, None) / (8.8e13 / size) ** 0.076 - 1) < 0.05
-    for tokens in (1e8, 2.3e10):
-        assert abs(kaplan_loss(None, tokens) / (5.4e13 / tokens) ** 0.095 - 1) < 0.05
-
-
-def test_without_limit_is_the_limit():
-    assert kaplan_loss(1e8, None) == pytest.approx(kaplan_loss(1e8, 1e25), rel=1e-6)
-    assert kaplan_loss(None, 1e9) == pytest.approx(kaplan_loss(1e25, 1e9), rel=1e-6)
 
 
 def kaplan_after(N, C):
@@ -150,7 +127,7 @@ def kaplan_after(N, C):
 
 @pytest.mark.parametrize("C", BUDGETS)
 @pytest.mark.parametrize("law", LAWS)
-def test_the_optimum_is_the_one_that_a_search_finds(law, C):
+def test_the_optimum_is_what_a_search_finds(law, C):
     def loss(log_size):
         N = math.exp(log_size)
         return kaplan_after(N, C) if law == "kaplan" else chinchilla_loss(N, C / (6 * N), law)

@@ -25,7 +25,7 @@ def test_sizes_grow_fourfold_in_the_blocks():
 
 
 @pytest.mark.parametrize("width", [8, 64])
-def test_weights_are_as_large_as_the_width_asks_for(width):
+def test_weights_suit_the_width(width):
     config = size_config(width)
     torch.manual_seed(3)
     plain = GPT2(config)
@@ -37,7 +37,7 @@ def test_weights_are_as_large_as_the_width_asks_for(width):
         torch.testing.assert_close(one, expected, msg=name)
 
 
-def test_the_bytes_are_those_of_the_prose():
+def test_the_bytes_are_the_prose():
     learned, held_out = course_bytes()
     whole = bytes(torch.cat((learned, held_out)).tolist())
     assert whole.decode("utf-8") == course_prose()
@@ -48,7 +48,7 @@ def trained():
     return train_sizes((8, 24), seeds=(0, 1), steps=24, every=12)
 
 
-def test_all_widths_see_the_same_bytes_and_learn(trained):
+def test_all_widths_learn(trained):
     assert list(trained) == [8, 24]
     for done in trained.values():
         assert done.steps_checked == (12, 24) and done.scores.shape == (2, 2)
@@ -58,7 +58,7 @@ def test_all_widths_see_the_same_bytes_and_learn(trained):
     assert trained[24].scores[:, 1].mean() < trained[8].scores[:, 1].mean()
 
 
-def test_final_losses_count_parameters_with_and_without_embeddings(trained):
+def test_final_losses_count_parameters(trained):
     sizes, losses = final_losses(trained)
     inner, same = final_losses(trained, embeddings=False)
     for width, whole, blocks in zip(trained, sizes, inner, strict=True):

@@ -7,10 +7,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils.lectures.l06_gpt2_block.experiments.symbols import (
-    SymbolMismatchError,
-    symbol_table,
-)
+from course_utils.lectures.l06_gpt2_block.experiments.symbols import symbol_table
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from tests.core.support_gpt2 import C, D, F, H, P, V, ours, some_ids
 from tests.support_errors import raises_saying
@@ -32,7 +29,7 @@ def of_block(table, number=1):
     return {row.symbol: row for row in table.rows if row.part == f"block {number}"}
 
 
-def test_each_shape_is_the_one_that_the_sizes_give(table):
+def test_shapes_are_those_of_the_sizes(table):
     sizes = {"B": B, "T": T, "S": T, "H": H, "D": D, "C": C, "F": F, "P": P, "V": V}
     assert table.sizes == sizes
     for row in table.rows:
@@ -41,7 +38,7 @@ def test_each_shape_is_the_one_that_the_sizes_give(table):
     assert len({*sizes.values()} - {T}) == len(sizes) - 2, "sizes that repeat could hide a mistake"
 
 
-def test_what_the_run_had_is_what_the_trace_shows(table, model):
+def test_shapes_are_those_of_the_trace(table, model):
     rows, (states, heads) = of_block(table), model.trace(some_ids(B, T))
     assert rows["A"].shape == heads[0].weights.shape
     assert rows["q"].shape == heads[0].queries.shape
@@ -49,14 +46,14 @@ def test_what_the_run_had_is_what_the_trace_shows(table, model):
     assert rows["h_1"].shape == states[1].shape
 
 
-def test_learned_rows_are_the_parameters_of_the_block(table, model):
+def test_learned_rows_are_the_parameters(table, model):
     learned = [row.parameters for row in of_block(table).values() if row.learned]
     assert sorted(learned) == sorted(p.numel() for p in model.blocks[0].parameters())
     assert len(learned) == 16
     assert all(row.learned == bool(row.parameters) for row in table.rows)
 
 
-def test_totals_are_those_of_the_model(table, model):
+def test_totals_are_the_models(table, model):
     with FlopCounterMode(display=False) as counter:
         model(some_ids(B, T))
     assert table.flops == counter.get_total_flops()
@@ -74,7 +71,7 @@ def test_the_work_of_a_block_by_hand(table):
     }
 
 
-def test_the_smallest_published_block_has_sixteen_parameters():
+def test_gpt2s_block_has_sixteen_parameters():
     """Row by row, those that corrections.md counts to 7,087,872."""
     config = GPT2Config(vocab_size=31, max_positions=5, num_layers=1)
     rows = of_block(symbol_table(GPT2(config), torch.tensor([[3]])))
@@ -89,23 +86,17 @@ def test_the_smallest_published_block_has_sixteen_parameters():
     assert sum(sizes.values()) == 7_087_872
 
 
-def test_blocks_that_are_not_shown_are_summed():
-    model = ours(num_layers=3)
-    tables = [symbol_table(model, some_ids(B, T), blocks=blocks) for blocks in (1, 2, 3)]
-    assert (
-        len({table.parameters for table in tables}) == len({table.flops for table in tables}) == 1
-    )
-    for shown, rest in enumerate((["blocks 2 to 3"], ["block 3"], []), start=1):
-        rows = tables[shown - 1].rows
-        parts = [f"block {number}" for number in range(1, shown + 1)]
-        assert [*dict.fromkeys(row.part for row in rows)] == [
-            "embeddings", *parts, *rest, "output"
-        ]  # fmt: skip
-        assert all(len(of_block(tables[shown - 1], number)) == 29 for number in (1, shown))
-        for part in rest:
-            (row,) = [row for row in rows if row.part == part]
-            assert row.parameters == (3 - shown) * model.config.block_parameters
-            assert (row.symbol, row.shape) == ("h_3", (B, T, C))
+@pytest.mark.parametrize(("blocks", "rest"), [(1, []), (2, ["block 2"]), (3, ["blocks 2 to 3"])])
+def test_blocks_after_the_first_are_summed(blocks, rest):
+    model = ours(num_layers=blocks)
+    table = symbol_table(model, some_ids(B, T))
+    parts = [*dict.fromkeys(row.part for row in table.rows)]
+    assert parts == ["embeddings", "block 1", *rest, "output"]
+    assert len(of_block(table)) == 29
+    for part in rest:
+        (row,) = [row for row in table.rows if row.part == part]
+        assert row.parameters == (blocks - 1) * model.config.block_parameters
+        assert (row.symbol, row.shape) == (f"h_{blocks}", (B, T, C))
 
 
 def test_the_model_is_left_as_it_was(model):
@@ -148,18 +139,6 @@ def more_work(model):
     model.blocks[1].attention.value = Twice(C, C)
 
 
-class Half(nn.Linear):
-    """Looks like a layer of the full size, and computes half of the outputs."""
-
-    def forward(self, x):
-        half = nn.functional.linear(x, self.weight[: 2 * C], self.bias[: 2 * C])
-        return torch.cat([half, half], dim=-1)
-
-
-def fewer_outputs(model):
-    model.blocks[0].feedforward.expand = Half(C, 4 * C)
-
-
 class OneHead(nn.Linear):
     """Looks like a layer of the full size, and reads the first head alone."""
 
@@ -171,22 +150,6 @@ def less_work(model):
     model.blocks[0].attention.output = OneHead(C, C)
 
 
-class Scorer(nn.Module):
-    """A norm that does a matrix product on the side."""
-
-    def __init__(self, norm):
-        super().__init__()
-        self.weight, self.bias, self.norm = norm.weight, norm.bias, [norm]
-
-    def forward(self, x):
-        x @ x.mT
-        return self.norm[0](x)
-
-
-def work_before_the_logits(model):
-    model.norm = Scorer(model.norm)
-
-
 @pytest.mark.parametrize(
     ("change", "symbol", "message"),
     [
@@ -195,31 +158,27 @@ def work_before_the_logits(model):
         (wider_network, "W_1 of block 1", "shape (F, C) = (60, 15), got (61, 15)"),
         (one_more_parameter, "blocks.0.gate", "a symbol, and parameters by formula = 0, got 15"),
         (more_work, "blocks.1", "a number of matrix products = 8, got 9"),
-        (fewer_outputs, "f of block 1", "shape (B, T, F) = (2, 7, 60), got (2, 7, 30)"),
         (less_work, "m of block 1", "FLOPs 2 B T C C = 6300, got 2100"),
-        (work_before_the_logits, "the output", "a number of matrix products = 1, got 2"),
     ],
 )
-def test_a_disagreement_is_an_error_that_names_it(change, symbol, message):
+def test_a_disagreement_is_named(change, symbol, message):
     model = copy.deepcopy(ours())
     change(model)
-    with raises_saying(SymbolMismatchError, f"{symbol} must have {message}") as caught:
+    with raises_saying(ValueError, f"{symbol} must have {message}"):
         symbol_table(model, some_ids(B, T))
-    assert caught.value.symbol == symbol
-    assert str(caught.value.expected) in message and str(caught.value.found) in message
 
 
 # How it is shown.
 
 
-def test_a_plain_page_says_how_much_was_checked(table):
+def test_as_text(table):
     assert repr(table) == (
         f"SymbolTable: 38 rows, {table.parameters:,} parameters, {table.flops:,} FLOPs, "
         "all as the formulas say"
     )
 
 
-def test_markdown_is_a_table_with_a_line_for_each_row(table):
+def test_as_markdown(table):
     legend, _, *lines = table._repr_markdown_().splitlines()
     assert legend == f"B = 2, T = 7, S = 7, H = 3, D = 5, C = 15, F = {F}, P = 13, V = 31"
     assert {line.count("|") for line in lines} == {10}
@@ -230,7 +189,7 @@ def test_markdown_is_a_table_with_a_line_for_each_row(table):
     )
 
 
-def test_html_shows_the_same_cells(table):
+def test_as_html(table):
     page = table._repr_html_()
     assert page.count("<tr>") == 1 + 4 + len(table.rows) + 1
     assert page.count("<td") == 9 * len(table.rows)

@@ -2,12 +2,25 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l06_gpt2_block.exercises.block import check_block
-from course_utils.lectures.l06_gpt2_block.exercises.count import check_count
-from course_utils.lectures.l06_gpt2_block.exercises.nucleus import check_nucleus
-from course_utils.lectures.l06_gpt2_block.exercises.tie import Untied, check_tie
+from course_utils.lectures.l06_gpt2_block.exercises.block import BLOCK
+from course_utils.lectures.l06_gpt2_block.exercises.count import COUNT
+from course_utils.lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
+from course_utils.lectures.l06_gpt2_block.exercises.tie import TIE, Untied
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["QUIZ", "Untied", "check_block", "check_count", "check_nucleus", "check_tie"]
+__all__ = [
+    "EXERCISES",
+    "QUIZ",
+    "Untied",
+    "check_block",
+    "check_count",
+    "check_nucleus",
+    "check_tie",
+]
 
+EXERCISES = (BLOCK, COUNT, TIE, NUCLEUS)
+check_block = BLOCK.check
+check_count = COUNT.check
+check_tie = TIE.check
+check_nucleus = NUCLEUS.check
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

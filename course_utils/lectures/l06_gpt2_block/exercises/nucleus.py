@@ -1,4 +1,4 @@
-"""Exercise 4 of lecture 06: top-p, the fewest tokens that together hold a share p."""
+"""Top-p, the fewest tokens that together hold a share p."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from torch import Tensor
 
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
-from course_utils.teaching.verdict import Verdict
 
-__all__ = ["NUCLEUS", "check_nucleus"]
+__all__ = ["NUCLEUS"]
 
 
 def _put_back(kept: Tensor, order: Tensor) -> Tensor:
@@ -73,6 +72,7 @@ NUCLEUS = Exercise(
     title="Keep the nucleus",
     difficulty=2,
     minutes=10,
+    function="nucleus",
     reference=_nucleus,
     probes=(
         {"probabilities": torch.tensor([0.05, 0.3, 0.1, 0.4, 0.15]), "p": 0.6},
@@ -127,12 +127,6 @@ NUCLEUS = Exercise(
             "which makes them nearly equal. They are probabilities already: divide by their sum.",
         ),
         Mistake(
-            "softmax of everything",
-            _nucleus_with(normalise=lambda kept, p: kept.softmax(0)),
-            _OF + "you set the others to 0 and take a softmax: exp(0) = 1, so they come back. "
-            "Divide what is kept by its sum.",
-        ),
-        Mistake(
             "left in order of size",
             _nucleus_with(back=lambda kept, order: kept),
             _OF + "the right {size} are kept, but sorted: the first place now holds the likeliest "
@@ -152,12 +146,6 @@ NUCLEUS = Exercise(
             "The likeliest come first: sort.",
         ),
         Mistake(
-            "not sorted, and the last dropped",
-            _where(lambda probabilities, p: probabilities.cumsum(0) <= p),
-            _OF + "you add up in the order of the vocabulary. The likeliest come first: sort. And "
-            "the token that takes the sum over p is kept.",
-        ),
-        Mistake(
             "smallest first",
             _nucleus_with(descending=False),
             _OF + "you keep {kept}, the least likely first: `sort` goes upwards unless "
@@ -169,43 +157,5 @@ NUCLEUS = Exercise(
             _OF + "you keep tokens whose own probability is at least p. p is a share of the sum: "
             "the likeliest {size} hold {share} together.",
         ),
-        Mistake(
-            "p of the largest",
-            _where(lambda probabilities, p: probabilities >= p * probabilities.max()),
-            _OF + "you keep {kept}: those with at least p times the largest probability, "
-            "{largest}. That is min-p, another rule. Here the fewest are kept that hold p.",
-        ),
-        Mistake(
-            "a share of the vocabulary",
-            _nucleus_with(
-                keep=lambda largest, p: torch.arange(len(largest)) < round(p * len(largest))
-            ),
-            _OF + "you keep {kept} of {V}: a share p of the tokens. p is a share of the "
-            "probability.",
-        ),
-        Mistake(
-            "the tail that holds 1 − p",
-            _nucleus_with(keep=lambda largest, p: largest.cumsum(0) - largest >= p),
-            _OF + "you keep the tail, {held} in all, and drop the nucleus: the other way round.",
-        ),
-        Mistake(
-            "a mask",
-            lambda probabilities, p: (_nucleus(probabilities, p) > 0).float(),
-            _OF + "you return ones for the {size} that are kept. Asked for are their "
-            "probabilities, divided by their sum.",
-        ),
     ),
 )
-
-
-def check_nucleus(nucleus: Any) -> Verdict:
-    """Judge ``nucleus(probabilities, p)``: probabilities (V,), 0 < p ≤ 1, to probabilities (V,).
-
-    Kept are the fewest tokens, the likeliest first, that together reach p; they are divided by
-    their sum, and the others are 0 (Holtzman et al. 2019, section 3.1). The same as
-    :func:`course_utils.sampling.with_top_p`.
-
-    >>> check_nucleus(lambda probabilities, p: probabilities).passed
-    False
-    """
-    return NUCLEUS.check(nucleus)

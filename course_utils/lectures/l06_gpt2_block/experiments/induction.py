@@ -26,7 +26,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import check_generator, check_ids, check_int, check_sequence
 from course_utils.lectures.l06_gpt2_block.experiments.ablation import without_heads
 from course_utils.lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
 from course_utils.models.gpt2 import GPT2, GPT2Config
@@ -42,7 +41,6 @@ __all__ = [
     "gain_without_each_head",
     "induction_model",
     "induction_scores",
-    "losses_by_place",
     "previous_token_scores",
     "repeat_loss",
     "repeated_gain",
@@ -58,59 +56,33 @@ CONFIG = GPT2Config(TOKENS, 2 * LENGTH, 32, num_layers=2, num_heads=2, feedforwa
 WAVES, LONGEST_WAVE = 0.07, 30.0
 
 
-def repeated_tokens(
-    generator: torch.Generator,
-    *,
-    batch: int = 64,
-    vocab_size: int = TOKENS,
-    length: int = LENGTH,
-) -> Int[Tensor, "B T"]:
-    """Draw rows of random tokens, each of which comes twice: T = 2 * length.
+def repeated_tokens(generator: torch.Generator, *, batch: int = 64) -> Int[Tensor, "B T"]:
+    """Draw rows of random tokens in which the second half repeats the first.
 
     The tokens of one half all differ, so that each has one earlier occurrence and no other.
 
-    Args:
-        generator: where the random numbers come from.
-        batch: number of rows, B.
-        vocab_size: the tokens are in 0 to ``vocab_size - 1``.
-        length: tokens of a half.
-
-    Raises:
-        TypeError: if generator is no torch.Generator, or a size no integer.
-        ValueError: if a size is less than 1, length less than 2, or larger than the vocabulary.
-
-    >>> repeated_tokens(torch.Generator().manual_seed(0), batch=1, length=3)
-    tensor([[12,  2,  3, 12,  2,  3]])
+    >>> (row,) = repeated_tokens(torch.Generator().manual_seed(0), batch=1)
+    >>> row.view(2, 8).tolist()
+    [[12, 2, 3, 13, 14, 4, 10, 11], [12, 2, 3, 13, 14, 4, 10, 11]]
     """
-    return _halves(generator, batch, vocab_size, length).repeat(1, 2)
+    return _halves(generator, batch).repeat(1, 2)
 
 
 def shifted_repeats(generator: torch.Generator, *, batch: int = 32) -> tuple[Int[Tensor, "B T"]]:
     """Draw what the models learn from: the second half begins anywhere, and runs around the end.
 
-    Raises:
-        TypeError: if generator is no torch.Generator, or batch no integer.
-        ValueError: if batch is less than 1.
-
     >>> (rows,) = shifted_repeats(torch.Generator().manual_seed(1), batch=1)
     >>> rows.view(2, 8).tolist()
     [[4, 1, 13, 6, 2, 9, 15, 14], [15, 14, 4, 1, 13, 6, 2, 9]]
     """
-    first = _halves(generator, batch, TOKENS, LENGTH)
+    first = _halves(generator, batch)
     begin = torch.randint(LENGTH, (batch, 1), generator=generator)
     places = (begin + torch.arange(LENGTH)) % LENGTH  # (B, length)
     return (torch.cat((first, first.gather(1, places)), dim=1),)
 
 
-def _halves(generator: torch.Generator, batch: int, vocab_size: int, length: int) -> Tensor:
-    __tracebackhide__ = True
-    check_generator("generator", generator)
-    check_int("batch", batch)
-    check_int("vocab_size", vocab_size)
-    check_int("length", length, minimum=2)
-    if length > vocab_size:
-        raise ValueError(f"length ({length}) must be at most vocab_size ({vocab_size})")
-    return torch.rand(batch, vocab_size, generator=generator).argsort(dim=1)[:, :length]
+def _halves(generator: torch.Generator, batch: int) -> Tensor:
+    return torch.rand(batch, TOKENS, generator=generator).argsort(dim=1)[:, :LENGTH]
 
 
 def repeat_loss(
@@ -124,29 +96,8 @@ def repeat_loss(
     Args:
         model: a GPT2, or a function that stands in for one.
         token_ids: an even number of tokens in a row, 4 or more.
-
-    Raises:
-        TypeError: if model is not callable, or the ids are not int64.
-        ValueError: for a wrong rank, an odd or too small number of tokens, or no row.
-
-    >>> (rows,) = shifted_repeats(torch.Generator().manual_seed(0))
-    >>> bool(repeat_loss(induction_model(), rows) > 2.5)
-    True
     """
-    if not callable(model):
-        raise TypeError(f"model must be callable, got {model!r} ({type(model).__name__})")
-    _check_halves(token_ids, TOKENS)
     return _token_losses(model, token_ids)[:, token_ids.shape[1] // 2 :].mean()
-
-
-def _check_halves(token_ids: Tensor, vocab_size: int) -> None:
-    __tracebackhide__ = True
-    check_ids("token_ids", token_ids, "B T", vocab_size)
-    B, T = token_ids.shape
-    if B == 0 or T < 4 or T % 2:
-        raise ValueError(
-            f"token_ids must be rows of two halves of 2 tokens or more, got shape {(B, T)}"
-        )
 
 
 def _token_losses(model: Callable[[Tensor], Tensor], token_ids: Tensor) -> Tensor:
@@ -162,14 +113,7 @@ def induction_model(num_layers: int = CONFIG.num_layers) -> GPT2:
 
     Args:
         num_layers: 2 learn induction; 1 is the control.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive integer.
-
-    >>> induction_model().config.parameters
-    14016
     """
-    check_int("num_layers", num_layers)
     model = drawn_for_width(dataclasses.replace(CONFIG, num_layers=num_layers))
     waves = sinusoidal_positions(2 * LENGTH, CONFIG.width, base=LONGEST_WAVE)
     with torch.no_grad():
@@ -214,18 +158,8 @@ def train_induction(
         settling_steps: updates of the second one.
         num_layers: as in ``induction_model``.
         every: number of steps between two scores.
-
-    Raises:
-        TypeError, ValueError: as ``induction_model`` and ``train`` do.
-
-    >>> done = train_induction(seeds=[0], steps=2, settling_steps=1)
-    >>> done.copying.losses.shape, done.settling.steps_checked
-    (torch.Size([1, 2]), (1,))
     """
-    check_int("steps", steps)
-    check_int("settling_steps", settling_steps)
-    check_int("num_layers", num_layers)
-    seeds = check_sequence("seeds", seeds)
+    seeds = tuple(seeds)
     unseen = repeated_tokens(torch.Generator().manual_seed(TEST_SEED))
 
     def learn(build: Callable[[], nn.Module], loss: Callable, steps: int, rate: float) -> Training:
@@ -250,25 +184,6 @@ def train_induction(
 
 
 @torch.no_grad()
-def losses_by_place(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, " places"]:
-    """Return the mean loss of each token but the first, in nats: T - 1 of them.
-
-    Args:
-        model: any GPT2, trained on repeats or on text.
-        token_ids: rows whose second half repeats the first one, as from ``repeated_tokens``.
-
-    Raises:
-        TypeError: if model is no GPT2, or the ids are not int64.
-        ValueError: if the ids do not suit the model, or the halves of a row differ.
-
-    >>> rows = repeated_tokens(torch.Generator().manual_seed(0))
-    >>> losses_by_place(induction_model(), rows).shape
-    torch.Size([15])
-    """
-    _check_repeats(model, token_ids)
-    return _token_losses(model, token_ids).mean(dim=0)
-
-
 def repeated_gain(model: GPT2, token_ids: Int[Tensor, "B T"]) -> float:
     """Return what the repeat is worth: loss of the first half less loss of the second, in nats.
 
@@ -276,92 +191,48 @@ def repeated_gain(model: GPT2, token_ids: Int[Tensor, "B T"]) -> float:
     where the repeat begins, which nothing announces.
 
     Args:
-        model: as in ``losses_by_place``.
-        token_ids: as in ``losses_by_place``.
-
-    Raises:
-        TypeError, ValueError: as ``losses_by_place`` does.
-
-    >>> rows = repeated_tokens(torch.Generator().manual_seed(0))
-    >>> abs(repeated_gain(induction_model(), rows)) < 0.1
-    True
+        model: any GPT2, trained on repeats or on text.
+        token_ids: rows whose second half repeats the first one, as from ``repeated_tokens``.
     """
-    losses = losses_by_place(model, token_ids)
+    losses = _token_losses(model, token_ids).mean(dim=0)  # (T - 1,)
     n = token_ids.shape[1] // 2
     return (losses[: n - 1].mean() - losses[n:].mean()).item()
 
 
 def induction_scores(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
-    """Return how much each head reads, from the second half, the token after the earlier one.
+    """Return how much each head attends, from the second half, to the token after the earlier one.
 
     The weight of query t on key t - n + 1 where n is half of T, on average over the rows and over
     the queries n to 2n - 2: those whose next token has come before. A head that spreads its weight
     evenly scores about 1 / T.
 
-    Args:
-        model: as in ``losses_by_place``, with ``attention="attend"``.
-        token_ids: as in ``losses_by_place``.
-
-    Raises:
-        TypeError, ValueError: as ``losses_by_place`` does, or if the model keeps no weights.
 
     Source: Olsson et al., 2022, "prefix matching score".
-
-    >>> rows = repeated_tokens(torch.Generator().manual_seed(0))
-    >>> induction_scores(induction_model(), rows).shape
-    torch.Size([2, 2])
     """
-    n = _check_repeats(model, token_ids)
+    n = token_ids.shape[1] // 2
     queries = torch.arange(n, 2 * n - 1)
     return _mean_weights(model, token_ids, queries, queries - n + 1)
 
 
 def previous_token_scores(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
-    """Return how much each head reads, within the first half, the token one place back.
+    """Return how much each head attends, within the first half, to the token one place back.
 
-    On average over the rows and over the places 1 to n - 1. These are the places where an
-    induction head looks; what a head does in the second half does not matter to it.
+    On average over the rows and over the places 1 to n - 1. These are the places that an
+    induction head attends to; what a head does in the second half does not matter to it.
 
-    Args:
-        model: as in ``induction_scores``.
-        token_ids: as in ``losses_by_place``.
-
-    Raises:
-        TypeError, ValueError: as ``induction_scores`` does.
-
-    >>> rows = repeated_tokens(torch.Generator().manual_seed(0))
-    >>> previous_token_scores(induction_model(), rows).shape
-    torch.Size([2, 2])
     """
-    queries = torch.arange(1, _check_repeats(model, token_ids))
+    queries = torch.arange(1, token_ids.shape[1] // 2)
     return _mean_weights(model, token_ids, queries, queries - 1)
 
 
 @torch.no_grad()
 def _mean_weights(model: GPT2, token_ids: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    found = []
-    for heads in model.trace(token_ids).heads:
-        if heads is None:
-            raise ValueError('model must keep its weights, config.attention="attend", got "flash"')
-        found.append(heads.weights[:, :, queries, keys].mean(dim=(0, -1)))
-    return torch.stack(found)
+    layers = [block.weights for block in model.trace(token_ids).heads if block]
+    return torch.stack([weights[:, :, queries, keys].mean(dim=(0, -1)) for weights in layers])
 
 
 def gain_without_each_head(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
-    """Return ``repeated_gain`` with one head silent at a time, in nats.
-
-    Args:
-        model: as in ``losses_by_place``.
-        token_ids: as in ``losses_by_place``.
-
-    Raises:
-        TypeError, ValueError: as ``losses_by_place`` does.
-
-    >>> rows = repeated_tokens(torch.Generator().manual_seed(0))
-    >>> gain_without_each_head(induction_model(), rows).shape
-    torch.Size([2, 2])
-    """
-    _check_repeats(model, token_ids)
+    """Return ``repeated_gain`` with one head silent at a time, in nats."""
     config = model.config
     return torch.tensor([
         [
@@ -370,19 +241,3 @@ def gain_without_each_head(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[
         ]
         for layer in range(config.num_layers)
     ])  # fmt: skip
-
-
-def _check_repeats(model: object, token_ids: Tensor) -> int:
-    """Return the length of a half."""
-    __tracebackhide__ = True
-    if not isinstance(model, GPT2):
-        raise TypeError(f"model must be a GPT2, got {model!r:.40} ({type(model).__name__})")
-    _check_halves(token_ids, model.config.vocab_size)
-    n = token_ids.shape[1] // 2
-    if not torch.equal(token_ids[:, :n], token_ids[:, n:]):
-        row = int((token_ids[:, :n] != token_ids[:, n:]).any(dim=1).nonzero()[0])
-        raise ValueError(
-            "token_ids must have two equal halves in each row, "
-            f"got row {row}: {token_ids[row].tolist()}"
-        )
-    return n

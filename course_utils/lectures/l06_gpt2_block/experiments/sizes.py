@@ -14,7 +14,6 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_divides, check_flag, check_sequence
 from course_utils.data.course_text import course_prose
 from course_utils.language_modeling import next_token_loss, split_text, text_batch, text_loss
 from course_utils.models.gpt2 import GPT2, GPT2Config
@@ -22,9 +21,7 @@ from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
 
 __all__ = [
-    "HEAD_WIDTH",
     "WIDTHS",
-    "WINDOW",
     "course_bytes",
     "drawn_for_width",
     "final_losses",
@@ -48,16 +45,6 @@ def drawn_for_width(config: GPT2Config) -> GPT2:
 
     GPT-2 draws from N(0, 0.02^2) for a width of 768. A sum over C products grows like sqrt(C), so a
     narrow model's sums would begin near 0: its weights are drawn sqrt(768 / C) times as large.
-
-    Args:
-        config: the sizes.
-
-    Raises:
-        TypeError: if config is no GPT2Config.
-
-    >>> model = drawn_for_width(size_config(32))
-    >>> 0.08 < model.tokens.weight.std().item() < 0.12
-    True
     """
     model = GPT2(config)
     with torch.no_grad():
@@ -70,27 +57,15 @@ def drawn_for_width(config: GPT2Config) -> GPT2:
 def size_config(width: int) -> GPT2Config:
     """Return the sizes of the model of this width: two blocks, heads of 8, windows of 32 bytes.
 
-    Raises:
-        TypeError, ValueError: if width is not a positive multiple of 8.
-
     >>> [size_config(width).parameters for width in WIDTHS]
     [4064, 11200, 34688, 118528]
     """
-    check_divides("head width", HEAD_WIDTH, "width", width)
     return GPT2Config(BYTES, WINDOW, width, num_layers=2, num_heads=width // HEAD_WIDTH)
 
 
 @lru_cache(maxsize=1)
 def course_bytes() -> tuple[Int[Tensor, " N"], Int[Tensor, " M"]]:
-    """Return the course's prose as bytes: what to learn from, and 8192 that are held out.
-
-    Raises:
-        PackagedFileError: a RuntimeError, if the text is missing or damaged.
-
-    >>> learned, held_out = course_bytes()
-    >>> len(learned) > 200_000, len(held_out), max(learned.max(), held_out.max()) < 256
-    (True, 8192, tensor(True))
-    """
+    """Return the course's prose as bytes: what to learn from, and 8192 that are held out."""
     ids = torch.tensor(list(course_prose().encode("utf-8")))
     return split_text(ids, 1 - HELD_OUT / len(ids))
 
@@ -112,18 +87,7 @@ def train_sizes(
         seeds: the runs of each training.
         steps: how many updates each run makes.
         every: number of steps between two scores.
-
-    Raises:
-        TypeError, ValueError: as ``size_config`` and ``train`` do, or if there is no width.
-
-    >>> done = train_sizes([8], seeds=[0], steps=2)
-    >>> done[8].scores.shape, 5 < done[8].scores.item() < 6
-    (torch.Size([1, 1]), True)
     """
-    widths = check_sequence("widths", widths)
-    for index, width in enumerate(widths):
-        check_divides("head width", HEAD_WIDTH, f"widths[{index}]", width)
-    configs = [size_config(width) for width in widths]
     learned, held_out = course_bytes()
     return {
         config.width: train(
@@ -137,7 +101,7 @@ def train_sizes(
             every=every,
             label=f"{config.parameters} parameters",
         )
-        for config in configs
+        for config in map(size_config, widths)
     }
 
 
@@ -151,32 +115,10 @@ def final_losses(
         embeddings: whether N counts the vectors of tokens and places, as Hoffmann et al. do, or
             leaves them out, as Kaplan et al. do. In models so small they are a large part, and
             the exponent depends on it.
-
-    Raises:
-        TypeError: if trainings is no such mapping, or embeddings no flag.
-        ValueError: if it is empty, or a training has no score.
-
-    >>> sizes, losses = final_losses(train_sizes([8, 16], seeds=[0], steps=1))
-    >>> sizes, losses.shape
-    ((4064, 11200), torch.Size([1, 2]))
     """
-    check_flag("embeddings", embeddings)
-    if not isinstance(trainings, Mapping):
-        raise TypeError(
-            "trainings must be a mapping from widths to Training, "
-            f"got {trainings!r:.40} ({type(trainings).__name__})"
-        )
-    check_sequence("trainings", trainings)
     sizes, columns = [], []
     for width, done in trainings.items():
-        check_divides("head width", HEAD_WIDTH, "a width of trainings", width)
         config = size_config(width)
-        if not isinstance(done, Training):
-            raise TypeError(
-                f"trainings[{width}] must be a Training, got {done!r:.40} ({type(done).__name__})"
-            )
-        if not done.steps_checked:
-            raise ValueError(f"trainings[{width}] must have scores, got none")
         aside = 0 if embeddings else (config.vocab_size + config.max_positions) * config.width
         sizes.append(config.parameters - aside)
         columns.append(done.scores[:, -1])

@@ -15,28 +15,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.models.gpt2 import GPT2
 from course_utils.shapes import Int
 
-__all__ = ["Seen", "Shape", "Symbol", "SymbolMismatchError", "formulas", "run"]
+__all__ = ["Seen", "Shape", "Symbol", "expect", "formulas", "run"]
 
 Shape = tuple[int, ...]
 
 
-class SymbolMismatchError(ValueError):
-    """What a formula says of a symbol is not what the running model has.
-
-    Args:
-        symbol: whose formula it is; a parameter's name if it has no symbol.
-        what: what is compared, in words.
-        expected: what the formula says.
-        found: what the model has.
-
-    >>> raise SymbolMismatchError("W_k", "shape (C, C)", (12, 12), (4, 12))
-    Traceback (most recent call last):
-    course_utils.lectures.l06_gpt2_block.experiments.symbol_run.SymbolMismatchError: W_k must have shape (C, C) = (12, 12), got (4, 12)
-    """
-
-    def __init__(self, symbol: str, what: str, expected: object, found: object) -> None:
-        super().__init__(f"{symbol} must have {what} = {expected}, got {found}")
-        self.symbol, self.expected, self.found = symbol, expected, found
+def expect(symbol: str, what: str, expected: object, found: object) -> None:
+    """Raise an error where the running model has something else than a formula says."""
+    if found != expected:
+        raise ValueError(f"{symbol} must have {what} = {expected}, got {found}")
 
 
 class Symbol(NamedTuple):
@@ -105,14 +92,7 @@ _OUTPUT = (
 
 
 def formulas(num_layers: int) -> Iterator[tuple[str, str, Symbol]]:
-    """Yield every symbol of the model, with the part and the module that it belongs to.
-
-    Args:
-        num_layers: number of blocks, L.
-
-    >>> [symbol.symbol for part, _, symbol in formulas(num_layers=2) if part == "embeddings"]
-    ['u', 'W_e', 'W_p', 'h_0']
-    """
+    """Yield every symbol of the model, with the part and the module that it belongs to."""
     yield from (("embeddings", "", symbol) for symbol in _EMBEDDINGS)
     for number in range(1, num_layers + 1):
         part, prefix = f"block {number}", f"blocks.{number - 1}."
@@ -156,23 +136,7 @@ class _Products(TorchFunctionMode):
 
 
 def run(model: GPT2, token_ids: Int[Tensor, "B T"]) -> tuple[dict[str, Seen], int]:
-    """Run the model once; return what was at each place, and the operations in all.
-
-    Args:
-        model: one that computes its attention with ``"attend"``.
-        token_ids: one sequence per row.
-
-    Raises:
-        SymbolMismatchError: if a block, or the output, has another number of matrix products than
-            the formulas know of.
-        TypeError, ValueError: if the model does not take the ids.
-
-    >>> from course_utils.models import GPT2Config
-    >>> model = GPT2(GPT2Config(101, 32, 12, num_layers=2, num_heads=3))
-    >>> seen, flops = run(model, torch.tensor([[5, 7, 11, 13, 17]]))
-    >>> seen["blocks.1.weights"], flops
-    (Seen(shape=(1, 3, 5, 5), flops=600), 49080)
-    """
+    """Run the model once; return what was at each place, and the operations in all."""
     counter, seen, handles = FlopCounterMode(display=False), {}, []
     products = _Products(counter)
 
@@ -200,15 +164,16 @@ def run(model: GPT2, token_ids: Int[Tensor, "B T"]) -> tuple[dict[str, Seen], in
     finally:
         for handle in handles:
             handle.remove()
-    (last,) = _expect_products("the output", products.noted, 1)
+    expect("the output", "a number of matrix products", 1, len(products.noted))
+    (last,) = products.noted
     seen |= {"ids": Seen(tuple(token_ids.shape)), "logits": Seen(last.out, last.flops)}
     return seen, counter.get_total_flops()
 
 
 def _of_block(name: str, noted: list[_Product]) -> dict[str, Seen]:
     """Put each product in its place. What a projection gives is seen where the heads read it."""
-    found = _expect_products(name, noted, len(_PRODUCTS))
-    made = dict(zip(_PRODUCTS, found, strict=True))
+    expect(name, "a number of matrix products", len(_PRODUCTS), len(noted))
+    made = dict(zip(_PRODUCTS, noted, strict=True))
     (q, keys_transposed), (A, v) = made["weights"].factors, made["mixtures"].factors
     *batch, D, S = keys_transposed
     shapes = {place: product.out for place, product in made.items()} | {
@@ -220,9 +185,3 @@ def _of_block(name: str, noted: list[_Product]) -> dict[str, Seen]:
     seen = {f"{name}.{place}": Seen(shapes[place], made[place].flops) for place in made}
     seen[f"{name}.feedforward.contract input"] = Seen(made["feedforward.contract"].factors[0])
     return seen
-
-
-def _expect_products(name: str, noted: list[_Product], expected: int) -> list[_Product]:
-    if len(noted) != expected:
-        raise SymbolMismatchError(name, "a number of matrix products", expected, len(noted))
-    return noted

@@ -15,19 +15,18 @@ from itertools import groupby
 
 from torch import Tensor
 
-from course_utils.checks import check_ids, check_int, check_not_empty
 from course_utils.lectures.l06_gpt2_block.experiments.symbol_run import (
     Seen,
     Shape,
     Symbol,
-    SymbolMismatchError,
+    expect,
     formulas,
     run,
 )
 from course_utils.models.gpt2 import GPT2
 from course_utils.shapes import Int
 
-__all__ = ["SymbolMismatchError", "SymbolRow", "SymbolTable", "symbol_table"]
+__all__ = ["SymbolRow", "SymbolTable", "symbol_table"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class SymbolTable:
     """The symbols of one run, as a table.
 
     Attributes:
-        rows: one for each symbol; the blocks that are not shown have one row together.
+        rows: one for each symbol; the blocks after the first have one row together.
         sizes: the letters of the formulas, in numbers.
     """
 
@@ -154,33 +153,17 @@ def _html_line(cells: tuple[str, ...], tag: str) -> str:
     return f"<tr>{line}</tr>"
 
 
-def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"], *, blocks: int = 1) -> SymbolTable:
+def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"]) -> SymbolTable:
     """Run the model once and return its symbols, each checked: shape, parameters, operations.
+
+    A formula that disagrees with the model, or a parameter or a matrix product that no formula
+    knows of, is an error that names it.
 
     Args:
         model: one that computes its attention with ``"attend"``, which forms the weights.
         token_ids: one sequence per row.
-        blocks: how many blocks to show symbol by symbol. The others are checked as well, and
-            summed up in one row.
-
-    Raises:
-        TypeError: if model is no GPT2, blocks not an integer, or the ids not int64.
-        ValueError: if the model's attention is ``"flash"``, there are fewer blocks or no ids, or
-            the model does not take them.
-        SymbolMismatchError: if a formula disagrees with the model, or the model has a parameter or
-            a matrix product that no formula knows of. It names the symbol and both values.
-
-    >>> import torch
-    >>> from course_utils.models import GPT2Config
-    >>> model = GPT2(GPT2Config(101, 32, 12, num_layers=2, num_heads=3))
-    >>> symbol_table(model, torch.tensor([[5, 7, 11, 13, 17]]))
-    SymbolTable: 38 rows, 5,388 parameters, 49,080 FLOPs, all as the formulas say
     """
-    _check_model(model)
     config = model.config
-    check_int("blocks", blocks, maximum=config.num_layers)
-    check_ids("token_ids", token_ids, "B T", config.vocab_size)
-    check_not_empty("token_ids", token_ids, axes=2)
     B, T = token_ids.shape
     H, C = config.num_heads, config.width
     sizes = {"B": B, "T": T, "S": T, "H": H, "D": C // H, "C": C}
@@ -191,9 +174,9 @@ def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"], *, blocks: int = 1)
     ran, flops = run(model, token_ids)
     seen |= ran
     rows = [_row(part, prefix, symbol, seen, sizes) for part, prefix, symbol in symbols]
-    table = SymbolTable((*_shown(rows, blocks, config.num_layers),), sizes)
-    _expect("the model", "parameters by formula", config.parameters, table.parameters)
-    _expect("the model", "FLOPs by formula", table.flops, flops)
+    table = SymbolTable((*_shown(rows, config.num_layers),), sizes)
+    expect("the model", "parameters by formula", config.parameters, table.parameters)
+    expect("the model", "FLOPs by formula", table.flops, flops)
     return table
 
 
@@ -204,7 +187,7 @@ def _check_weights(
     known = {prefix + symbol.place for _, prefix, symbol in symbols}
     for name, weight in seen.items():
         if name not in known:
-            _expect(name, "a symbol, and parameters by formula", 0, math.prod(weight.shape))
+            expect(name, "a symbol, and parameters by formula", 0, math.prod(weight.shape))
     for part, prefix, symbol in symbols:
         if symbol.learned:
             _row(part, prefix, symbol, seen, sizes)
@@ -217,11 +200,10 @@ def _row(
     shape = tuple(sizes[letter] for letter in symbol.axes.split())
     formula = f"({', '.join(symbol.axes.split())}{',' if len(shape) == 1 else ''})"
     name = f"{symbol.symbol} of {part}"
-    if found is None:
-        raise SymbolMismatchError(name, f"shape {formula}", shape, "nothing")
-    _expect(name, f"shape {formula}", shape, found.shape)
+    expect(name, f"shape {formula}", shape, found.shape if found else "nothing")
+    assert found is not None
     flops = math.prod(sizes.get(factor) or int(factor) for factor in (symbol.flops or "0").split())
-    _expect(name, f"FLOPs {symbol.flops}", flops, found.flops)
+    expect(name, f"FLOPs {symbol.flops}", flops, found.flops)
     return SymbolRow(
         part=part,
         symbol=symbol.symbol,
@@ -236,37 +218,21 @@ def _row(
     )
 
 
-def _expect(symbol: str, what: str, expected: object, found: object) -> None:
-    if found != expected:
-        raise SymbolMismatchError(symbol, what, expected, found)
-
-
-def _shown(rows: list[SymbolRow], blocks: int, num_layers: int) -> Iterator[SymbolRow]:
-    """Yield the rows, those of the blocks that are not shown as one."""
-    hidden = {f"block {number}" for number in range(blocks + 1, num_layers + 1)}
+def _shown(rows: list[SymbolRow], num_layers: int) -> Iterator[SymbolRow]:
+    """Yield the rows, those of the blocks after the first as one."""
+    hidden = {f"block {number}" for number in range(2, num_layers + 1)}
     others = [row for row in rows if row.part in hidden]
     several = len(hidden) > 1
-    each = len(others) // len(hidden) if hidden else 0
     for row in rows:
         if row.part not in hidden:
             yield row
         elif row is others[-1]:
+            symbols = f"{len(others) // len(hidden)} symbols"
             yield replace(
                 row,
-                part=f"blocks {blocks + 1} to {num_layers}" if several else row.part,
-                meaning=f"{each} symbols{' each' if several else ''}, as above",
+                part=f"blocks 2 to {num_layers}" if several else row.part,
+                meaning=f"{symbols}{' each' if several else ''}, as above",
                 learned=True,
                 parameters=sum(other.parameters for other in others),
                 flops=sum(other.flops for other in others),
             )
-
-
-def _check_model(model: object) -> None:
-    __tracebackhide__ = True
-    if not isinstance(model, GPT2):
-        raise TypeError(f"model must be a GPT2, got {model!r:.40} ({type(model).__name__})")
-    if model.config.attention != "attend":
-        raise ValueError(
-            'model must compute its attention with "attend", which forms the weights, '
-            f"got {model.config.attention!r}"
-        )

@@ -23,12 +23,12 @@ from course_utils.explorers.inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, DPI, GRID, INK, MUTED, ORANGE
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
     in_figure,
-    model_and_tokenizer,
     read_prompt,
     token_name,
 )
 from course_utils.models.gpt2 import GPT2
-from course_utils.tokens import BytePairs
+from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
+from course_utils.threads import one_thread
 
 MOST_TOKENS = 24
 WORD, BESIDE = (120, 26), 12  # pixels: room for a word, and its distance from the axes
@@ -37,6 +37,7 @@ EVERY, EMBEDDING = "all layers", "embedding"
 LEAST = 1e-3  # where the scale of probabilities begins
 TICKS = {1e-3: "≤ 0.001", 1e-2: "0.01", 1e-1: "0.1", 1.0: "1"}
 PROMPT = "Each head has its own queries, keys and"
+LAYERS = (EMBEDDING, *map(str, range(1, SMALL_GPT.num_layers + 1)))
 AS_TAUGHT = {"prompt": PROMPT, "back": 0, "layer": EVERY}
 
 
@@ -63,8 +64,9 @@ def look_through(model: GPT2, ids: tuple[int, ...], note: str = "") -> Lens:
 
     Source: nostalgebraist, "Interpreting GPT: the logit lens", 2020.
     """
-    states = model.trace(torch.tensor([ids])).hidden_states
-    shares = model.logits(torch.cat(states)).double().softmax(dim=-1)  # (L + 1, T, V)
+    with one_thread():
+        states = model.trace(torch.tensor([ids])).hidden_states
+        shares = model.logits(torch.cat(states)).double().softmax(dim=-1)  # (L + 1, T, V)
     final = shares[-1].argmax(dim=-1)  # (T,)
     of_final = shares.gather(-1, final.expand(len(shares), -1)[..., None])  # (L + 1, T, 1)
     best = shares.sort(dim=-1, descending=True, stable=True)
@@ -99,7 +101,7 @@ class LensState:
     note: str
 
 
-class Words(Artist):
+class RowLabels(Artist):
     """Words, one to a row beside the right edge of the axes.
 
     A word takes matplotlib a millisecond, and an event changes several. Here each is drawn once,
@@ -149,12 +151,19 @@ class LogitLens(Explorer):
     size = (8.0, 4.2)
     frames = ("back", "layer")
 
-    def __init__(
-        self, model: GPT2 | None = None, tokenizer: BytePairs | None = None, **values: Any
-    ) -> None:
-        self._model, self._tokenizer = model_and_tokenizer(model, tokenizer)
-        self._layers = (EMBEDDING, *map(str, range(1, len(self._model.blocks) + 1)))
-        self.inputs = _inputs(self._layers)  # type: ignore
+    inputs = {
+        "prompt": FreeText(
+            "the text",
+            PROMPT,
+            examples=("", "The softmax of the scores", "a $5 bill_x^2, naïve 茶 🙂", "w " * 60),
+            placeholder="empty: the model reads a line break",
+        ),
+        "back": Slider("tokens before the last", 0, MOST_TOKENS - 1, 1, AS_TAUGHT["back"]),
+        "layer": Steps("look behind", (EVERY, *LAYERS), AS_TAUGHT["layer"]),
+    }
+
+    def __init__(self, **values: Any) -> None:
+        self._model, self._tokenizer = load_small_gpt(), small_gpt_tokenizer()
         self._lens = lru_cache(maxsize=16)(self._look)
         super().__init__(**values)
 
@@ -163,15 +172,14 @@ class LogitLens(Explorer):
             self._lens(scene["prompt"])
 
     def _look(self, text: str) -> Lens:
-        room = min(MOST_TOKENS, self._model.config.max_positions)
-        prompt = read_prompt(text, self._tokenizer, room)
+        prompt = read_prompt(text, self._tokenizer, MOST_TOKENS)
         return look_through(self._model, prompt.ids, prompt.note)
 
     def compute(self, prompt: str, back: int, layer: str) -> LensState:
         lens = self._lens(prompt)
         names = self._tokenizer.tokens
         at = max(len(lens.own) - 1 - back, 0)
-        chosen = None if layer == EVERY else self._layers.index(layer)
+        chosen = None if layer == EVERY else LAYERS.index(layer)
         row = -1 if chosen is None else chosen
         return LensState(
             tokens=tuple(token_name(names[token]) for token in lens.own),
@@ -226,8 +234,8 @@ class LogitLens(Explorer):
         look: dict[str, Any] = {"markeredgecolor": "white", "clip_on": False}
         (self._best,) = axes.plot([], [], "s", color=MUTED, markersize=9, **look)
         (self._final,) = axes.plot([], [], "-o", color=BLUE, markersize=10, **look)
-        self._words = Words(axes)
-        self.animate(self._band, self._best, self._final, self._words)
+        self._row_labels = RowLabels(axes)
+        self.animate(self._band, self._best, self._final, self._row_labels)
 
     def backdrop(self, state: LensState) -> Hashable:
         return state.tokens
@@ -247,7 +255,7 @@ class LogitLens(Explorer):
         self._band.set_visible(state.layer is not None)
         self._best.set_data(state.best_share.clip(LEAST), rows)
         self._final.set_data(state.column.clip(LEAST), rows)
-        self._words.set_words(in_figure(name) for name in state.names)
+        self._row_labels.set_words(in_figure(name) for name in state.names)
 
     def caption(self, state: LensState) -> str:
         token = f"“{state.tokens[state.position]}”"
@@ -300,16 +308,3 @@ def _share(probability: float) -> str:
 
 def _blocks(rows: int) -> list[str]:
     return [f"block {layer}" for layer in range(1, rows)]
-
-
-def _inputs(layers: tuple[str, ...]) -> dict[str, FreeText | Slider | Steps]:
-    return {
-        "prompt": FreeText(
-            "the text",
-            PROMPT,
-            examples=("", "The softmax of the scores", "a $5 bill_x^2, naïve 茶 🙂", "w " * 60),
-            placeholder="empty: the model reads a line break",
-        ),
-        "back": Slider("tokens before the last", 0, MOST_TOKENS - 1, 1, AS_TAUGHT["back"]),
-        "layer": Steps("look behind", (EVERY, *layers), AS_TAUGHT["layer"]),
-    }

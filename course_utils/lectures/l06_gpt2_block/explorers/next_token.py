@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,24 +16,24 @@ from course_utils.explorers.draw import drawable
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, INK, ORANGE, YELLOW
+from course_utils.layers import KVCache
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
-    Scored,
-    State,
-    StepByStep,
+    Prompt,
     in_figure,
-    model_and_tokenizer,
     read_prompt,
     readable,
     token_name,
 )
 from course_utils.models.gpt2 import GPT2
+from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.sampling import ROUNDING
-from course_utils.tokens import BytePairs
+from course_utils.threads import one_thread
 
 SHOWN = 10  # bars
 NEAR = 0.4  # where the axis of short bars ends
 WRITTEN = 16  # tokens
 DRAWS = 20
+MOST_KEPT = 4000  # texts whose next token is scored, of 12 kB each
 EVERY = "all"
 KEPT = (1, 2, 5, 10, 20, 50, 100, EVERY)
 AS_TAUGHT = {"prompt": "The softmax of", "temperature": 1.0, "k": EVERY, "p": 1.0, "draw": 1}
@@ -86,6 +87,46 @@ def cut(scores: np.ndarray, temperature: float, k: int, p: float) -> tuple[np.nd
     return warm, kept
 
 
+class Scores(NamedTuple):
+    """What a model makes of the next token: all ids, the best first, and their scores (V,)."""
+
+    order: np.ndarray
+    scores: np.ndarray
+
+
+class Writer:
+    """A GPT2 that writes; what follows a text is computed once and kept by the text.
+
+    So a draw that differs from an earlier one in its last token costs one step of the model.
+    """
+
+    def __init__(self, model: GPT2) -> None:
+        self._model = model
+        self._kept: dict[tuple[int, ...], Scores] = {}
+
+    def score(self, text: tuple[int, ...], caches: list[KVCache] | None = None) -> Scores:
+        """Score what follows these tokens; the caches hold the first of them, or none."""
+        if text not in self._kept:
+            caches = caches or self._model.new_caches()
+            new = torch.tensor([text[caches[0].length :]])
+            with torch.inference_mode(), one_thread():
+                scores = self._model(new, caches=caches, last_only=True)[0, -1].numpy()
+            order = (-scores).argsort(kind="stable")
+            if len(self._kept) == MOST_KEPT:
+                self._kept.clear()
+            self._kept[text] = Scores(order, scores[order])
+        return self._kept[text]
+
+    def write(
+        self, text: tuple[int, ...], count: int, choose: Callable[[int, Scores], int]
+    ) -> tuple[int, ...]:
+        """Write `count` tokens more; `choose` is given the step and the scores."""
+        start, caches = len(text), self._model.new_caches()
+        for step in range(count):
+            text = (*text, choose(step, self.score(text, caches)))
+        return text[start:]
+
+
 class NextToken(Explorer):
     """A prompt, temperature, top-k and top-p → the next token's probabilities, and a text."""
 
@@ -112,42 +153,37 @@ class NextToken(Explorer):
     size = (8.0, 4.2)
     frames = ("temperature", "k")
 
-    def __init__(
-        self, model: GPT2 | None = None, tokenizer: BytePairs | None = None, **values: Any
-    ) -> None:
-        model, self._tokenizer = model_and_tokenizer(model, tokenizer)
-        self._reader = StepByStep(model)
-        self._room = model.config.max_positions - WRITTEN
+    def __init__(self, **values: Any) -> None:
+        self._tokenizer = small_gpt_tokenizer()
+        self._writer = Writer(load_small_gpt())
         self._read = lru_cache(maxsize=16)(self._read_prompt)
         super().__init__(**values)
 
     def prepare(self) -> None:
         for scene in self.scenes.values():
-            self._read(scene["prompt"])
+            self._writer.score(self._read(scene["prompt"]).ids)
 
-    def _read_prompt(self, text: str) -> tuple[State, str]:
-        """What the model knows after a prompt, and what there is to say of the prompt."""
-        prompt = read_prompt(text, self._tokenizer, self._room)
-        return self._reader.read(prompt.ids), prompt.note
+    def _read_prompt(self, text: str) -> Prompt:
+        return read_prompt(text, self._tokenizer, SMALL_GPT.max_positions - WRITTEN)
 
     def compute(
         self, prompt: str, temperature: float, k: int | str, p: float, draw: int
     ) -> NextTokenState:
-        state, note = self._read(prompt)
-        order, scores = state.scored
+        read = self._read(prompt)
+        order, scores = self._writer.score(read.ids)
         limit = len(order) if isinstance(k, str) else k
         own, _ = cut(scores, 1.0, limit, p)
         warm, kept = cut(scores, temperature, limit, p)
         sums, ranks, chances = warm.cumsum(), _ranks(len(warm)), _draws(draw)
 
-        def choose(step: int, scored: Scored) -> int:
-            shares, count = cut(scored.scores[:limit], temperature, limit, p)
-            return int(scored.order[_place(shares[:count].cumsum(), chances[step])])
+        def choose(step: int, found: Scores) -> int:
+            shares, count = cut(found.scores[:limit], temperature, limit, p)
+            return int(found.order[_place(shares[:count].cumsum(), chances[step])])
 
-        written = self._reader.write(state, WRITTEN, choose)
+        written = self._writer.write(read.ids, WRITTEN, choose)
         names = [token_name(self._tokenizer.tokens[token]) for token in order[:SHOWN]]
         return NextTokenState(
-            prompt=state.path,
+            prompt=read.ids,
             names=tuple(names),
             before=own[:SHOWN],
             after=np.where(np.arange(SHOWN) < kept, warm[:SHOWN], 0) / sums[kept - 1],
@@ -166,7 +202,7 @@ class NextToken(Explorer):
             drawn=1 + _place(sums[:kept], chances[0]),
             reached=float(chances[0] * sums[kept - 1]),
             draw=draw,
-            note=note,
+            note=read.note,
         )
 
     def draw(self, figure: Figure, state: NextTokenState) -> None:
