@@ -43,14 +43,14 @@ def attend(
     """Scaled dot-product attention: each query mixes the values by how well it matches the keys.
 
     ``weights = softmax(scale * q @ k.T + bias)``, row by row over the keys that the query may
-    read, and ``out = weights @ v``. A query that may read nothing gets zero weights and a zero
-    output.
+    attend to, and ``out = weights @ v``. A query that may attend to nothing gets zero weights and
+    a zero output.
 
     Args:
         q: queries.
         k: keys.
         v: values; their width E may differ from D.
-        may_attend: True where a query may read a key; None lets every query read every key.
+        may_attend: True where a query may attend to a key; None lets each attend to all.
         bias: finite numbers added to the scaled scores, for example ``alibi_bias``; None adds
             nothing. It makes a key more or less likely; to hide one is the mask's work.
         scale: factor on the dot products; 1 / sqrt(D) if None.
@@ -131,7 +131,7 @@ def cosine_attend(
         k: keys.
         v: values.
         scale: factor on the cosines.
-        may_attend: True where a query may read a key.
+        may_attend: True where a query may attend to a key.
 
     Returns:
         The output and the weights, as ``attend`` does. A zero vector has cosine 0 with all.
@@ -181,18 +181,18 @@ def top_k_attend(
     may_attend: Bool[Tensor, "*#batch #T #S"] | None = None,
     scale: float | int | None = None,
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
-    """Attention in which each query reads only its ``k_keep`` best-matching allowed keys.
+    """Attention in which each query attends only to its ``k_keep`` best allowed keys.
 
     Of equal scores at the border some are dropped, so that exactly ``k_keep`` are kept. A query
-    that has fewer allowed keys reads those. A score that is NaN or infinite has no rank: such a
-    query keeps all its allowed keys, and its weights are NaN throughout, as with ``attend``.
+    that has fewer allowed keys attends to those. A score that is NaN or infinite has no rank: such
+    a query keeps all its allowed keys, and its weights are NaN throughout, as with ``attend``.
 
     Args:
         q: queries.
         k: keys.
         v: values.
         k_keep: number of keys that a query keeps, 1 to S.
-        may_attend: True where a query may read a key.
+        may_attend: True where a query may attend to a key.
         scale: factor on the dot products; 1 / sqrt(D) if None.
 
     Returns:
@@ -246,10 +246,10 @@ def softmax_jacobian(p: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S S"
 
 
 def effective_tokens(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch"]:
-    """Return how many keys a query effectively reads: ``exp(-sum of w log w)``, with 0 log 0 = 0.
+    """Return how many keys a query effectively attends to: ``exp(-sum of w log w)``.
 
-    Equal weights on n keys give n, a single key gives 1. A query that may read nothing (all
-    weights zero) gives 0.
+    0 log 0 counts as 0. Equal weights on n keys give n, a single key gives 1. A query that may
+    attend to nothing (all weights zero) gives 0.
 
     Args:
         weights: attention weights; each row on the last axis sums to 1, or is all zero.

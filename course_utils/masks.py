@@ -1,4 +1,4 @@
-"""Masks: boolean, with one polarity. True = this query may read this key.
+"""Masks: boolean, with one polarity. True = this query may attend to this key.
 
 A mask has shape (T, S), or one that broadcasts to the scores (..., T, S). Masks combine with
 ``&`` (both must allow) and ``|`` (either may allow).
@@ -24,13 +24,13 @@ __all__ = [
 def causal_mask(
     T: int, S: int | None = None, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "T S"]:
-    """Return the causal mask: a query reads no key that comes after it.
+    """Return the causal mask: a query attends to no key that comes after it.
 
     With T != S the mask is aligned at the bottom right: the last query sees the last key, so
-    query t reads the keys s <= t + S - T. This is what decoding with a cache needs, where the
+    query t attends to the keys s <= t + S - T. This is what decoding with a cache needs, where the
     T queries are the newest of S tokens. (PyTorch's ``is_causal=True`` aligns at the top left.)
 
-    Drawn with ``#`` for may read::
+    Drawn with ``#`` for may attend::
 
         T=2, S=5      T=5, S=2
         # # # # .     . .
@@ -39,7 +39,7 @@ def causal_mask(
                       # .
                       # #
 
-    With T > S the first T - S queries may read nothing; ``attend`` gives them zeros.
+    With T > S the first T - S queries may attend to nothing; ``attend`` gives them zeros.
 
     Args:
         T: number of queries.
@@ -76,13 +76,13 @@ def _check_device(device: torch.device | str | None) -> None:
 def sliding_window_mask(
     T: int, window: int, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "T T"]:
-    """Return the causal window: query t reads the keys t - window + 1 to t.
+    """Return the causal window: query t attends to the keys t - window + 1 to t.
 
-    A window of 1 lets each token read itself alone; a window of T or more is ``causal_mask(T)``.
+    A window of 1 lets each token attend to itself alone; one of T or more is ``causal_mask(T)``.
 
     Args:
         T: number of queries and of keys.
-        window: number of keys that a query may read, itself included.
+        window: number of keys that a query may attend to, itself included.
         device: where the mask is made.
 
     Raises:
@@ -103,11 +103,11 @@ def sliding_window_mask(
 def prefix_mask(
     T: int, prefix: int, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "T T"]:
-    """Return the prefix mask: all read the first ``prefix`` keys, the rest is causal.
+    """Return the prefix mask: all attend to the first ``prefix`` keys, the rest is causal.
 
     Args:
         T: number of queries and of keys.
-        prefix: number of leading tokens that every query reads; 0 gives ``causal_mask(T)``.
+        prefix: number of leading tokens that every query attends to; 0 gives ``causal_mask(T)``.
         device: where the mask is made.
 
     Raises:
@@ -130,7 +130,7 @@ def prefix_mask(
 
 
 def padding_mask(lengths: Sequence[int] | Int[Tensor, " B"], S: int) -> Bool[Tensor, "B 1 1 S"]:
-    """Return the padding mask: in sequence b, the keys 0 to lengths[b] - 1 may be read.
+    """Return the padding mask: in sequence b, only the keys 0 to lengths[b] - 1 count.
 
     The shape (B, 1, 1, S) broadcasts over heads and queries.
 
@@ -168,10 +168,10 @@ def _read_lengths(lengths: object, *, minimum: int, axis: str) -> list[int]:
 def same_document_mask(
     lengths: Sequence[int] | Int[Tensor, " N"], *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "T T"]:
-    """Return the mask of packed documents: a token reads those of its own document.
+    """Return the mask of packed documents: a token attends to its own document.
 
     Documents of different lengths are packed one behind the other into a single sequence, so that
-    no room is lost to padding. Without this mask a document would read the one before it. A
+    no room is lost to padding. Without this mask a document would attend to the one before. A
     decoder needs both rules: ``same_document_mask(lengths) & causal_mask(T)``.
 
     Args:

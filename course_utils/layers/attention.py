@@ -67,17 +67,17 @@ class MultiHeadAttention(nn.Module):
         may_attend: Bool[Tensor, "... #T #keys"] | None = None,
         cache: KVCache | None = None,
     ) -> tuple[Float[Tensor, "B T C"], Heads]:
-        """Let each token of x read tokens of x, or of the memory.
+        """Let each token of x attend to tokens of x, or of the memory.
 
         With a cache, x holds the newest tokens alone: their keys and values join those in the
-        cache, and they read all of them. With a memory and a cache, the memory's keys and values
-        are computed at the first call, and read from the cache at the later ones.
+        cache, and they attend to all of them. With a memory and a cache, the memory's keys and
+        values are computed at the first call, and taken from the cache at the later ones.
 
         Args:
-            x: the tokens that read.
-            memory: the tokens that are read, in cross-attention.
-            may_attend: True where a token may read a key, broadcastable to (B, H, T, S), where S
-                counts the keys from the cache too. None lets every token read every key.
+            x: the tokens that attend.
+            memory: the tokens attended to, in cross-attention.
+            may_attend: True where a token may attend to a key, broadcastable to (B, H, T, S), where
+                S counts the keys from the cache too. None lets each attend to all.
             cache: what earlier calls for the same sequences have left. It is changed.
 
         Returns:

@@ -77,7 +77,7 @@ class EncoderBlock(nn.Module):
 
         Args:
             x: the tokens, (B, T, C); with a cache the newest alone.
-            may_attend: True where a token may read another, broadcastable to (B, H, T, S).
+            may_attend: True where a token may attend to another, broadcastable to (B, H, T, S).
             cache: what earlier calls for the same sequences have left. It is changed.
 
         Raises:
@@ -154,10 +154,10 @@ class DecoderBlock(nn.Module):
 
         Args:
             x: the tokens; with a cache the newest alone.
-            memory: the tokens to read in cross-attention, for example an encoder's output.
-            may_attend: True where a token of x may read another, those of the cache included;
+            memory: the tokens to attend to in cross-attention, for example an encoder's output.
+            may_attend: True where a token of x may attend to another, also in the cache;
                 None is the causal mask.
-            memory_may_attend: True where a token of x may read one of the memory; None is all.
+            memory_may_attend: True where a token of x may attend to one of the memory; None is all.
             cache: what earlier calls for the same sequences have left. It is changed.
 
         Raises:

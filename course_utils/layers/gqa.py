@@ -20,7 +20,7 @@ __all__ = ["GroupedQueryAttention", "flash_self_attention"]
 
 
 class GroupedQueryAttention(nn.Module):
-    """H query heads that share G heads of keys and values: head h reads pair ``h // (H / G)``.
+    """H query heads that share G heads of keys and values: head h uses pair ``h // (H / G)``.
 
     ``head_h = attend(x Wq_h, x Wk_g, x Wv_g)`` with ``g = h // (H / G)``, and
     ``out = concat(heads) Wo``. The matrices of queries and output are (C, C), those of keys and
@@ -114,8 +114,8 @@ class GroupedQueryAttention(nn.Module):
 
         Args:
             x: the tokens; with a cache the newest alone.
-            may_attend: True where a token may read a key, broadcastable to (B, H, T, S). None lets
-                every token read every key.
+            may_attend: True where a token may attend to a key, broadcastable to (B, H, T, S). None
+                lets each attend to all.
             cache: what earlier calls for the same sequences have left, G heads. It is changed.
 
         Returns:

@@ -14,7 +14,7 @@ class Heads(NamedTuple):
     """What the heads of one layer did.
 
     Attributes:
-        weights: the attention weights. A row sums to 1, or is zero if the query may read nothing.
+        weights: the attention weights. A row sums to 1, or is zero if nothing may be attended to.
         queries: the queries as they met the keys: turned by their position if the layer turns
             them, before the scale.
         keys: the keys likewise, those from the cache included.

@@ -1,4 +1,4 @@
-"""Does the future leak? What each output of a model depends on, read off its gradients.
+"""What each output of a model depends on, by its gradients: does the future leak in?
 
 A mask is a promise about every number behind it. The gradient checks the promise on the finished
 model: where output t does not depend on input s, d out_t / d x_s is zero, not small but 0.0.
@@ -29,14 +29,14 @@ _AT_ONCE = 512
 def gradient_reach(
     model: Callable[[Tensor], Tensor], x: Float[Tensor, "S C"]
 ) -> Float[Tensor, "T S"]:
-    """Return how much each output row feels each input row: ``sum over e, c of |J|``.
+    """Return how much each output row depends on each input row: ``sum over e, c of |J|``.
 
     ``J = d out[t, e] / d x[s, c]`` is formed in full, by backpropagation. Summing the outputs over
     e first would be cheaper, and wrong: the sum over the channels of a LayerNorm is constant, so
     its gradient is zero whatever the model reads.
 
     What a mask hides has a gradient of exactly 0.0, because hidden weights are exactly 0; through
-    any number of layers too. Other numbers prove that something is felt. A zero proves nothing by
+    any number of layers too. Other numbers prove a dependence. A zero proves nothing by
     itself: at another input the weight that is too small to write here, or the unit that is
     switched off (ReLU), may let it through. So take ordinary inputs, and more than one.
 
@@ -93,10 +93,10 @@ def _sizes(
 
 
 def leaks(reach: Float[Tensor, "T S"], may_attend: Bool[Tensor, "#T #S"]) -> list[tuple[int, int]]:
-    """List the pairs (t, s) in which output t feels input s and may not.
+    """List the pairs (t, s) in which output t depends on input s and may not.
 
     Args:
-        reach: what each output feels, from ``gradient_reach``.
+        reach: what each output depends on, from ``gradient_reach``.
         may_attend: True where output t may depend on input s; for several layers, from
             ``reach_through``.
 
@@ -122,8 +122,8 @@ def leaks(reach: Float[Tensor, "T S"], may_attend: Bool[Tensor, "#T #S"]) -> lis
 def reach_through(may_attend: Bool[Tensor, "T T"], num_layers: int) -> Bool[Tensor, "T T"]:
     """Return which inputs can reach which outputs through a stack of masked layers.
 
-    One layer carries token s to token t if t may read s. Through L layers s reaches t if there is
-    a chain of L such steps: the L-th power of the mask, as a matrix of truth values. Each token
+    One layer carries token s to token t if t may attend to s. Through L layers s reaches t if there
+    is a chain of L such steps: the L-th power of the mask, as a matrix of truth values. Each token
     reaches itself whatever the mask says, by its own query and by the residual connection.
 
     A causal mask is its own power. A window of w reaches (w - 1) * L tokens back.

@@ -145,9 +145,9 @@ class CausalLM(nn.Module):
         Args:
             token_ids: one sequence per row, each id in 0 to V - 1; with caches the newest alone.
             caches: from ``new_caches``; they hold the tokens so far, and take in the new ones.
-            may_attend: True where a token may read another. It takes the place of the causal
-                mask, which None stands for; combine it with ``causal_mask`` to keep the model
-                causal.
+            may_attend: True where a token may attend to another. It takes the place of the
+                causal mask, which None stands for; combine it with ``causal_mask`` to keep the
+                model causal.
 
         Raises:
             TypeError: if the ids are not int64, the caches no caches, or the mask not boolean.

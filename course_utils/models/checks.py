@@ -39,18 +39,6 @@ def check_next_tokens(token_ids: Tensor, caches: Sequence[KVCache] | None, confi
         token_ids: what came.
         caches: one for each block, or None.
         config: the model's sizes.
-
-    Raises:
-        TypeError: if the ids are not int64, or the caches no caches.
-        ValueError: if the ids have a wrong rank, length or range, the caches are not one for each
-            block or not equally long, or there are more than ``max_positions`` tokens in all.
-
-    >>> import torch
-    >>> from course_utils.models import CausalLMConfig
-    >>> config = CausalLMConfig(101, 12, 2, 3, max_positions=4)
-    >>> check_next_tokens(torch.tensor([[5, 7, 11, 13, 17]]), None, config)
-    Traceback (most recent call last):
-    ValueError: token_ids must make at most max_positions (4) tokens, got 5
     """
     __tracebackhide__ = True
     check_ids("token_ids", token_ids, "B T", config.vocab_size)
@@ -98,16 +86,6 @@ def check_caches_take(
         x: the new tokens' vectors, (B, T, C).
         num_heads: heads that a cache holds: H, or G where they are shared.
         head_width: as in ``check_cache``.
-
-    Raises:
-        TypeError: if a cache holds another dtype than x.
-        ValueError: if one holds another batch size, other heads or another device, or is full.
-
-    >>> import torch
-    >>> full = KVCache(max_positions=2)
-    >>> check_caches_take([full], torch.zeros(1, 3, 8), num_heads=2)
-    Traceback (most recent call last):
-    ValueError: token_ids must bring the cache to at most max_positions (2), got 3
     """
     __tracebackhide__ = True
     for index, cache in enumerate(caches or ()):

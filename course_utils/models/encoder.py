@@ -135,7 +135,7 @@ class Encoder(nn.Module):
 
         Args:
             token_ids: one sequence per row, each id in 0 to V - 1.
-            may_attend: True where a token may read another, for example ``padding_mask``.
+            may_attend: True where a token may attend to another, for example ``padding_mask``.
 
         Raises:
             TypeError: if the ids are not int64 or the mask is not boolean.
