@@ -5,7 +5,6 @@ import warnings
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tools.setup.place import ROOT
 
@@ -56,24 +55,6 @@ def test_it_runs_post_build(course):
     assert Path("postBuild").stat().st_mode & 0o100
 
 
-@pytest.mark.parametrize("dependency", ["python>=3.12", "python", "cpython=3.12"])
-def test_it_reads_no_other_form_of_the_version(course, dependency):
-    """Why environment.yml has a single `=`: with another form a default comes in its place."""
-    path = course / "environment.yml"
-    environment = yaml.safe_load(path.read_text())
-    environment["dependencies"][0] = dependency
-    path.write_text(yaml.safe_dump(environment))
-    pack = read()
-    assert pack.python_version == pack.major_pythons["3"]
-
-
-def test_it_reads_no_other_name(course):
-    (course / "environment.yml").rename(course / "environments.yml")
-    assert read() is None
-
-
-def test_where_there_is_a_binder_folder_it_reads_nothing_else(course):
-    """So the course must have none."""
-    (course / "binder").mkdir()
-    assert read() is None
+def test_no_folder_of_binders_own_takes_over():
+    """Where there is one, repo2docker reads nothing else."""
     assert not [name for name in ("binder", ".binder") if (ROOT / name).exists()]
