@@ -190,7 +190,11 @@ class DecoderBlock(nn.Module):
         return x, (own, cross)
 
     def _check(
-        self, x: Tensor, memory: Tensor, memory_may_attend: Tensor | None, cache: object
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_may_attend: Tensor | None,
+        cache: DecoderCache | None,
     ) -> None:
         """Refuse all that is wrong before the first cache grows."""
         __tracebackhide__ = True

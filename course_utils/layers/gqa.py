@@ -227,7 +227,7 @@ def _check_input(
         check_cache("cache", cache, x, _num_kv_heads(layer), memory=None, head_width=D)
 
 
-def _check_multi_head(layer: object) -> None:
+def _check_multi_head(layer: MultiHeadAttention) -> None:
     __tracebackhide__ = True
     check_instance("layer", layer, MultiHeadAttention, "a MultiHeadAttention")
     if layer.position is not None:

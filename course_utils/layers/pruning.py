@@ -253,7 +253,7 @@ def _check_loss(model: nn.Module, loss: Callable[..., Tensor], data: tuple[Tenso
         raise ValueError(f"loss must return a single finite number, got {came}")
 
 
-def _check_saliency(saliency: object) -> None:
+def _check_saliency(saliency: Saliency) -> None:
     __tracebackhide__ = True
     check_instance("saliency", saliency, Mapping, "a mapping from names to tensors")
     if not saliency:
@@ -264,7 +264,7 @@ def _check_saliency(saliency: object) -> None:
             raise ValueError(f"saliency[{name!r}] must be numbers that can be ranked, got NaN")
 
 
-def _check_masks(masks: object, matrices: Mapping[str, Tensor]) -> None:
+def _check_masks(masks: Mapping[str, Tensor], matrices: Mapping[str, Tensor]) -> None:
     __tracebackhide__ = True
     check_instance("masks", masks, Mapping, "a mapping from names to boolean tensors")
     for name, mask in masks.items():
