@@ -57,10 +57,10 @@ def flash_attend(
 
     Args:
         q: queries.
-        k: keys. G divides H; query head h reads key/value head h // (H / G), which is not copied.
+        k: keys. G divides H; query head h attends to key/value head h // (H / G), not copied.
         v: values.
         causal: whether a query is kept from later keys. The last query sees the last key, as in
-            ``causal_mask``: with T > S the first T - S queries read nothing.
+            ``causal_mask``: with T > S the first T - S queries attend to nothing.
         scale: factor on the dot products; 1 / sqrt(D) if None.
         backend: ``"triton"`` (a CUDA device, or Triton's interpreter), ``"tiled"`` (torch, any
             device), ``"reference"`` (the whole matrix), or ``"auto"``: the fastest that can take
@@ -74,7 +74,7 @@ def flash_attend(
     Returns:
         The output in the dtype of q; with ``return_lse`` also the log-sum-exp of each query's
         scores (natural logarithm; float32, or float64 for float64 inputs). Both can be
-        differentiated. A query that may read nothing gets output 0 and -inf.
+        differentiated. A query that may attend to no key gets output 0 and -inf.
 
     Raises:
         TypeError: for a wrong type or dtype.

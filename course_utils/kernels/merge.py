@@ -19,7 +19,7 @@ def merge_partial(
 
     ``lse = log(exp(lse_a) + exp(lse_b))``, ``out = exp(lse_a - lse) out_a + exp(lse_b - lse)
     out_b``: each part counts by its share of the weights. The order of the parts does not matter,
-    and a part in which a query reads nothing (output 0, lse -inf) changes nothing.
+    and a part in which a query attends to nothing (output 0, lse -inf) changes nothing.
 
     Args:
         out_a: output of attention over the first keys, as ``flash_attend`` returns it.

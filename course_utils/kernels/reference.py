@@ -19,12 +19,12 @@ def attend_reference(
     """Return the output and the log-sum-exp of the scores, both differentiable by autograd.
 
     ``scores = scale * q @ k.T``, ``lse = log(sum(exp(scores)))``, ``out = softmax(scores) @ v``.
-    A query that may read nothing gets output 0 and lse -inf. Memory grows with T × S. Everything
-    is computed in the dtype of q, except the lse of 16-bit inputs, which is float32.
+    A query that may attend to no key gets output 0 and lse -inf. Memory grows with T × S.
+    Everything is computed in the dtype of q, except the lse of 16-bit inputs, which is float32.
 
     >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
     >>> out, lse = attend_reference(q, q, v, causal=True, scale=1.0)
-    >>> lse.exp().tolist()  # the first query reads one key, the second two
+    >>> lse.exp().tolist()  # the first query attends to one key, the second to two
     [[[1.0, 2.0]]]
     """
     H, T = q.shape[1:3]

@@ -72,7 +72,7 @@ def attend_tiled(
 
     >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
     >>> out, lse = attend_tiled(q, q, v, causal=True, scale=1.0)
-    >>> lse.exp().tolist()  # the first query reads one key, the second two
+    >>> lse.exp().tolist()  # the first query attends to one key, the second to two
     [[[1.0, 2.0]]]
     """
     return _TiledAttention.apply(q, k, v, causal, scale)[:2]  # pyright: ignore
@@ -130,7 +130,7 @@ def read_keys(
     rows: range,
     watch: Callable[[Tile], None] | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return m, l and acc of a block of queries, after all keys that any of them may read.
+    """Return m, l and acc of a block of queries, after all keys that any of them may attend to.
 
     q_tile is multiplied by ``products.before``.
 
@@ -255,7 +255,7 @@ def backward_tiles(
 
 
 def _results(q: Tensor, first_row: int, accumulator_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return output and lse_log2 (B, H, T, 1), filled for queries that may read nothing."""
+    """Return output and lse_log2 (B, H, T, 1), filled for queries that may attend to no key."""
     out = torch.empty_like(q)
     lse_log2 = q.new_empty((*q.shape[:3], 1), dtype=accumulator_dtype)
     out[:, :, :first_row] = 0

@@ -22,9 +22,9 @@ _FEWEST_ROWS, _MOST_KEYS = 16, 4096
 
 @dataclass(frozen=True)
 class HeadBlock:
-    """Some key/value heads, and the query heads that read them: the heads of one tile.
+    """Some key/value heads, and the query heads that attend to them: the heads of one tile.
 
-    The query heads of a group lie below one another in a tile, for they read the same keys: no
+    The query heads of a group lie below one another in a tile, for they attend to the same keys: no
     head of k or v is copied. A tile reaches over several batch entries only if it holds all the
     heads of each.
     """
@@ -98,19 +98,19 @@ class TileSchedule:
 
     @property
     def first_row(self) -> int:
-        """The first query that may read a key; those before it read nothing."""
+        """The first query that may attend to a key."""
         if self.S == 0:
             return self.T
         return max(0, self.T - self.S) if self.causal else 0
 
     def blocks_of_queries(self) -> Iterator[tuple[HeadBlock, range]]:
-        """Yield heads and rows: all queries that read something, block by block."""
+        """Yield heads and rows: all queries that may attend to a key, block by block."""
         for heads in self._heads():
             for rows in _blocks(self.first_row, self.T, self.block_m):
                 yield heads, rows
 
     def blocks_of_keys(self, rows: range) -> Iterator[range]:
-        """Yield the blocks of keys that one of these queries may read, in ascending order."""
+        """Yield the blocks of keys that one of these queries may attend to, in ascending order."""
         return _blocks(0, rows.stop + self.S - self.T if self.causal else self.S, self.block_n)
 
     def hide_later(
@@ -120,7 +120,7 @@ class TileSchedule:
 
         Only tiles on the diagonal have any. Their scores are zeroed, since NaN plus -inf is NaN,
         and -inf is added: a fifth of the time of ``masked_fill_``. In a single matrix only those
-        keys are touched that some query may not read; in several, torch would copy that part.
+        keys are touched that some query may not attend to; in several, torch would copy that part.
 
         Args:
             scores: a tile, (heads, group * rows, keys).
@@ -140,11 +140,13 @@ class TileSchedule:
     def _zero_later(
         self, tile: Tensor, rows: range, keys: range, keys_first: bool
     ) -> tuple[Tensor, int] | None:
-        """Zero what no query may read; return that part, and what its first query may read in it.
+        """Zero what no query may attend to; return that part, and the last key of its first query.
 
-        None is returned where every query may read every key.
+        None is returned where every query may attend to every key.
         """
-        last = rows.start + self.S - self.T - keys.start  # what the first query may read, as column
+        last = (
+            rows.start + self.S - self.T - keys.start
+        )  # the last key of the first query, as a column
         if not self.causal or last >= len(keys) - 1:
             return None
         tile = tile.unflatten(2 if keys_first else 1, (self.group, len(rows)))

@@ -67,7 +67,7 @@ def trace_tiles(
 
     After each step, for the queries of its tile and all keys seen so far: ``m = max(scores)``,
     ``l = sum(exp(scores - m))``, ``acc = exp(scores - m) @ v``. In the last one ``acc / l`` is the
-    attention's output for every query that may read a key.
+    attention's output for every query that may attend to a key.
 
     Args:
         q: queries.
@@ -114,7 +114,7 @@ def _steps(tiles: list[Tile], q: Tensor, k: Tensor, block_n: int) -> Iterator[Ti
     acc = first.acc.new_zeros(T, D)
     in_row = -(-len(k) // block_n)
     read = visited = skipped = 0
-    # Queries that may read nothing come first: zeros and -inf are written for them.
+    # Queries that may attend to no key come first: zeros and -inf are written for them.
     written = _bytes_written(range(first.rows.start), q, first)
     for tile, after in zip(tiles, [*tiles[1:], None], strict=True):
         starts, ends = visited == 0, after is None or after.rows != tile.rows

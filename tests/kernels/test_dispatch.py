@@ -55,7 +55,7 @@ def check_auto_works() -> None:
 # What is returned
 
 
-def test_the_log_sum_exp_comes_when_it_is_asked_for(backend, device):
+def test_return_lse(backend, device):
     q, k, v = qkv(device)
     out = flash_attend(q, k, v, backend=backend)
     both = flash_attend(q, k, v, backend=backend, return_lse=True)
@@ -64,7 +64,7 @@ def test_the_log_sum_exp_comes_when_it_is_asked_for(backend, device):
     assert both[1].shape == q.shape[:3] and both[1].dtype == torch.float32
 
 
-def test_the_scale_is_one_over_the_root_of_the_width(backend, device):
+def test_default_scale(backend, device):
     q, k, v = qkv(device)
     out = flash_attend(q, k, v, backend=backend)
     assert torch.equal(out, flash_attend(q, k, v, scale=0.25, backend=backend))
@@ -89,7 +89,7 @@ def test_the_inputs_are_left_as_they_were(backend, device):
 
 
 @pytest.mark.parametrize("which", ["q", "k", "v", "qk"])
-def test_a_gradient_goes_where_it_is_asked_for_and_nowhere_else(backend, device, which):
+def test_gradients_only_where_asked_for(backend, device, which):
     tensors = dict(zip("qkv", qkv(device), strict=True))
     everything = [x.clone().requires_grad_() for x in tensors.values()]
     out = flash_attend(*everything, causal=True, backend=backend)
@@ -117,7 +117,7 @@ def test_the_gradient_as_a_function_is_the_same(backend, device, which):
     assert torch.equal(found, expected)
 
 
-def test_the_output_or_the_log_sum_exp_alone_can_be_differentiated(backend, device):
+def test_gradient_of_out_or_lse_alone(backend, device):
     inputs = [x.requires_grad_() for x in qkv(device)]
     out, lse = flash_attend(*inputs, backend=backend, return_lse=True)
     of_out = torch.autograd.grad(out.sum(), inputs, retain_graph=True)
@@ -129,7 +129,7 @@ def test_the_output_or_the_log_sum_exp_alone_can_be_differentiated(backend, devi
         assert torch.allclose(one + other, both, rtol=1e-5, atol=1e-5)
 
 
-def test_nothing_is_recorded_where_nothing_is_differentiated(backend, device):
+def test_nothing_recorded_without_gradients(backend, device):
     inputs = qkv(device)
     assert not flash_attend(*inputs, backend=backend).requires_grad
     for tensor in inputs:
@@ -142,7 +142,7 @@ def test_nothing_is_recorded_where_nothing_is_differentiated(backend, device):
 
 
 @pytest.mark.parametrize("other", [0.0, 1.0])
-def test_the_second_derivative_is_refused_or_right(backend, device, other):
+def test_second_derivative(backend, device, other):
     q, k, v = qkv(device)
     q.requires_grad_()
     out = flash_attend(q, k, v, backend=backend)
@@ -160,7 +160,7 @@ def test_the_second_derivative_is_refused_or_right(backend, device, other):
 # Which backends are there
 
 
-def test_backends_come_from_the_fastest_to_the_slowest():
+def test_backends_fastest_first():
     found = available_backends()
     assert found[-2:] == ("tiled", "reference")
     assert [name for name in BACKENDS if name in found] == list(found)
@@ -187,7 +187,7 @@ def nothing_kept():
 
 
 @pytest.mark.usefixtures("nothing_kept")
-def test_without_triton_its_installation_is_named(monkeypatch):
+def test_without_triton(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert why_not("triton") == INSTALL
     check_auto_works()
@@ -199,7 +199,7 @@ def test_without_triton_its_installation_is_named(monkeypatch):
 @pytest.mark.parametrize(
     "error", [OSError("libcuda.so: no such file"), RuntimeError("0 active drivers"), KeyError("x")]
 )
-def test_a_triton_that_breaks_on_import_is_a_reason_like_any_other(monkeypatch, error):
+def test_triton_that_breaks_on_import(monkeypatch, error):
     def broken(name):
         raise error
 
@@ -214,7 +214,7 @@ def test_a_triton_that_breaks_on_import_is_a_reason_like_any_other(monkeypatch, 
 
 @needs_triton
 @pytest.mark.usefixtures("nothing_kept")
-def test_a_failure_is_looked_at_again_and_a_success_is_not(monkeypatch):
+def test_only_failures_are_tried_again(monkeypatch):
     """Triton may be installed while a notebook runs; once imported, it stays."""
     found = why_not("triton")
     dispatch._launch.cache_clear()
@@ -240,9 +240,7 @@ def test_a_failure_is_looked_at_again_and_a_success_is_not(monkeypatch):
         (None, "2.4.0", True, False),
     ],
 )
-def test_an_interpreter_too_old_for_numpy_is_a_reason(
-    monkeypatch, triton, numpy, interpreted, broken
-):
+def test_interpreter_too_old_for_numpy(monkeypatch, triton, numpy, interpreted, broken):
     def version(package):
         if {"triton": triton, "numpy": numpy}[package] is None:
             raise importlib.metadata.PackageNotFoundError(package)
@@ -278,14 +276,14 @@ def launch_saying(interpreted=False, refused=None):
         ("no driver", launch_saying(), False),
     ],
 )
-def test_auto_takes_triton_on_a_gpu_if_it_can_and_never_raises(monkeypatch, reason, launch, takes):
+def test_auto_on_a_gpu(monkeypatch, reason, launch, takes):
     monkeypatch.setattr(dispatch, "why_not", lambda name: reason)
     monkeypatch.setattr(dispatch, "_launch", lambda: launch)
     chosen = dispatch._backend_for(qkv()[0].as_subclass(OnGPU), "auto")
     assert chosen is (launch.attend_triton if takes else dispatch.attend_tiled)
 
 
-def test_auto_is_tiled_on_the_cpu_even_where_triton_could_be_interpreted(monkeypatch):
+def test_auto_is_tiled_on_the_cpu(monkeypatch):
     monkeypatch.setattr(dispatch, "_launch", lambda: launch_saying(interpreted=True))
     assert dispatch._backend_for(qkv()[0], "auto") is dispatch.attend_tiled
 
@@ -298,7 +296,7 @@ def test_auto_is_tiled_on_the_cpu_even_where_triton_could_be_interpreted(monkeyp
         ({"width": 129}, "a head width D of at most 128, got 129"),
     ],
 )
-def test_what_triton_does_not_take_is_said_and_auto_takes_it(device, more, came):
+def test_what_triton_does_not_take(device, more, came):
     q, k, v = qkv(device, **more)
     with raises_saying(ValueError, cannot(f"the Triton kernels must get {came}")):
         flash_attend(q, k, v, backend="triton")
@@ -354,25 +352,25 @@ COMPUTED = "computed triton tiled reference"
     ],
     ids=lambda value: None if isinstance(value, str) else "; ".join(value)[-40:],
 )
-def test_the_interpreter_is_asked_for_in_any_order(fresh, before, said):
+def test_interpreter_set_in_any_order(fresh, before, said):
     assert fresh("\n".join((*before, ASK)), CUDA_VISIBLE_DEVICES="") == said
 
 
 @needs_triton
 @old_interpreter
-def test_the_interpreter_is_asked_for_before_python_starts(fresh):
+def test_interpreter_before_python_starts(fresh):
     assert fresh(ASK, TRITON_INTERPRET="1") == COMPUTED
 
 
 @needs_triton
 @old_interpreter
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_the_interpreter_refuses_what_is_on_a_gpu(fresh):
+def test_interpreter_refuses_gpu_tensors(fresh):
     said = fresh(f"{SET}\n{ASK.replace('assert', 'q = q.cuda()  #')}")
     assert "the Triton kernels must get tensors on the CPU while TRITON_INTERPRET is set" in said
 
 
-def test_something_else_in_the_place_of_triton_is_not_taken_for_it(fresh):
+def test_an_impostor_of_triton(fresh):
     impostor = """
 from types import SimpleNamespace
 sys.modules["triton"] = SimpleNamespace(__spec__=None)
@@ -381,7 +379,7 @@ sys.modules["triton"] = SimpleNamespace(__spec__=None)
     assert said.startswith(cannot("Triton cannot be imported ("))
 
 
-def test_asking_for_torch_alone_does_not_import_triton(fresh):
+def test_torch_alone_imports_no_triton(fresh):
     code = """
 loaded_by_torch = "triton" in sys.modules
 from course_utils.kernels import flash_attend

@@ -52,12 +52,12 @@ def test_nothing_spills_at_head_width_64(reports):
     assert [one for one in reports if one.head_width == 64 and one.spills] == []
 
 
-def test_shared_memory_is_within_the_limit_of_the_gpu(reports):
+def test_shared_memory_within_the_limit(reports):
     for one in reports:
         assert 0 < one.shared <= one.shared_limit
 
 
-def test_16_bits_are_multiplied_by_tensor_cores_without_waiting_each_time(reports):
+def test_16_bits_use_tensor_cores(reports):
     for one in reports:
         if one.dtype in SIXTEEN_BITS:
             # Two products at least in a loop, and two loops.
@@ -72,7 +72,7 @@ def test_float32_is_multiplied_in_full_precision(reports):
             assert one.matrix_instructions == 0
 
 
-def test_what_is_reported_is_what_a_launch_would_use(reports):
+def test_reported_tiles_are_launched(reports):
     for one in reports:
         gpu = TARGETS[one.target]
         bits = 16 if one.dtype in SIXTEEN_BITS else 32
@@ -121,7 +121,7 @@ torch.autograd.grad((out, lse), (q, k, v), (out, lse))
 """
 
 
-def test_a_launch_compiles_the_code_that_is_reported(fresh_python):
+def test_launched_code_is_reported(fresh_python):
     """With a driver that stands in for the GPU's, the real launcher gives the same assembly."""
     done = fresh_python(LAUNCHED)
     same = "forward True\nbackward_queries True\nbackward_keys True\n"
@@ -150,7 +150,7 @@ for fused in (None, True):
 """
 
 
-def test_a_score_is_rounded_before_the_largest_is_subtracted(fresh_python):
+def test_scores_are_rounded_before_m(fresh_python):
     """Else 2**(score - m) of a huge score is 2 to the power of what rounding m took away.
 
     As launched no power is taken of a fused result; where fusing is allowed, nearly all are.
@@ -167,7 +167,7 @@ def test_a_score_is_rounded_before_the_largest_is_subtracted(fresh_python):
 
 
 @pytest.mark.slow
-def test_the_command_line_prints_what_the_function_returns(capsys, monkeypatch):
+def test_command_line_prints_reports(capsys, monkeypatch):
     chosen = {"kernels": ["forward"], "forms": ["causal"], "head_widths": [64]}
     (report,) = inspect.inspect_kernels("sm_90", **chosen)
     arguments = ["--target", "sm_90", "--kernel", "forward", "--form", "causal"]
@@ -199,7 +199,7 @@ def test_what_is_not_there_is_named(wrong, said):
     assert str(caught.value).startswith(said)
 
 
-def test_the_command_line_ends_with_the_message_alone(capsys):
+def test_command_line_error(capsys):
     assert inspect.main(["--target", "sm_75"]) == 2
     assert capsys.readouterr().err == (
         "target must be one of sm_80, sm_90, sm_100, sm_120, gfx942, got 'sm_75'\n"
@@ -219,14 +219,14 @@ def test_a_fresh_python_that_fails_is_quoted(monkeypatch):
         inspect.inspect_kernels("sm_90", kernels=["forward"])
 
 
-def test_without_the_disassembler_it_says_which_is_missing(monkeypatch, tmp_path):
+def test_missing_disassembler(monkeypatch, tmp_path):
     missing = tmp_path / "cuobjdump"
     monkeypatch.setattr(inspect_one.triton_side(), "CUOBJDUMP", missing)
     with pytest.raises(RuntimeError, match=f"needs cuobjdump; this Triton lacks {missing}"):
         inspect_one._read_nvidia(None)
 
 
-def test_a_kernel_is_never_compiled_where_it_is_interpreted(fresh_python):
+def test_no_compiling_where_interpreted(fresh_python):
     """The code that an interpreted kernel would give is that of something else, or none."""
     call = "compile_ahead('forward', 'sm_90', {}, dtype='fp16', warps=4, stages=2)"
     code = f"from course_utils.kernels.tiled_triton import compile_ahead; {call}"

@@ -23,7 +23,7 @@ def complaint(device, sizes: str, parts: str, instead: str = "") -> str:
     )
 
 
-def test_what_does_not_fit_is_said_with_its_sizes(backend, device):
+def test_out_of_memory_names_sizes(backend, device):
     q, k = torch.ones(1, 1, 1, 16, device=device).expand(1, 1, T, 16), torch.ones(1, 1, 7, 16)
     where = device if device.type == "cpu" else torch.device("cuda", 0)
     sizes = f"q (1, 1, {T}, 16) and k (1, 1, 7, 16) in torch.float32"

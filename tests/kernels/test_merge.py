@@ -38,7 +38,7 @@ def wrong_shares_of_logarithms(out_a, lse_a, out_b, lse_b):
 
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 16, 17])
-def test_the_parts_merge_into_the_whole_with_its_gradients(cut):
+def test_parts_merge_into_the_whole(cut):
     problem = make_problem(*SIZES, dtype=torch.float64)
     for (_, mine), (_, true) in zip(
         solve(merged_at(cut), problem).items(), exact(problem).items(), strict=True
@@ -68,7 +68,7 @@ def test_what_a_backend_returns_can_be_merged(backend, device, dtype):
     check_agreement(found, solve(attend, problem), problem)
 
 
-def test_the_order_does_not_matter_and_neither_does_nothing():
+def test_merging_in_any_order():
     out, lse = torch.randn(3, 5, 7), torch.randn(3, 5)
     other, other_lse = torch.randn(3, 5, 7), 3 * torch.randn(3, 5)
     one, two = merge_partial(out, lse, other, other_lse), merge_partial(other, other_lse, out, lse)
@@ -80,7 +80,7 @@ def test_the_order_does_not_matter_and_neither_does_nothing():
     assert torch.equal(both[0], nothing) and torch.equal(both[1], never)
 
 
-def test_gradients_stay_numbers_where_a_part_has_nothing():
+def test_gradients_of_an_empty_part():
     inputs = [torch.randn(2, 3), torch.tensor([0.5, -torch.inf])]
     inputs += [torch.zeros(2, 3), torch.full((2,), -torch.inf)]
     inputs = [x.requires_grad_() for x in inputs]

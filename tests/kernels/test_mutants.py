@@ -32,7 +32,7 @@ def error_test(backend: str, **changed) -> Callable:
         "scale": 1.0,
         **changed,
     }
-    test = test_suite_errors.test_the_error_is_at_most_a_few_times_that_of_plain_torch
+    test = test_suite_errors.test_error_beside_plain_torch
     return partial(test, device=CPU, case=case)
 
 

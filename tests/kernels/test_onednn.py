@@ -79,7 +79,7 @@ def test_what_is_not_finite_reaches_its_row_alone(product, lies, value):
 
 
 @pytest.mark.parametrize("with_plus", [False, True])
-def test_the_operands_are_left_alone_and_the_result_is_new(product, with_plus):
+def test_operands_are_left_alone(product, with_plus):
     a, b, plus = torch.randn(31, 17), torch.randn(17, 43), torch.randn(43) if with_plus else None
     before = [x.clone() for x in (a, b)]
     first = product(a, b, plus)
@@ -126,7 +126,7 @@ def test_other_processors_do_not(amd, known):
     assert onednn.faster_product(CPU, torch.float32) is None
 
 
-def test_a_torch_that_does_not_know_the_processor_does_not(amd):
+def test_unknown_processor_does_not(amd):
     amd.delattr(torch.cpu, "get_capabilities")
     assert onednn.faster_product(CPU, torch.float32) is None
 
@@ -160,7 +160,7 @@ def of_another_shape(x, weight, bias):
 
 
 @pytest.mark.parametrize("linear", [missing, of_other_arguments, without_bias, of_another_shape])
-def test_an_operator_that_is_missing_or_another_is_done_without(amd, linear):
+def test_done_without_a_missing_operator(amd, linear):
     amd.setattr(onednn, "_linear", linear)
     assert onednn.faster_product(CPU, torch.float32) is None
     inputs = qkv(269, 1103, B=1, H=2, G=1, D=24, dtype=torch.float32)
@@ -182,12 +182,12 @@ def expected(inputs):
         pytest.param(lambda: torch.device("cpu"), id="a device"),
     ],
 )
-def test_it_is_tried_on_this_processor_whatever_the_default_device(amd, product, defaults):
+def test_tried_on_the_cpu_by_any_default(amd, product, defaults):
     with defaults():
         assert onednn.faster_product(CPU, torch.float32) is onednn._product
 
 
-def test_it_is_tried_in_float32_whatever_the_default_dtype(amd, product):
+def test_tried_in_float32_by_any_default(amd, product):
     torch.set_default_dtype(torch.float64)
     try:
         assert onednn.faster_product(CPU, torch.float32) is onednn._product
@@ -212,7 +212,7 @@ def counted(product, monkeypatch):
     return sizes
 
 
-def test_every_product_of_both_passes_goes_through_it(counted):
+def test_every_product_goes_through_it(counted):
     inputs = qkv(600, 1100, B=2, H=4, G=2, D=16, dtype=torch.float32)
     found = run(inputs)[0]
     assert torch.allclose(found, expected(inputs), atol=1e-5)
@@ -239,7 +239,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("H", [2, 4])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_operands_have_no_gaps_however_the_inputs_lie(monkeypatch, layout, H):
+def test_operands_have_no_gaps(monkeypatch, layout, H):
     """oneDNN takes a thousand times as long for gaps, and refuses rows that overlap."""
     multiply_by_onednn(monkeypatch)
     multiply, gaps = onednn._linear, []

@@ -15,16 +15,14 @@ CASES = covering_cases()
 
 
 @pytest.mark.parametrize("case", CASES, ids=title)
-def test_the_error_is_at_most_a_few_times_that_of_plain_torch(attend, device, case):
+def test_error_beside_plain_torch(attend, device, case):
     check_error(attend, make_problem(**case, device=device))
 
 
 @pytest.mark.parametrize("lengths", LONG)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_error_does_not_grow_with_the_number_of_tiles(
-    attend, backend, device, interpreted, lengths, causal, dtype
-):
+def test_error_over_many_tiles(attend, backend, device, interpreted, lengths, causal, dtype):
     shown = dtype == torch.float32 and causal == (lengths[0] > 1000)
     if backend == "triton" and interpreted and not shown:
         pytest.skip("the interpreter takes seconds for each of these, and three show it")

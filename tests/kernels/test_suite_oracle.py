@@ -54,19 +54,19 @@ def test_the_oracle_agrees_with_the_course(lengths):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("lengths", PAIRS)
-def test_row_by_row_is_the_same_where_nothing_is_spoilt(lengths, causal):
+def test_row_by_row_agrees(lengths, causal):
     asked = problem(lengths, causal)
     assert close(exact(asked), solve(row_by_row, asked))
 
 
-def test_what_may_be_read_is_aligned_at_the_bottom_right():
+def test_the_oracle_is_aligned_bottom_right():
     assert may_read(2, 4, causal=True).tolist() == [[True, True, True, False], [True] * 4]
     assert may_read(3, 2, causal=True).tolist() == [[False, False], [True, False], [True, True]]
     assert bool(may_read(3, 2, causal=False).all())
     assert whole_matrix(*[torch.ones(1, 1, 3, 2)] * 3, causal=True, scale=1.0)[0].shape[2] == 3
 
 
-def test_the_cases_cover_every_pair_that_they_promise():
+def test_cases_cover_every_pair():
     cases = covering_cases()
     for one, other in combinations(KIND, 2):
         if {one, other} not in APART:

@@ -34,7 +34,7 @@ every_dtype = pytest.mark.parametrize("dtype", DTYPES)
         ((3, 1), torch.float16),
     ],
 )
-def test_queries_that_read_nothing_get_zeros_and_no_gradient(attend, device, lengths, dtype):
+def test_queries_without_keys(attend, device, lengths, dtype):
     problem = sized(lengths, device, causal=True, dtype=dtype)
     check_hidden_rows(attend, problem)
 
@@ -48,7 +48,7 @@ def test_without_keys_every_query_gets_zeros(attend, device, causal, dtype):
 
 @causal_or_not
 @pytest.mark.parametrize(("lengths", "B"), [((0, 13), 2), ((0, 0), 2), ((5, 7), 0), ((0, 0), 0)])
-def test_without_queries_or_sequences_the_results_are_empty(attend, device, causal, lengths, B):
+def test_no_queries_or_no_batch(attend, device, causal, lengths, B):
     problem = make_problem(lengths, (B, 2, 1), WIDTH, device=device, causal=causal)
     check_nobody_reads(attend, problem)
 
@@ -102,16 +102,14 @@ def spoil_v(problem, bad):
         (spoil_v, INF, torch.bfloat16),
     ],
 )
-def test_what_is_not_a_number_shows_in_the_rows_that_read_it(
-    attend, backend, device, causal, spoil, bad, dtype
-):
+def test_nan_and_infinity_show_where_read(attend, backend, device, causal, spoil, bad, dtype):
     problem = sized(LENGTHS[backend], device, causal=causal, dtype=dtype)
     spoil(problem, bad)
     check_spoilt(attend, problem, alone=spoil is not spoil_v)
 
 
 @causal_or_not
-def test_a_gradient_that_is_not_a_number_does_not_pass_for_one(attend, backend, device, causal):
+def test_nan_in_the_upstream_gradient(attend, backend, device, causal):
     problem = sized(LENGTHS[backend], device, causal=causal)
     problem.dout[0, 1, -7, 5] = NAN
     check_spoilt(attend, problem, alone=True)
@@ -120,18 +118,14 @@ def test_a_gradient_that_is_not_a_number_does_not_pass_for_one(attend, backend, 
 @causal_or_not
 @every_dtype
 @pytest.mark.parametrize("short", [False, True])
-def test_scores_of_minus_infinity_are_not_taken_for_hidden_ones(
-    attend, backend, device, causal, dtype, short
-):
+def test_scores_of_minus_infinity(attend, backend, device, causal, dtype, short):
     problem = sized((67, 13) if short else LENGTHS[backend], device, causal=causal, dtype=dtype)
     check_scores_of_minus_infinity(attend, problem)
 
 
 @causal_or_not
 @every_dtype
-def test_a_tile_whose_every_score_is_minus_infinity_counts_for_nothing(
-    attend, backend, device, causal, dtype
-):
+def test_first_tile_of_minus_infinity(attend, backend, device, causal, dtype):
     """All keys but the last few give -inf by their data; the backend's first tile is filled."""
     problem = sized(LENGTHS[backend], device, causal=causal, dtype=dtype)
     problem.q.abs_()

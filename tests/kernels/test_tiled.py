@@ -58,14 +58,14 @@ def tiles_of(q, k, v, *, causal, scale=0.3, block_m=2, block_n=3):
         ({"T": 5, "S": 4, "H": 2}, False),
     ],
 )
-def test_gradients_are_those_of_finite_differences(small_tiles, sizes, causal):
+def test_gradcheck(small_tiles, sizes, causal):
     inputs = qkv(**sizes, B=1, D=2, grad=True)
     assert len(tiles_of(*inputs, causal=causal, block_m=None, block_n=None)[0]) >= 4
     attend = lambda *tensors: attend_tiled(*tensors, causal=causal, scale=0.3)  # noqa: E731
     assert torch.autograd.gradcheck(attend, inputs)
 
 
-def test_gradients_where_the_first_queries_read_nothing(small_tiles):
+def test_gradients_with_queries_without_keys(small_tiles):
     inputs = qkv(T=5, S=3, B=1, H=2, D=2, grad=True)
     attend = lambda *tensors: attend_tiled(*tensors, causal=True, scale=0.3)  # noqa: E731
     # Their lse is -inf whatever the inputs, which finite differences cannot take.
@@ -98,7 +98,7 @@ def test_a_second_derivative_is_refused():
         gradient.sum().backward()
 
 
-def test_only_q_k_v_out_and_lse_are_kept_for_the_backward_pass():
+def test_what_is_kept_for_backward():
     inputs, kept = qkv(grad=True), []
     with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
         results = attend_tiled(*inputs, causal=True, scale=0.3)
@@ -116,7 +116,7 @@ PAIRS = [(5, 7), (7, 5), (6, 6), (1, 11), (11, 1), (3, 17)]
 @causal_or_not
 @pytest.mark.parametrize(("T", "S"), PAIRS)
 @pytest.mark.parametrize(("block_m", "block_n"), [(2, 3), (3, 2), (1, 1), (4, 20)])
-def test_each_visible_pair_is_in_one_tile_and_no_tile_is_dead(causal, T, S, block_m, block_n):
+def test_each_visible_pair_is_in_one_tile(causal, T, S, block_m, block_n):
     q, k, v = qkv(T, S, B=1, H=1, G=1)
     tiles, _ = tiles_of(q, k, v, causal=causal, block_m=block_m, block_n=block_n)
     visible = {(t, s) for t in range(T) for s in range(S) if not causal or s <= t + S - T}
@@ -144,7 +144,7 @@ def test_only_tiles_on_the_diagonal_are_masked(T, S):
 
 @causal_or_not
 @pytest.mark.parametrize(("T", "S"), [(5, 7), (7, 5)])
-def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
+def test_watched_numbers(causal, T, S):
     q, k, v = qkv(T, S)
     tiles, (out, lse_log2) = tiles_of(q, k, v, causal=causal, scale=-0.7)
     k, v = (x.repeat_interleave(3, dim=1) for x in (k, v))
@@ -172,7 +172,7 @@ def test_the_watched_numbers_are_those_of_the_definition(causal, T, S):
 
 
 @pytest.mark.parametrize("numbers", [1, 18, 40, 90, 10**6])
-def test_each_head_is_computed_once_however_many_fit_a_tile(monkeypatch, numbers):
+def test_each_head_is_computed_once(monkeypatch, numbers):
     monkeypatch.setattr(tiled_schedule, "_TILE", numbers)
     q, k, v = qkv(2, 3, B=5, H=6, G=3)
     tiles, (out, _) = tiles_of(q, k, v, causal=False)
@@ -183,7 +183,7 @@ def test_each_head_is_computed_once_however_many_fit_a_tile(monkeypatch, numbers
 
 @causal_or_not
 @pytest.mark.parametrize(("T", "S"), [(29, 37), (37, 29)])
-def test_the_block_sizes_change_nothing_but_rounding(causal, T, S):
+def test_block_sizes_change_only_rounding(causal, T, S):
     q, k, v = qkv(T, S)
     options = {"causal": causal, "scale": 0.3}
     one = forward_tiles(q, k, v, **options)
@@ -229,7 +229,7 @@ def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
         ({"T": 1, "S": 8191, "H": 32, "G": 8}, None, None),
     ],
 )
-def test_heads_are_alone_in_a_tile_where_that_is_faster_and_they_fill_it(sizes, rows, keys):
+def test_one_head_to_a_tile_where_faster(sizes, rows, keys):
     q, k, _ = qkv(**sizes, B=3, D=64, dtype=torch.float32)
     alone, together = (
         TileSchedule(q, k, causal=True, one_head=True),
@@ -246,7 +246,7 @@ def test_heads_are_alone_in_a_tile_where_that_is_faster_and_they_fill_it(sizes, 
     assert vars(TileSchedule(q, k, one_head=True, **blocks)) == vars(TileSchedule(q, k, **blocks))
 
 
-def test_one_mask_is_kept_however_many_tiles_lie_on_the_diagonal():
+def test_one_mask_is_kept():
     """Blocks of 7 and 64 meet the diagonal in a new way each time."""
     q, k, _ = qkv(211, 223, B=1, H=2, G=1)
     schedule, masks = TileSchedule(q, k, causal=True, block_m=7, block_n=64), set()
@@ -261,7 +261,7 @@ def test_one_mask_is_kept_however_many_tiles_lie_on_the_diagonal():
 
 @pytest.mark.parametrize("name", ["block_m", "block_n"])
 @pytest.mark.parametrize(("wrong", "error"), [(0, ValueError), (-3, ValueError), (2.0, TypeError)])
-def test_a_block_size_that_is_no_positive_integer_is_refused(name, wrong, error):
+def test_bad_block_sizes_are_refused(name, wrong, error):
     with pytest.raises(error, match=f"{name} must be"):
         forward_tiles(*qkv(), causal=True, scale=1.0, **{name: wrong})
 
@@ -269,7 +269,7 @@ def test_a_block_size_that_is_no_positive_integer_is_refused(name, wrong, error)
 # Values at the edges of tiles
 
 
-def test_a_tile_of_nothing_but_minus_infinity_counts_for_nothing():
+def test_a_tile_of_minus_infinity():
     """Keys whose scores are -inf by data fill the first tiles, and later ones are finite."""
     q, k, v = qkv(B=1, H=1, G=1)
     q.abs_()
@@ -283,7 +283,7 @@ def test_a_tile_of_nothing_but_minus_infinity_counts_for_nothing():
     assert (lse == -torch.inf).all()
 
 
-def test_scores_that_were_rounded_otherwise_give_no_infinite_weight():
+def test_no_weight_exceeds_one():
     """As where the processor's products depend on which operand comes first."""
     q, k, v = (1e9 * x.float() for x in qkv())
     options = {"causal": True, "scale": 1.0}
@@ -296,7 +296,7 @@ def test_scores_that_were_rounded_otherwise_give_no_infinite_weight():
 
 
 @causal_or_not
-def test_a_nan_in_a_hidden_score_stays_hidden_within_its_tile(causal):
+def test_nan_in_a_hidden_score(causal):
     q, k, v = qkv(4, 4, B=1, H=1, G=1)
     k[:, :, 2] = torch.nan
     out, lse = forward_tiles(q, k, v, causal=causal, scale=1.0, block_m=4, block_n=4)

@@ -86,7 +86,7 @@ def test_what_is_not_finite_has_no_bound(which, number):
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("which", range(3))
 @pytest.mark.parametrize("size", [2.0**-70, 2.0**61, 3e38, 0])
-def test_vectors_that_leave_float32_no_room_have_no_bound(which, size):
+def test_lengths_beyond_float32_have_no_bound(which, size):
     inputs = qkv(11, 13, dtype=torch.float32)
     inputs[which].mul_(size)
     assert not bounded(*inputs, 0.2 / max(size, 1e-30))
@@ -106,7 +106,7 @@ def test_vectors_that_leave_float32_no_room_have_no_bound(which, size):
         ({"T": 5, "S": 5, "B": 0}, False),
     ],
 )
-def test_it_is_not_asked_where_asking_costs_more_than_it_saves(sizes, worth):
+def test_few_scores_need_no_bound(sizes, worth):
     q, k, v = qkv(**{"B": 1, "G": 2, "dtype": torch.float32, **sizes})
     with Calls(torch.ops.aten.linalg_vector_norm) as lengths:
         assert bounded(q, k, v, 0.2 * q.shape[-1] ** -0.5) == worth
@@ -130,7 +130,7 @@ def test_no_device_is_waited_for():
 
 
 @pytest.mark.usefixtures("asked")
-def test_where_there_are_no_numbers_yet_a_maximum_is_carried():
+def test_fake_tensors_carry_a_maximum():
     class Layer(torch.nn.Module):
         def forward(self, x):
             return flash_attend(x, x, x, backend="tiled")
@@ -148,7 +148,7 @@ def test_where_there_are_no_numbers_yet_a_maximum_is_carried():
 
 @causal_or_not
 @pytest.mark.usefixtures("asked")
-def test_no_maximum_is_computed_where_none_is_wanted(causal, monkeypatch):
+def test_no_maximum_where_bounded(causal, monkeypatch):
     def count():
         with Calls(torch.ops.aten.maximum, torch.ops.aten.sub_) as calls:
             found = forward_tiles(*qkv(97, 203, dtype=torch.float32), causal=causal, scale=0.2)
@@ -185,7 +185,7 @@ def test_the_base_is_the_one_that_is_faster(maker, monkeypatch):
 )
 @pytest.mark.parametrize("blocks", [{}, {"block_m": 17, "block_n": 29}], ids=["large", "small"])
 @pytest.mark.usefixtures("asked")
-def test_without_a_maximum_the_results_are_those_of_the_formula(maker, blocks, defect, monkeypatch):
+def test_results_without_a_maximum(maker, blocks, defect, monkeypatch):
     inputs = qkv(97, 203, dtype=torch.float64)
     assert bounded(*inputs, 0.2)
     exact = attend_reference(*inputs, causal=True, scale=0.2)
@@ -201,7 +201,7 @@ def test_without_a_maximum_the_results_are_those_of_the_formula(maker, blocks, d
 
 
 @pytest.mark.parametrize("size", [2.0**-59, 1.0, 2.0**57])
-def test_at_the_limit_the_error_is_that_of_plain_torch(size):
+def test_error_at_the_limit(size):
     """Weights of 2 ** 32 alone in one half of the rows, of 2 ** -32 in the other."""
     q, k, v = parallel(0.99 * LIMIT)
     inputs = q, k[:, :, :1].expand(1, 1, 500, 5), size * v[:, :, :500]
@@ -217,7 +217,7 @@ def test_at_the_limit_the_error_is_that_of_plain_torch(size):
 
 
 @pytest.mark.usefixtures("asked")
-def test_small_values_are_not_lost_beside_small_weights(monkeypatch):
+def test_small_values_and_small_weights(monkeypatch):
     """All weights are 2 ** -30: times such a value too small a number for float32."""
     x = torch.nn.functional.normalize(torch.ones(1, 1, 64, 8), dim=-1) * (30 * math.log(2)) ** 0.5
     v = 1e-37 * (1 + torch.rand(1, 1, 64, 8))
@@ -243,7 +243,7 @@ def test_beyond_the_limit_sums_would_overflow(monkeypatch):
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_scale_that_is_huge_because_queries_are_tiny():
+def test_huge_scale_and_tiny_queries():
     """The lengths' squares underflow: their product says nothing of the scores."""
     q, k, v = qkv(11, 13, dtype=torch.float32)
     found = forward_tiles(1e-24 * q, k, v, causal=False, scale=1e27)
@@ -253,7 +253,7 @@ def test_a_scale_that_is_huge_because_queries_are_tiny():
 
 @causal_or_not
 @pytest.mark.usefixtures("asked")
-def test_with_and_without_a_maximum_the_gradients_are_the_same(causal, monkeypatch):
+def test_gradients_without_a_maximum(causal, monkeypatch):
     inputs = qkv(97, 203, dtype=torch.float64)
     assert bounded(*inputs, 0.2)
     without = run(inputs, causal=causal)

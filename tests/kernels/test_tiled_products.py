@@ -48,7 +48,7 @@ def largest_made(attend, inputs, *, causal):
 
 @causal_or_not
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_nothing_of_the_size_of_the_matrix_is_made(causal, dtype):
+def test_no_tensor_of_matrix_size(causal, dtype):
     inputs = qkv(1801, 2011, B=1, H=2, G=1, dtype=dtype)
     matrix = 1801 * 2011
     limit = tiled_schedule._TILE
@@ -67,7 +67,7 @@ def expanded(x):
 
 @pytest.mark.parametrize("layout", [torch.Tensor.contiguous, transposed, expanded])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_keys_and_values_are_not_repeated_for_the_heads_of_a_group(layout, dtype):
+def test_groups_do_not_repeat_keys(layout, dtype):
     q, k, v = (layout(x) for x in qkv(3, 40009, B=2, H=22, G=2, D=8, dtype=dtype))
     repeated, own = 22 * 40009 * 8, 2 * 2 * 40009 * 8
     forward, backward = largest_made(attend_tiled, (q, k, v), causal=True)
@@ -121,7 +121,7 @@ def peak_beyond_the_output(backend, N):
     ("backend", "processes"),
     [("tiled", 1), pytest.param("tiled with oneDNN", 3, marks=pytest.mark.slow)],
 )
-def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend, processes):
+def test_peak_memory_at_8192(backend, processes):
     shadow = torch.ones(2**28, dtype=torch.uint8)  # a large parent must hide nothing
     peaks = (peak_beyond_the_output(backend, 8192) for _ in range(processes))
     assert any(peak <= 16e6 for peak in peaks)
@@ -134,7 +134,7 @@ def test_the_peak_at_8192_is_the_output_and_less_than_16_mb(backend, processes):
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_bfloat16_is_as_exact_with_bfloat16_products_as_without(monkeypatch, fast):
+def test_bfloat16_products_are_as_exact(monkeypatch, fast):
     """Both ways, whatever this processor has: within twice the error of the formula in torch."""
     monkeypatch.setattr(tiled_products, "_cpu_multiplies_bfloat16", lambda: fast)
     inputs = qkv(97, 601, D=24, dtype=torch.bfloat16)
@@ -172,13 +172,13 @@ def test_other_dtypes_never_multiply_in_16_bits(monkeypatch):
         ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
     ],
 )
-def test_bfloat16_is_multiplied_where_that_is_faster_than_float32(monkeypatch, known, fast):
+def test_where_bfloat16_is_multiplied(monkeypatch, known, fast):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     assert tiled_products.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16)) == fast
 
 
-def test_a_torch_that_does_not_know_the_processor_multiplies_in_float32(monkeypatch):
+def test_unknown_processor_multiplies_float32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
     assert not tiled_products.multiplies_bfloat16(torch.zeros(1, dtype=torch.bfloat16))
     assert run(qkv(dtype=torch.bfloat16))[0].isfinite().all()
@@ -206,7 +206,7 @@ def test_the_factor_is_in_the_scores_once(monkeypatch, fast):
     assert torch.allclose(found, 0.3 * product.float(), rtol=1e-5)
 
 
-def test_a_query_that_reads_one_key_has_weight_one_without_rounding():
+def test_one_key_has_weight_one():
     """Far from 0, where a weight would be off by 1e-4 if the lse were rounded once more."""
     q, k, v = qkv(1, 1, B=1, H=4, G=4, D=16, dtype=torch.float32)
     q = 3e3 * q
@@ -218,7 +218,7 @@ def test_a_query_that_reads_one_key_has_weight_one_without_rounding():
 
 
 @pytest.mark.usefixtures("products")
-def test_memory_that_is_not_filled_first_does_not_show():
+def test_reused_memory_does_not_show():
     inputs = qkv(7, 11, dtype=torch.float32)
     plain = run(inputs)
     torch.use_deterministic_algorithms(True)  # fills memory with NaN where it is made
@@ -258,7 +258,7 @@ def products(request, monkeypatch):
 
 @pytest.mark.usefixtures("products")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_settings_are_left_alone_and_results_repeat(dtype):
+def test_settings_are_left_alone(dtype):
     inputs = qkv(83, 131, dtype=dtype)
     before = settings()
     first, second = run(inputs), run(inputs)

@@ -57,7 +57,7 @@ def check_invariant(frames, q, k, v, mask, scale):
 @pytest.mark.parametrize(("T", "S"), LENGTHS)
 @pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
 @pytest.mark.parametrize("causal", [False, True])
-def test_after_every_tile_the_numbers_are_those_of_the_keys_so_far(T, S, block_m, block_n, causal):
+def test_numbers_after_every_tile(T, S, block_m, block_n, causal):
     q, k, v = tensors(T, S)
     mask = mask_of(T, S, causal)
     for scale in (None, -1.3):
@@ -74,7 +74,7 @@ def test_after_every_tile_the_numbers_are_those_of_the_keys_so_far(T, S, block_m
 @pytest.mark.parametrize(("T", "S"), LENGTHS)
 @pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
 @pytest.mark.parametrize("causal", [False, True])
-def test_every_visible_score_is_visited_once_and_no_dead_tile_is(T, S, block_m, block_n, causal):
+def test_visible_scores_are_visited_once(T, S, block_m, block_n, causal):
     mask = mask_of(T, S, causal)
     frames = trace_tiles(*tensors(T, S), causal=causal, block_m=block_m, block_n=block_n)
     visits = torch.zeros(T, S)
@@ -89,7 +89,7 @@ def test_every_visible_score_is_visited_once_and_no_dead_tile_is(T, S, block_m, 
     assert sum(frame.ends_block for frame in frames) == blocks and frames[-1].ends_block
 
 
-def test_causal_skips_the_tiles_above_the_diagonal():
+def test_causal_skips_tiles():
     frames = trace_tiles(*tensors(12, 12), causal=True, block_m=4, block_n=3)
     assert [frame.skipped for frame in frames] == [0, 2, 2, 2, 3, 3, 3, 3, 3]
     assert [len(frame.keys) for frame in frames] == [3, 1, 3, 3, 2, 3, 3, 3, 3]

@@ -123,7 +123,7 @@ def test_offsets_beyond_32_bits(axis, device):
         assert torch.equal(one, other)
 
 
-def test_rows_too_far_apart_for_32_bits_are_copied_first(device, started):
+def test_rows_too_far_apart_are_copied(device, started):
     try:
         memory = torch.empty(2**31 + 16, dtype=torch.float16, device=device)
     except RuntimeError as error:
@@ -137,7 +137,7 @@ def test_rows_too_far_apart_for_32_bits_are_copied_first(device, started):
     assert arguments[5][2] == 16  # the row stride of q that the kernel was told
 
 
-def test_grouped_heads_reach_the_kernels_as_they_are(device, started):
+def test_grouped_heads_are_not_copied(device, started):
     """Neither expanded nor copied: heads inside the sequence, as a model's projection has them."""
     q = torch.randn(2, 37, 6, 16, device=device).transpose(1, 2)
     k, v = (torch.randn(2, 41, 2, 16, device=device).transpose(1, 2) for _ in range(2))
@@ -154,7 +154,7 @@ def test_grouped_heads_reach_the_kernels_as_they_are(device, started):
 # Order
 
 
-def test_every_tile_of_every_head_is_computed_once_in_any_order(device, monkeypatch):
+def test_programs_cover_every_tile(device, monkeypatch):
     problem = make_problem((37, 41), (2, 2, 2), 16, causal=True, device=device)
     expected = solve(with_tiles(32, 32), problem)
     for heads_at_once in (1, 3, 100):
@@ -164,7 +164,7 @@ def test_every_tile_of_every_head_is_computed_once_in_any_order(device, monkeypa
             assert torch.equal(one, other), (name, heads_at_once)
 
 
-def test_nothing_depends_on_which_program_comes_first(device):
+def test_no_dependence_on_program_order(device):
     """The same bits each time. Compiled, with enough programs to fill a GPU several times."""
     lengths, heads = ((67, 71), (1, 2, 1)) if INTERPRETED else ((1031, 1033), (4, 16, 4))
     problem = make_problem(lengths, heads, 64, dtype=torch.float16, causal=True, device=device)
@@ -177,7 +177,7 @@ def test_nothing_depends_on_which_program_comes_first(device):
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 5, 7), (1, 2, 0, 7), (1, 2, 5, 0)])
-def test_nothing_starts_where_there_is_nothing_to_compute(shape, device, started):
+def test_nothing_starts_for_nothing(shape, device, started):
     B, H, T, S = shape
     q = torch.randn(B, H, T, 16, device=device, requires_grad=True)
     k = torch.randn(B, H, S, 16, device=device, requires_grad=True)
@@ -224,12 +224,12 @@ def test_tiles_that_do_not_fit_are_never_chosen():
 
 
 @pytest.mark.usefixtures("nothing_chosen")
-def test_where_no_tiles_fit_the_fixed_ones_say_so_themselves():
+def test_where_no_tiles_fit():
     chosen = configurations.choose(work(), 1e15, lambda tiles: float("inf"))
     assert chosen == configurations.fixed(work())
 
 
-def test_tiles_that_do_not_compile_take_for_ever_and_a_mistake_is_said():
+def test_tiles_that_do_not_compile():
     def fails(error):
         def run(tiles):
             raise error
@@ -242,7 +242,7 @@ def test_tiles_that_do_not_compile_take_for_ever_and_a_mistake_is_said():
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_cuda_graph_that_is_recorded_waits_for_no_measurement(recorded, monkeypatch):
+def test_no_measurement_in_a_cuda_graph(recorded, monkeypatch):
     asked = []
 
     def choose(problem, work, seconds):
@@ -260,7 +260,7 @@ def test_a_cuda_graph_that_is_recorded_waits_for_no_measurement(recorded, monkey
     assert asked == [0.0 if recorded else configurations.WORTH_MEASURING]
 
 
-def test_hopper_measures_only_tiles_that_its_tensor_cores_take():
+def test_hopper_measures_wgmma_tiles():
     for kernel in tiled_triton.KERNELS:
         for block_d in (64, 128):
             for tiles in configurations.candidates(work(kernel=kernel, block_d=block_d)):

@@ -130,8 +130,8 @@ def tiled_forward(
     less; how many keys a tile holds changes no byte, only how often the sums are rescaled.
 
     Tiles of keys that come after the block's last query are dead: never read, never computed. The
-    tile on the diagonal is cut off after the last key that a query of the block may read (a GPU
-    kernel reads it whole). Queries that may read no key at all are not read either.
+    tile on the diagonal is cut off after the last key that a query of the block may attend to (a
+    GPU kernel reads it whole). Queries that may attend to no key are not read either.
 
     The products are those of the naive form, over the tiles visited. On top of the softmax each
     tile costs ``D + 5`` FLOPs a row to rescale what is there; the division by l is saved for each
@@ -147,7 +147,7 @@ def tiled_forward(
     """
     blocks = _query_blocks(T, S, block_m, block_n, causal)
     keys = blocks.once if cached else blocks.visited
-    # Queries that may read nothing are written all the same: zeros, and -inf.
+    # Queries that may attend to no key are written all the same: zeros, and -inf.
     return heads * Cost(
         matmul_flops=4 * blocks.pairs * D,
         vector_flops=_TILED_SOFTMAX * blocks.pairs
@@ -247,8 +247,8 @@ class _Blocks:
 
 
 def _query_blocks(T: int, S: int, block_m: int, block_n: int, causal: bool) -> _Blocks:
-    """Cut the queries that may read a key into blocks; each visits the keys up to its last one."""
-    first = max(0, T - S) if causal else 0  # query t reads keys up to t + S - T
+    """Cut the queries that may attend to a key into blocks; each visits keys up to its last."""
+    first = max(0, T - S) if causal else 0  # query t attends to keys up to t + S - T
     starts = np.arange(first, T, block_m)
     stops = np.minimum(starts + block_m, T)
     keys = stops + S - T if causal else np.full_like(stops, S)
@@ -259,7 +259,7 @@ def _key_blocks(T: int, S: int, block_m: int, block_n: int, causal: bool) -> _Bl
     """Cut the keys into blocks; each visits the blocks of queries in which one reads of it."""
     first = max(0, T - S) if causal else 0
     starts = np.arange(0, S, block_n)
-    # The first query that reads a key of the block, and the first of the block that it is in.
+    # The first query that attends to a key of the block, and the first of the block that it is in.
     reader = np.maximum(starts - (S - T), first) if causal else np.zeros_like(starts)
     queries = T - (first + (reader - first) // block_m * block_m)
     return _Blocks.sum_of(np.minimum(block_n, S - starts), queries, block_m)

@@ -220,8 +220,8 @@ class Roofline(Explorer):
             f"{', causal' if state.causal else ''}, 16 bits, forward. Naive: {_describe(naive)}. "
             f"Tiled {state.block_m} × {state.block_n}: {_describe(plain)}, if nothing is cached; "
             f"{_describe(cached)}, if k and v of the heads at work ({_size(state.l2_needed)}) "
-            f"stay in the L2 cache ({_size(state.l2)}). Beyond {state.ridge:.0f} FLOP/byte (dotted) the "
-            f"products limit. {_fit(state)}{_matrix_in_cache(state)}"
+            f"stay in the L2 cache ({_size(state.l2)}). Beyond {state.ridge:.0f} FLOP/byte "
+            f"(dotted) the products limit. {_fit(state)}{_matrix_in_cache(state)}"
         )
 
 
