@@ -65,7 +65,6 @@ class ExpertsState:
     expert_capacity: int | None
 
 
-@lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES) * len(CAPACITIES))
 @torch.no_grad()
 def _routed(experts: int, k: int, capacity: float | None, balance: float) -> ExpertsState:
     model = load_toy_experts(experts, k, balance, capacity=capacity)
@@ -105,6 +104,7 @@ def _plane(experts: int, k: int, balance: float) -> np.ndarray:
     return routing.chosen[:, 0].view(CELLS, CELLS).numpy()
 
 
+@lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES))
 def _labels(experts: int, k: int, balance: float) -> tuple[np.ndarray, np.ndarray]:
     """Which experts have a part of the plane, and in each part a place far from its edge."""
     plane = _plane(experts, k, balance)
@@ -161,8 +161,8 @@ class Experts(Explorer):
     frames = ("balance", "capacity")
 
     def prepare(self) -> None:
-        for setting in product(TOY_EXPERTS, TOY_KS, (None,), TOY_BALANCES):
-            _routed(*setting)
+        for setting in product(TOY_EXPERTS, TOY_KS, TOY_BALANCES):
+            _labels(*setting)
 
     def compute(self, experts: int, k: int, balance: float, capacity: float | str) -> ExpertsState:
         return _routed(experts, k, None if isinstance(capacity, str) else capacity, balance)
