@@ -5,7 +5,7 @@ from course_utils.layers.blocks import DecoderBlock, EncoderBlock
 from course_utils.layers.cache import DecoderCache, KVCache
 from course_utils.layers.feedforward import FeedForward, SwiGLU
 from course_utils.layers.gqa import GroupedQueryAttention
-from course_utils.layers.heads import Heads, merge_heads, split_heads
+from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.layers.lora import LoRALinear
 from course_utils.layers.mod import Kept, MixtureOfDepths
 from course_utils.layers.moe import MixtureOfExperts
@@ -17,12 +17,12 @@ from course_utils.layers.squeeze_excitation import SqueezeExcitation
 
 __all__ = [
     "Alibi",
+    "AttentionTrace",
     "DecoderBlock",
     "DecoderCache",
     "EncoderBlock",
     "FeedForward",
     "GroupedQueryAttention",
-    "Heads",
     "KVCache",
     "Kept",
     "LayerNorm",

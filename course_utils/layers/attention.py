@@ -6,7 +6,7 @@ from course_utils.attention import attend
 from course_utils.checks import check_divides, check_flag, check_instance, check_may_attend
 from course_utils.layers.cache import KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
-from course_utils.layers.heads import Heads, merge_heads, split_heads
+from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.layers.position_schemes import PositionScheme, Rotary
 from course_utils.shapes import Bool, Float
 
@@ -66,7 +66,7 @@ class MultiHeadAttention(nn.Module):
         memory: Float[Tensor, "B S C"] | None = None,
         may_attend: Bool[Tensor, "... #T #keys"] | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+    ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Let each token of x attend to tokens of x, or of the memory.
 
         With a cache, x holds the newest tokens alone: their keys and values join those in the
@@ -98,7 +98,7 @@ class MultiHeadAttention(nn.Module):
             q = self.position.turn(q, start=k.shape[2] - q.shape[2])
             bias = self.position.bias(q, S=k.shape[2])
         out, weights = attend(q, k, v, may_attend=may_attend, bias=bias)
-        return self.output(merge_heads(out)), Heads(weights, q, k)
+        return self.output(merge_heads(out)), AttentionTrace(weights, q, k)
 
     def _keys_and_values(
         self, x: Tensor, memory: Tensor | None, cache: KVCache | None

@@ -13,7 +13,7 @@ from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import DecoderCache, KVCache
 from course_utils.layers.checks import check_cache, check_memory, check_tokens
 from course_utils.layers.feedforward import FeedForward
-from course_utils.layers.heads import Heads
+from course_utils.layers.heads import AttentionTrace
 from course_utils.layers.norm import LayerNorm
 from course_utils.layers.position_schemes import PositionScheme
 from course_utils.masks import causal_mask
@@ -72,7 +72,7 @@ class EncoderBlock(nn.Module):
         x: Float[Tensor, "B T C"],
         may_attend: Bool[Tensor, "... #T #S"] | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+    ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Return the block's output, and what its heads did.
 
         Args:
@@ -149,7 +149,7 @@ class DecoderBlock(nn.Module):
         may_attend: Bool[Tensor, "... #T #own"] | None = None,
         memory_may_attend: Bool[Tensor, "... #T #S"] | None = None,
         cache: DecoderCache | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], tuple[Heads, Heads]]:
+    ) -> tuple[Float[Tensor, "B T C"], tuple[AttentionTrace, AttentionTrace]]:
         """Return the block's output, and what the heads did: of self-attention, of cross-attention.
 
         Args:

@@ -13,7 +13,7 @@ from course_utils.kernels import flash_attend
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.cache import KVCache
 from course_utils.layers.checks import check_cache, check_tokens
-from course_utils.layers.heads import Heads, merge_heads, split_heads
+from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.shapes import Bool, Float
 
 __all__ = ["GroupedQueryAttention", "flash_self_attention"]
@@ -105,7 +105,7 @@ class GroupedQueryAttention(nn.Module):
         *,
         may_attend: Bool[Tensor, "... #T #keys"] | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+    ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Let each token of x read tokens of x, and keep the weights to look at.
 
         The queries of a group are put one below the other, (B, G, H / G * T, D): for the G heads
@@ -134,7 +134,7 @@ class GroupedQueryAttention(nn.Module):
             may_attend = self._below_each_other(may_attend.expand(B, self.num_heads, T, S))
         out, weights = attend(self._below_each_other(q), k, v, may_attend=may_attend)
         out, weights = self._side_by_side(out, T), self._side_by_side(weights, T)
-        return self.output(merge_heads(out)), Heads(weights, q, k)
+        return self.output(merge_heads(out)), AttentionTrace(weights, q, k)
 
     def flash(
         self, x: Float[Tensor, "B T C"], *, causal: bool = False, cache: KVCache | None = None

@@ -7,10 +7,10 @@ from torch import Tensor
 from course_utils.checks import check_divides, check_floating, check_not_empty, check_rank
 from course_utils.shapes import Float
 
-__all__ = ["Heads", "merge_heads", "split_heads"]
+__all__ = ["AttentionTrace", "merge_heads", "split_heads"]
 
 
-class Heads(NamedTuple):
+class AttentionTrace(NamedTuple):
     """What the heads of one layer did.
 
     Attributes:

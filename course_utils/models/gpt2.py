@@ -29,7 +29,7 @@ from course_utils.checks import (
     check_int,
     check_positive,
 )
-from course_utils.layers import FeedForward, Heads, KVCache, LayerNorm, MultiHeadAttention
+from course_utils.layers import AttentionTrace, FeedForward, KVCache, LayerNorm, MultiHeadAttention
 from course_utils.layers.checks import check_tokens, check_vectors
 from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
 from course_utils.masks import causal_mask
@@ -150,7 +150,7 @@ class GPT2Block(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "B T C"], cache: KVCache | None = None
-    ) -> tuple[Float[Tensor, "B T C"], Heads | None]:
+    ) -> tuple[Float[Tensor, "B T C"], AttentionTrace | None]:
         """Return the block's output, and what its heads did; None with ``"flash"``.
 
         Args:
@@ -183,7 +183,7 @@ class GPT2Trace(NamedTuple):
     """
 
     hidden_states: tuple[Float[Tensor, "B T C"], ...]
-    heads: tuple[Heads | None, ...]
+    heads: tuple[AttentionTrace | None, ...]
 
 
 class GPT2(nn.Module):

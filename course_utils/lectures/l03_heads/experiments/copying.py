@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
-from course_utils.layers import FeedForward, Heads, MultiHeadAttention
+from course_utils.layers import AttentionTrace, FeedForward, MultiHeadAttention
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
@@ -59,7 +59,7 @@ class TwoPlaceCopier(nn.Module):
 
     def forward(
         self, token_ids: Int[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B asked 2 V"], tuple[Heads, ...]]:
+    ) -> tuple[Float[Tensor, "B asked 2 V"], tuple[AttentionTrace, ...]]:
         """Return the scores of both answers from the fourth place on, and what the heads did."""
         x, seen = self.tokens(token_ids) + self.positions, []  # (B, T, C)
         for layer in self.layers:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
-from course_utils.layers import EncoderBlock, Heads, LayerNorm
+from course_utils.layers import AttentionTrace, EncoderBlock, LayerNorm
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train, with_bar
@@ -59,7 +59,7 @@ class DeepCopier(nn.Module):
 
     def forward(
         self, token_ids: Int[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B asked 2 V"], tuple[Heads, ...]]:
+    ) -> tuple[Float[Tensor, "B asked 2 V"], tuple[AttentionTrace, ...]]:
         """Return the scores of both answers from the fourth place on, and what the heads did."""
         T, first = token_ids.shape[1], max(BACK)
         x, seen = self.tokens(token_ids) + self.positions[:T], []  # (B, T, C)

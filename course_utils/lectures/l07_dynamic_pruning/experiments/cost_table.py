@@ -23,7 +23,13 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import top_k_attend
-from course_utils.layers import Heads, KVCache, MultiHeadAttention, merge_heads, split_heads
+from course_utils.layers import (
+    AttentionTrace,
+    KVCache,
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
 from course_utils.layers.lora import add_lora
 from course_utils.layers.mod import MixtureOfDepths, kept_tokens
 from course_utils.layers.moe import MixtureOfExperts
@@ -208,13 +214,13 @@ class _TopKAttention(MultiHeadAttention):
         *,
         may_attend: Bool[Tensor, "T S"] | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], Heads]:
+    ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Let each token of x attend to its best keys."""
         q = split_heads(self.query(x), self.num_heads)
         k, v = self._keys_and_values(x, None, cache)
         k_keep = min(self.keys_kept, k.shape[2])
         out, weights = top_k_attend(q, k, v, k_keep=k_keep, may_attend=may_attend)
-        return self.output(merge_heads(out)), Heads(weights, q, k)
+        return self.output(merge_heads(out)), AttentionTrace(weights, q, k)
 
 
 class _Experts(MixtureOfExperts):
