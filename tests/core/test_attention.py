@@ -169,6 +169,10 @@ def test_top_k_keeps_the_best(seed, k_keep):
     assert torch.allclose(out, weights @ v, **CLOSE)
 
 
+def test_an_empty_batch():
+    assert masked_softmax(torch.zeros(0, T, S)).shape == (0, T, S)
+
+
 def test_top_k_of_all_is_attend():
     q, k, v = qkv()
     mask = some_mask()
@@ -189,10 +193,11 @@ def test_top_k_of_equal_scores():
 
 
 def test_jacobian_as_autograd():
-    scores = torch.randn(S, dtype=torch.float64)
-    reference = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
-    p = scores.softmax(-1)
-    assert torch.allclose(softmax_jacobian(p), reference, **CLOSE)
+    scores = torch.randn(3, S, dtype=torch.float64)
+    jacobians = softmax_jacobian(scores.softmax(-1))
+    for row, found in zip(scores, jacobians, strict=True):
+        expected = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), row)
+        assert torch.allclose(found, expected, **CLOSE)
 
 
 # Effective tokens
@@ -304,6 +309,7 @@ REFUSED = [
      "ValueError: bias must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
     (lambda: attend(Q, K, V, bias=torch.full((T, S), -math.inf).double()),
      "ValueError: bias must be finite (to hide a key, use may_attend), got NaN or infinity"),
+    (lambda: cosine_attend([0.0], K, V, scale=1), "TypeError: q must be a torch.Tensor, got list"),
     (lambda: cosine_attend(Q, V, V, scale=1),
      "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
     (lambda: cosine_attend(Q, K, V, scale=None),

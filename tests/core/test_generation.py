@@ -117,8 +117,6 @@ def test_the_model_is_unchanged(ids):
     assert model(ids).requires_grad and len(model.new_caches()) == L
 
 
-
-
 # What is refused.
 
 
