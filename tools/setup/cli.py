@@ -23,7 +23,7 @@ class Command:
 
     help: str
     action: Callable[[Place, list[str]], int]
-    extras: tuple[str, ...] | None = ("kernels",)
+    extras: tuple[str, ...] | None = None
 
 
 def setup(place: Place, arguments: list[str]) -> int:
@@ -32,52 +32,31 @@ def setup(place: Place, arguments: list[str]) -> int:
     return 0
 
 
-TEST = ("kernels", "test")
+LAB = ("kernels",)
+TEST = (*LAB, "test")
+SITE = (*LAB, "site")
 BROWSER = (*TEST, "site", "browser")
 CLASS = (*TEST, "class")
-EXAMPLE = "py course.py {0} 01" if WINDOWS else "make {0} LECTURE=01"
+ALL = (*BROWSER, "class")
 COMMANDS = {
-    "lab": Command("open the course in JupyterLab", lab.lab),
-    "test": Command(f"run the tests, or a lecture's: {EXAMPLE.format('test')}", tasks.test, TEST),
-    "test-all": Command(
-        "run every test: the slow ones, the browser's, the hub's",
-        tasks.test_all,
-        tuple({*BROWSER, *CLASS}),
-    ),
-    "present": Command(f"show live slides: {EXAMPLE.format('present')}", lab.present),
-    "timing": Command("say whether a lecture's slides fit its minutes", tasks.timing, TEST),
-    "edit": Command("open the source of the lectures in JupyterLab", lab.lab),
-    "setup": Command("make the environment, and nothing else", setup),
-    "doctor": Command(
-        "say what works here and what mends the rest",
-        tasks.without_environment("tools.doctor"),
-        None,
-    ),
+    "lab": Command("open the course in JupyterLab", lab.lab, LAB),
+    "test": Command("run the tests, or those of LECTURE=04", tasks.test, TEST),
+    "test-all": Command("run every test, in the browser and a hub too", tasks.test_all, ALL),
+    "present": Command("show LECTURE=01 as live slides", lab.present, LAB),
+    "timing": Command("say whether the slides of LECTURE=01 fit its minutes", tasks.timing, TEST),
+    "edit": Command("open the source of the lectures in JupyterLab", lab.lab, LAB),
+    "setup": Command("make the environment, and nothing else", setup, LAB),
+    "doctor": Command("say what works here and what mends the rest", tasks.doctor),
     "test-browser": Command("drive JupyterLab in Chromium", tasks.test_browser, BROWSER),
     "test-hub": Command("let two students work in a JupyterHub", tasks.test_hub, CLASS),
-    "site": Command(
-        "build the static edition, for reading without a kernel",
-        tasks.module("tools.site.build"),
-        ("kernels", "site"),
-    ),
+    "site": Command("build the edition for reading without a kernel", tasks.site, SITE),
     "bench": Command("measure what README states", tasks.bench, TEST),
-    "bench-gpu": Command(
-        "test and measure the kernels on a GPU; OUT names a folder for the results",
-        bench_gpu,
-        None,
-    ),
+    "bench-gpu": Command("test and measure the kernels on a GPU; results in OUT", bench_gpu),
     "lint": Command("check style, formatting, types and imports", tasks.lint, TEST),
-    "outputs": Command(
-        "execute every lecture and save what it shows",
-        tasks.module("tools.editions.outputs"),
-        TEST,
-    ),
-    "gpt2": Command(
-        "fetch the published GPT-2's weights for lecture 06 (550 MB)",
-        tasks.module("tools.scripts.fetch_gpt2"),
-    ),
-    "constraints": Command("write constraints.txt anew", tasks.constraints),
-    "clean": Command("remove the environment and the caches", tasks.clean, None),
+    "outputs": Command("execute every lecture and save what it shows", tasks.outputs, TEST),
+    "gpt2": Command("fetch the published GPT-2 for lecture 06 (550 MB)", tasks.gpt2, LAB),
+    "constraints": Command("write constraints.txt anew", tasks.constraints, LAB),
+    "clean": Command("remove the environment and the caches", tasks.clean),
 }
 
 
@@ -88,7 +67,8 @@ def show_help() -> int:
         say(f"  {how_to_run(name):<22} {command.help}")
     say("\nEach command first sets up what it needs, in .venv beside this file.")
     if not WINDOWS:
-        say("Without make: python3 course.py lab, python3 course.py test 01, and so on.")
+        say("Without make: python3 course.py lab, and so on.")
+    say("Behind course.py, a lecture is named by its number: course.py test 04.")
     say("TORCH_INDEX_URL says where torch comes from; COURSE_PINS=newest ignores constraints.txt.")
     return 0
 

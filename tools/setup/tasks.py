@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 
 from course_utils.lectures import Lecture
 
@@ -28,11 +27,6 @@ def run(place: Place, *arguments: str) -> int:
     """Run the environment's Python in the course's folder and return its exit status."""
     command = [str(place.python), *arguments]
     return subprocess.run(command, cwd=place.root, env=place.activated()).returncode
-
-
-def module(name: str) -> Callable[[Place, list[str]], int]:
-    """Return the command that runs a module with whatever arguments it is given."""
-    return lambda place, arguments: run(place, "-m", name, *arguments)
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
@@ -109,20 +103,31 @@ def lint(place: Place, arguments: list[str]) -> int:
     return max(*statuses, run(place, "-c", contracts))
 
 
+def site(place: Place, arguments: list[str]) -> int:
+    """Build the static edition of the course."""
+    return run(place, "-m", "tools.site.build", *arguments)
+
+
+def outputs(place: Place, arguments: list[str]) -> int:
+    """Execute every lecture from a clean kernel and save what it shows."""
+    return run(place, "-m", "tools.editions.outputs", *arguments)
+
+
+def gpt2(place: Place, arguments: list[str]) -> int:
+    """Fetch the weights of the published GPT-2 into weights/gpt2."""
+    return run(place, "-m", "tools.scripts.fetch_gpt2", *arguments)
+
+
 def bench(place: Place, arguments: list[str]) -> int:
     """Run every benchmark and print what it measures."""
     scripts = sorted((place.root / "benchmarks").glob("[a-z]*.py"))
     return max(run(place, "-m", f"benchmarks.{script.stem}", *arguments) for script in scripts)
 
 
-def without_environment(name: str) -> Callable[[Place, list[str]], int]:
-    """Return the command that runs a module in the environment's Python, or else in this one."""
-
-    def action(place: Place, arguments: list[str]) -> int:
-        python = str(place.python) if place.python.exists() else sys.executable
-        return subprocess.run([python, "-m", name, *arguments], cwd=place.root).returncode
-
-    return action
+def doctor(place: Place, arguments: list[str]) -> int:
+    """Say what works here; without an environment, ask the Python that runs this."""
+    python = place.python if place.python.exists() else sys.executable
+    return subprocess.run([python, "-m", "tools.doctor", *arguments], cwd=place.root).returncode
 
 
 def constraints(place: Place, arguments: list[str]) -> int:
