@@ -7,6 +7,7 @@ import pytest
 from course_utils.lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
 from tests.lectures.support_notebooks import NOTEBOOKS, read
+from tools.editions.readme import README, lecture_table
 
 RULES = {
     name: rule
@@ -24,6 +25,17 @@ def test_every_notebook_is_a_lecture_of_the_course():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_rule(path, name):
     assert RULES[name](read(path)) == []
+
+
+@pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)
+def test_title_and_minutes_are_those_of_the_course(lecture):
+    first = read(NOTEBOOKS[lecture.number]).cells[0].source
+    assert first.startswith(f"# {lecture.number:02} · {lecture.question}\n")
+    assert f"{lecture.minutes} minutes in class" in first
+
+
+def test_readme_lists_the_course():
+    assert lecture_table() in README.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)

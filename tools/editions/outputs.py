@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
+from tools.editions.readme import write_table
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -92,7 +93,9 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="course-ipython-") as ipython_folder:
         # Away from the user's own IPython start-up files, which could print or import.
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
-        return max(report(path, force=options.force) for path in paths)
+        status = max(report(path, force=options.force) for path in paths)
+    write_table()
+    return status
 
 
 def report(path: Path, *, force: bool) -> int:

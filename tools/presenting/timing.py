@@ -82,6 +82,8 @@ def _moment(stamp: str) -> datetime:
 
 def _written_down(lecture: str) -> dict[str, float]:
     """The seconds that ``python -m benchmarks.lectures --json`` has written down."""
+    if not RESULTS.is_file():
+        return {}
     measured = json.loads(RESULTS.read_text(encoding="utf-8"))["lectures"]
     return measured.get(lecture, {}).get("cells", {})
 

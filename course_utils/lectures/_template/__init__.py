@@ -1,0 +1,1 @@
+"""What a new lecture starts from. CONTRIBUTING.md says how."""

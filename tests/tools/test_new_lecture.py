@@ -1,0 +1,74 @@
+"""A new lecture: a copy of `_template`, its notebook, and one line in COURSE."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDED = ("course_utils", "tools", "tests", "conftest.py", "pyproject.toml", "README.md")
+LINE = '    Lecture(9, "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
+IGNORED = shutil.ignore_patterns("__pycache__", "node_modules", "_build")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the course with one lecture more."""
+    folder = tmp_path_factory.mktemp("course")
+    for name in NEEDED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name, **({"ignore": IGNORED} if copy is shutil.copytree else {}))
+    lectures, notebooks = folder / "course_utils" / "lectures", folder / "notebooks"
+    shutil.copytree(ROOT / "notebooks", notebooks, ignore=IGNORED)
+    shutil.copytree(lectures / "_template", lectures / "l09_temperature")
+    notebook = notebooks / "09_temperature.ipynb"
+    (lectures / "l09_temperature" / "notebook.ipynb").rename(notebook)
+    for file, old, new in (
+        (notebook, "lectures._template import", "lectures.l09_temperature import"),
+        (lectures / "__init__.py", "_KERNELS,\n    ),\n)", f"_KERNELS,\n    ),\n{LINE})"),
+    ):
+        text = file.read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new), encoding="utf-8")
+    run(folder, "tools.editions.outputs", str(notebook))
+    return folder
+
+
+def run(folder, module, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_its_tests_pass(course):
+    every = ("exercise", "explorer", "quiz")
+    files = [f"tests/lectures/test_every_{name}.py" for name in every]
+    files += ["tests/lectures/test_notebook_lint.py", "tests/lectures/test_teaching_notes.py"]
+    arguments = ["-q", "-k", "09", "--nbval", "--nbval-current-env", *files]
+    said = run(course, "pytest", *arguments, "notebooks/09_temperature.ipynb")
+    passed = int(said.rpartition(" passed")[0].split()[-1])
+    assert passed > 50 and "failed" not in said
+
+
+def test_its_slides_are_planned(course):
+    said = run(course, "tools.presenting.timing", "09")
+    assert "It fits: the plan takes 10 of 10 minutes." in said
+    assert "[1] nearly one word" in said and "A softmax with a temperature (gentle, 3 min)" in said
+
+
+def test_readme_lists_it(course):
+    assert "| [09](notebooks/09_temperature.ipynb) |" in (course / "README.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_it_has_a_page(course):
+    run(course, "tools.site.build", "--out", str(course / "build"))
+    page = (course / "build/html/lectures/09_temperature.html").read_text(encoding="utf-8")
+    assert 'class="course-player"' in page and "How sharp is a softmax?" in page
