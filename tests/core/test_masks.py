@@ -97,7 +97,8 @@ def test_packed_documents_as_alone():
 
 def test_same_document_from_a_tensor():
     assert torch.equal(same_document_mask(torch.tensor([2, 5])), same_document_mask([2, 5]))
-    assert same_document_mask([2, 5], device="meta").device.type == "meta"
+    for lengths in ([2, 5], torch.tensor([2, 5])):
+        assert same_document_mask(lengths, device="meta").device.type == "meta"
 
 
 def test_dtype_and_device():
@@ -136,6 +137,8 @@ REFUSED = [
      "ValueError: lengths must have 1 axis (B), got shape (1, 1)"),
     (lambda: padding_mask([3], 0), "ValueError: S must be at least 1, got 0"),
     (lambda: same_document_mask([]), "ValueError: lengths must not be empty, got []"),
+    (lambda: same_document_mask([3], device="nonsense"),
+     "ValueError: device must be a torch.device or its name, such as 'cpu', got 'nonsense'"),
     (lambda: same_document_mask([3, 0]), "ValueError: lengths[1] must be at least 1, got 0"),
     (lambda: same_document_mask(7), "TypeError: lengths must be a sequence, got 7 (int)"),
     (lambda: same_document_mask([2.0]),

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from course_utils.data.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
-from course_utils.models import minilm
-from course_utils.models import minilm_or_random as stand_in
+from course_utils.models import minilm, minilm_or_random
 from course_utils.models.minilm import load_minilm
 from course_utils.models.minilm_or_random import minilm_is_here, read_text, read_with_random_weights
 from tests.support_errors import raises_saying, refusal
@@ -63,7 +62,7 @@ def test_shapes_of_the_real_one():
 
 def test_same_each_time():
     first = read_with_random_weights(TEXT)
-    stand_in.random_encoder.cache_clear()
+    minilm_or_random.random_encoder.cache_clear()
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)
@@ -74,7 +73,7 @@ def test_same_each_time():
 
 
 def test_equal_words_enter_alike():
-    encoder = stand_in.random_encoder()
+    encoder = minilm_or_random.random_encoder()
     one, other = (
         read_with_random_weights(text).hidden_states[0] for text in ("cat cat", "cat dog")
     )
