@@ -7,10 +7,10 @@ SLOWEST_FIRST = (
     "tests/lectures/test_every_explorer.py",
     "notebooks/07",
     "notebooks/06",
+    "notebooks/04",
     "tests/lectures/test_without_minilm.py",
-    "tests/kernels/test_inspect.py",
-    "tests/kernels/test_suite_errors.py",
-    "tests/kernels/test_suite_values.py",
+    "tests/kernels/",
+    "tests/tools/test_new_lecture.py",
     "notebooks/",
 )
 
