@@ -13,7 +13,7 @@ from course_utils.lectures.l05_causal_mask.explorers.cache import (
     NUMBERS,
     VIEW,
     CacheBytes,
-    shown,
+    settings_of,
 )
 from course_utils.lectures.l05_causal_mask.explorers.masks import (
     CAUSAL,
@@ -231,7 +231,7 @@ def test_parameters_fit_the_layers(name):
 
 def test_models_stand_where_marked(cache):
     for name, model in MODELS.items():
-        cache.set(**shown(name))
+        cache.set(**settings_of(name))
         assert cache.state.bytes == model.cache
         dot = cache._dots[1].get_xdata()
         assert list(dot) == [model.cache]
@@ -250,15 +250,15 @@ def test_marks_lie_inside(cache):
 
 
 def test_words_of_the_cache(cache):
-    cache.set(**shown("Llama 3 8B"))
+    cache.set(**settings_of("Llama 3 8B"))
     assert "2 · 32 · 8 · 128 · 8,192 · 1 · 2 = 1.07 GB for one text (131 kB for each" in cache.words
     assert "8 key/value heads serve 32 query heads: one for each would take 4.29 GB" in cache.words
     assert "would hold 74 such caches" in cache.words
     cache.set(**cache.scenes["… for 32 readers"])
     assert "= 550 GB for 32 texts" in cache.words and "memory of 7 H100s" in cache.words
-    cache.set(**{**shown("Llama 3 8B"), "key_value_heads": 1, "sharing": 1})
+    cache.set(**{**settings_of("Llama 3 8B"), "key_value_heads": 1, "sharing": 1})
     assert "There is one head" in cache.words
-    cache.set(**{**shown("Llama 3 8B"), "batch": 64})
+    cache.set(**{**settings_of("Llama 3 8B"), "batch": 64})
     assert "An H100 holds it once" in cache.words
 
 

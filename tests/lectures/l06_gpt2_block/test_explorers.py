@@ -155,14 +155,14 @@ def test_crosses_stand_at_cut_tokens(following):
 def test_it_scores_as_the_model_does(model):
     writer = Writer(model)
     for count in range(1, len(IDS) + 1):
-        found = writer.score(IDS[:count])
-        assert (np.diff(found.scores) <= 0).all()
+        order, scores = writer.score(IDS[:count])
+        assert (np.diff(scores) <= 0).all()
         expected = scores_of(model, IDS[:count]).numpy()
-        np.testing.assert_allclose(found.scores, expected[found.order], atol=1e-4)
+        np.testing.assert_allclose(scores, expected[order], atol=1e-4)
 
 
 def test_greedily_it_writes_what_generate_writes(model):
-    written = Writer(model).write(IDS, 13, lambda step, found: int(found.order[0]))
+    written = Writer(model).write(IDS, 13, lambda step, order, scores: int(order[0]))
     expected = generate(model, torch.tensor([IDS]), 13, temperature=0)[0, len(IDS) :]
     assert list(written) == expected.tolist()
 
@@ -175,8 +175,8 @@ def test_what_was_written_before_costs_no_step(model, monkeypatch):
     )
     rank = [0] * 9
 
-    def choose(step, found):
-        return int(found.order[rank[step]])
+    def choose(step, order, scores):
+        return int(order[rank[step]])
 
     first = writer.write(IDS, 9, choose)
     # The prompt at once, then a token at a time; the last one written is not read.

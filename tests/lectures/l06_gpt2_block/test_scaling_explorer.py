@@ -10,7 +10,7 @@ from course_utils.lectures.l06_gpt2_block.explorers.scaling_laws import (
     SIZES,
     TOKENS,
     ScalingLaws,
-    said,
+    describe_number,
 )
 from tests.explorers.support_explorers import press
 
@@ -93,6 +93,6 @@ def test_a_loss_above_the_picture_is_said(scaling):
 
 def test_numbers_in_words():
     numbers = (29e6, 999.96e6, 162.27e9, 1e12, 1.4e15, 12345.6)
-    assert [said(number) for number in numbers] == [
+    assert [describe_number(number) for number in numbers] == [
         "29 million", "1 billion", "162 billion", "1 trillion", "1,400 trillion", "12,346"
     ]  # fmt: skip

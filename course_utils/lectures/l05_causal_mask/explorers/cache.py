@@ -64,7 +64,7 @@ OWN_ROWS = ("each head its own, G = H", "as set, G", "one for all, G = 1")
 ALONE = {"batch": 1, "number": "16 bits"}
 
 
-def shown(name: str) -> dict[str, object]:
+def settings_of(name: str) -> dict[str, object]:
     """The values of the controls at which the explorer stands on a model."""
     layers, key_value_heads, sharing, head_width, context, _ = MODELS[name]
     sizes = {"layers": layers, "key_value_heads": key_value_heads, "sharing": sharing}
@@ -103,12 +103,12 @@ class CacheBytes(Explorer):
         "number": Choice("bits of a number", tuple(NUMBERS), "16 bits"),
     }
     scenes = {
-        "GPT-2 small": shown("GPT-2 small"),
-        "Llama 2 7B": shown("Llama 2 7B"),
-        "Llama 3 8B: shared heads": shown("Llama 3 8B"),
-        "128k tokens": shown("Llama 3.1 8B"),
-        "… for 32 readers": {**shown("Llama 3.1 8B"), "batch": 32},
-        "… and in 8 bits": {**shown("Llama 3.1 8B"), "batch": 32, "number": "8 bits"},
+        "GPT-2 small": settings_of("GPT-2 small"),
+        "Llama 2 7B": settings_of("Llama 2 7B"),
+        "Llama 3 8B: shared heads": settings_of("Llama 3 8B"),
+        "128k tokens": settings_of("Llama 3.1 8B"),
+        "… for 32 readers": {**settings_of("Llama 3.1 8B"), "batch": 32},
+        "… and in 8 bits": {**settings_of("Llama 3.1 8B"), "batch": 32, "number": "8 bits"},
     }
     size = (8.0, 4.2)
     frames = ("length", "batch")

@@ -164,14 +164,14 @@ class LogitLens(Explorer):
 
     def __init__(self, **values: Any) -> None:
         self._model, self._tokenizer = load_small_gpt(), small_gpt_tokenizer()
-        self._lens = lru_cache(maxsize=16)(self._look)
+        self._lens = lru_cache(maxsize=16)(self._read_through)
         super().__init__(**values)
 
     def prepare(self) -> None:
         for scene in self.scenes.values():
             self._lens(scene["prompt"])
 
-    def _look(self, text: str) -> Lens:
+    def _read_through(self, text: str) -> Lens:
         prompt = read_prompt(text, self._tokenizer, MOST_TOKENS)
         return look_through(self._model, prompt.ids, prompt.note)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -87,18 +87,12 @@ def cut(scores: np.ndarray, temperature: float, k: int, p: float) -> tuple[np.nd
     return warm, kept
 
 
-class Scores(NamedTuple):
-    """What a model makes of the next token: all ids, the best first, and their scores (V,)."""
-
-    order: np.ndarray
-    scores: np.ndarray
+# All ids, the most probable first, and their scores (V,).
+Scores = tuple[np.ndarray, np.ndarray]
 
 
 class Writer:
-    """A GPT2 that writes; what follows a text is computed once and kept by the text.
-
-    So a draw that differs from an earlier one in its last token costs one step of the model.
-    """
+    """A GPT2 that writes; what follows a text is computed once and kept by the text."""
 
     def __init__(self, model: GPT2) -> None:
         self._model = model
@@ -114,16 +108,19 @@ class Writer:
             order = (-scores).argsort(kind="stable")
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
-            self._kept[text] = Scores(order, scores[order])
+            self._kept[text] = order, scores[order]
         return self._kept[text]
 
     def write(
-        self, text: tuple[int, ...], count: int, choose: Callable[[int, Scores], int]
+        self,
+        text: tuple[int, ...],
+        count: int,
+        choose: Callable[[int, np.ndarray, np.ndarray], int],
     ) -> tuple[int, ...]:
-        """Write `count` tokens more; `choose` is given the step and the scores."""
+        """Write `count` tokens more; `choose` is given the step, the ids and their scores."""
         start, caches = len(text), self._model.new_caches()
         for step in range(count):
-            text = (*text, choose(step, self.score(text, caches)))
+            text = (*text, choose(step, *self.score(text, caches)))
         return text[start:]
 
 
@@ -176,9 +173,9 @@ class NextToken(Explorer):
         warm, kept = cut(scores, temperature, limit, p)
         sums, ranks, chances = warm.cumsum(), _ranks(len(warm)), _draws(draw)
 
-        def choose(step: int, found: Scores) -> int:
-            shares, count = cut(found.scores[:limit], temperature, limit, p)
-            return int(found.order[_place(shares[:count].cumsum(), chances[step])])
+        def choose(step: int, order: np.ndarray, scores: np.ndarray) -> int:
+            shares, count = cut(scores[:limit], temperature, limit, p)
+            return int(order[_place(shares[:count].cumsum(), chances[step])])
 
         written = self._writer.write(read.ids, WRITTEN, choose)
         names = [token_name(self._tokenizer.tokens[token]) for token in order[:SHOWN]]

@@ -213,14 +213,15 @@ class ScalingLaws(Explorer):
 
     def caption(self, state: ScalingState) -> str:
         kaplan, best, again = (
-            f"{said(N)} parameters and {said(D)} tokens"
+            f"{describe_number(N)} parameters and {describe_number(D)} tokens"
             for N, D in zip(state.best_sizes, state.best_tokens, strict=True)
         )
         ratios = state.best_tokens / state.best_sizes
         beyond = " (above the picture)" if state.loss > _lowest(state) + ROOM else ""
         return (
             f"10^{state.power:.1f} FLOP and {state.ratio:g} tokens for each parameter are "
-            f"{said(state.parameters)} parameters and {said(state.tokens)} tokens (black): "
+            f"{describe_number(state.parameters)} parameters and "
+            f"{describe_number(state.tokens)} tokens (black): "
             f"Chinchilla's law says a loss of {state.loss:.3f}{beyond}, and "
             f"{state.best_losses[1]:.3f} with {best}, {ratios[1]:.3g} for each. Fitted again it "
             f"advises {again}, {ratios[2]:.3g} for each. Kaplan would take {kaplan}, "
@@ -233,10 +234,10 @@ def _lowest(state: ScalingState) -> float:
     return STEP * float(np.floor(state.best_losses[1:].min() / STEP))
 
 
-def said(number: float) -> str:
+def describe_number(number: float) -> str:
     """A number of three digits in words of size.
 
-    >>> said(175e9), said(1.4e12)
+    >>> describe_number(175e9), describe_number(1.4e12)
     ('175 billion', '1.4 trillion')
     """
     for unit, words in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
