@@ -124,6 +124,14 @@ def test_less_capacity_means_more_drops_and_error(experts):
     assert states[0].error > states[1].error > states[2].error
 
 
+def test_the_readers_random_numbers_stay():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    Experts(k=2, capacity=0.5).png()
+    assert torch.equal(torch.rand(3), expected)
+
+
 def test_words_of_the_experts(experts):
     state = chosen(experts, capacity=1.0)
     assert "one expert gets 505 of 512 choices (99%; an equal share is 128), and 2 get nothing" in (

@@ -7,6 +7,7 @@ each number of experts, each k and each weight of the balance loss, with one see
 from functools import lru_cache
 
 import safetensors.torch
+import torch
 from torch import Tensor
 
 from course_utils.data.packaged import read_packaged
@@ -47,9 +48,14 @@ def load_toy_experts(
     0.3
     """
     start = f"{toy_name(num_experts, k, balance)}/"
-    model = PlaneExperts(num_experts, k, capacity=capacity)
-    saved = {key: value for key, value in _all_weights().items() if key.startswith(start)}
-    model.load_state_dict({key.removeprefix(start): value for key, value in saved.items()})
+    with torch.device("meta"):  # no weights are drawn: the reader's random numbers stay as they are
+        model = PlaneExperts(num_experts, k, capacity=capacity)
+    saved = {
+        key.removeprefix(start): value.clone()
+        for key, value in _all_weights().items()
+        if key.startswith(start)
+    }
+    model.load_state_dict(saved, assign=True)
     return model.eval()
 
 
