@@ -34,11 +34,13 @@ def proxy_command(here: Path) -> list[str]:
     Raises:
         SystemExit: if there is none.
     """
+    # It needs no right of root's, and is what the web server hands strangers' requests to.
+    as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--no-new-privs"]
     beside = here / "node_modules" / ".bin" / PROXY
     if beside.exists():
-        return [*node(), str(beside)]
+        return [*as_nobody, *node(), str(beside)]
     if found := shutil.which(PROXY):
-        return [found]
+        return [*as_nobody, found]
     raise SystemExit(f"{PROXY} must be installed, and is not: `npm ci --prefix {here}`")
 
 

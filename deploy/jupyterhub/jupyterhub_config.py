@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from course_spawner import CourseSpawner  # noqa: E402
+import students  # noqa: E402
 from hub_files import course_repository, private_folder, proxy_command  # noqa: E402
 
 c = get_config()  # noqa: F821  # JupyterHub reads this file with `get_config` defined
@@ -37,9 +37,13 @@ c.JupyterHub.db_url = f"sqlite:///{STATE / 'hub.sqlite'}"
 c.JupyterHub.authenticator_class = "pam"
 c.PAMAuthenticator.allowed_groups = {"students", "instructors"}
 c.PAMAuthenticator.admin_groups = {"instructors"}
+c.PAMAuthenticator.service = "attention-course-hub"  # etc/pam.d: it counts wrong passwords
 
 # What: a server of their own, which begins by bringing the copy of the course up to date.
-c.JupyterHub.spawner_class = CourseSpawner
+c.JupyterHub.spawner_class = "systemd"
+c.SystemdSpawner.unit_name_template = "course-{USERNAME}"
+c.SystemdSpawner.default_shell = "/bin/bash"  # accounts that may not log in elsewhere have none
+c.Spawner.pre_spawn_hook = students.prepare
 c.Spawner.cmd = [str(HERE / "start-server")]
 c.Spawner.default_url = "/lab/tree/attention-course/notebooks/00_start_here.ipynb"
 c.Spawner.env_keep = ["LANG", "LC_ALL"]
@@ -57,15 +61,16 @@ c.Spawner.environment = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 c.Spawner.start_timeout = 120
-c.Spawner.http_timeout = 60
+c.Spawner.http_timeout = 120  # the pull, too: the unit counts as started when it begins
 
-# How much, for each student. README.md says how many then fit on a machine.
-c.CourseSpawner.mem_limit = "2G"
-c.CourseSpawner.cpu_limit = 2.0
-c.CourseSpawner.tasks_limit = 512
+# How much, for each student; students.py has the rest. README.md says how many then fit.
+c.SystemdSpawner.mem_limit = "2G"
+c.SystemdSpawner.cpu_limit = 2.0
 c.JupyterHub.concurrent_spawn_limit = 10
 
-# How long: a server that nobody has used for an hour is stopped. Its files stay.
+# How long: a server outlives a restart of the hub. One that nobody has used for an hour is stopped;
+# its files stay.
+c.JupyterHub.cleanup_servers = False
 IDLE_SECONDS = 60 * int(os.environ.get("COURSE_IDLE_MINUTES", "60"))
 c.JupyterHub.services = [
     {

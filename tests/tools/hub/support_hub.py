@@ -1,11 +1,15 @@
-"""Start the real hub on loopback, as root, with the configuration that the course ships."""
+"""Start the real hub on loopback, as root, with the configuration that the course ships.
+
+Where systemd runs the machine, students' servers are units of it, as in a class. Elsewhere, as in
+most containers, JupyterHub's own spawner starts them, without limits.
+"""
 
 import contextlib
+import grp
 import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,19 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from cgroups import NoControlGroups, find_trees
-
 from tests.browser.support_lab import free_port
-from tests.tools.hub.support_reach import reachable
+from tests.tools.hub.support_reach import closed_above, reachable
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy" / "jupyterhub"
 CONFIGURATION = DEPLOY / "jupyterhub_config.py"
+SYSTEMD = Path("/run/systemd/system").is_dir()
+# Where a class is set up, its rules speak of this group.
+CLASS = any(group.gr_name == "students" for group in grp.getgrall())
+IN_GROUP = ("--groups", "students") if CLASS else ()
 PASSWORD = "a password for tests alone"
-MEMORY, MEMORY_BYTES = "1G", 2**30
+MEMORY = 2**30
 START_SECONDS = 90
-# As README makes accounts: nobody logs in past the hub, where no limit would hold them.
-NO_SHELL = "/usr/sbin/nologin"
 
 # Read after the shipped configuration, as a deployment's own settings are.
 OVERLAY = """\
@@ -37,10 +41,13 @@ c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api}"
 c.JupyterHub.authenticator_class = "shared-password"
 c.SharedPasswordAuthenticator.user_password = "{password}"
 c.Authenticator.allowed_users = {students}
-c.CourseSpawner.mem_limit = "{memory}"
-c.CourseSpawner.runtime_root = "{folder}/run"
-# /tmp has the course, the homes and this file here.
-c.CourseSpawner.own_folders = ["/dev/shm", "{folder}/tmp"]
+c.JupyterHub.cleanup_servers = True
+c.SystemdSpawner.mem_limit = "1G"
+"""
+WITHOUT_SYSTEMD = """\
+import students
+c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
+c.Spawner.pre_spawn_hook = lambda spawner: students.check_account(spawner.user.name)
 """
 
 Found = TypeVar("Found")
@@ -63,17 +70,19 @@ def what_is_missing() -> list[str]:
     missing = []
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         missing.append("root, who alone can start a server under a student's account")
-    for program in ("useradd", "userdel", "unshare", "git"):
+    for program in ("useradd", "userdel", "unshare", "setpriv", "git"):
         if not shutil.which(program):
             missing.append(f"{program} (Debian, Ubuntu: passwd, util-linux, git)")
-    for package in ("jupyterhub", "jupyterhub_idle_culler", "nbgitpuller"):
-        if subprocess.run(
-            [sys.executable, "-c", f"import {package}"], capture_output=True
-        ).returncode:
-            missing.append(f'{package}: python -m pip install -e ".[class]"')
+    wanted = ("jupyterhub", "jupyterhub_idle_culler", "nbgitpuller", "systemdspawner")
+    imports = f"import {', '.join(wanted)}"
+    if subprocess.run([sys.executable, "-c", imports], capture_output=True).returncode:
+        missing.append(f'{", ".join(wanted)}: python -m pip install -e ".[class]"')
     beside = DEPLOY / "node_modules" / ".bin" / "configurable-http-proxy"
     if not beside.exists() and not shutil.which("configurable-http-proxy"):
         missing.append("configurable-http-proxy: npm ci --prefix deploy/jupyterhub")
+    places = (Path(sys.prefix), Path(sys.base_prefix), ROOT)
+    if SYSTEMD and (closed := [str(path) for path in places if closed_above(path)]):
+        missing.append(f"what every account can reach, which {', '.join(closed)} is not")
     return missing
 
 
@@ -87,7 +96,7 @@ class Hub:
     students: tuple[str, ...]
 
     def log(self) -> str:
-        """Return what the hub and the students' servers have said."""
+        """Return what the hub and, without systemd, the students' servers have said."""
         return (self.folder / "hub.log").read_text(encoding="utf-8", errors="replace")
 
     def home(self, student: str) -> Path:
@@ -106,10 +115,8 @@ def accounts(folder: Path, names: tuple[str, ...]) -> Iterator[None]:
     try:
         for name in names:
             home = str(homes / name)
-            subprocess.run(
-                ["useradd", "-m", "-K", "HOME_MODE=0755", "-d", home, "-s", NO_SHELL, name],
-                check=True,
-            )
+            make = ["useradd", "-m", "-K", "HOME_MODE=0755", "-d", home, *IN_GROUP]
+            subprocess.run([*make, "-s", "/usr/sbin/nologin", name], check=True)
             made.append(name)
         yield
     finally:
@@ -170,32 +177,24 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def running_hub(students: tuple[str, ...], **more: str) -> Iterator[Hub]:
-    """Run the hub until the context ends; `more` goes into its environment."""
-    folder = Path(tempfile.mkdtemp(prefix="course-hub-"))
+def running_hub(students: tuple[str, ...]) -> Iterator[Hub]:
+    """Run the hub until the context ends."""
+    # Not in /tmp, where a student's server sees a folder of its own.
+    folder = Path(tempfile.mkdtemp(prefix="course-hub-", dir="/var/tmp"))
     folder.chmod(0o755)  # students come through it to their homes
     try:
         with accounts(folder, students):
             repository = course_repository(folder)
             ports = {name: free_port() for name in ("public", "hub", "api")}
-            (folder / "tmp").mkdir(mode=0o755)
-            overlay = folder / "overlay.py"
-            overlay.write_text(
-                OVERLAY.format(
-                    **ports,
-                    folder=folder,
-                    password=PASSWORD,
-                    students=set(students),
-                    memory=MEMORY,
-                )
-            )
+            overlay = OVERLAY.format(**ports, password=PASSWORD, students=set(students))
+            settings = folder / "overlay.py"
+            settings.write_text(overlay if SYSTEMD else overlay + WITHOUT_SYSTEMD)
             environment = {
                 "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]]),
                 "LANG": "C.UTF-8",
                 "COURSE_HUB_STATE": str(folder / "state"),
-                "COURSE_HUB_SETTINGS": str(overlay),
+                "COURSE_HUB_SETTINGS": str(settings),
                 "COURSE_REPOSITORY": f"file://{repository}",
-                **more,
             }
             command = [sys.executable, "-m", "jupyterhub", "-f", str(CONFIGURATION)]
             with (folder / "hub.log").open("wb") as log:
@@ -209,8 +208,6 @@ def running_hub(students: tuple[str, ...], **more: str) -> Iterator[Hub]:
                 yield hub
             finally:
                 stop(process)
-                wait_for(lambda: not listens(ports["public"]), "the end of the proxy")
-                remove_groups()
     finally:
         keep_log(folder)
         shutil.rmtree(folder)
@@ -227,28 +224,14 @@ def is_up(hub: Hub) -> bool:
     return False
 
 
-def listens(port: int) -> bool:
-    """Return whether anything on this machine accepts connections at a port."""
-    with socket.socket() as asking:
-        return asking.connect_ex(("127.0.0.1", port)) == 0
-
-
 def stop(process: subprocess.Popen) -> None:
-    """End the hub as systemd would; it ends the proxy, the services and the servers."""
+    """End the hub; it ends the proxy, the services and, by the overlay, the servers."""
     process.terminate()
     try:
         process.wait(60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def remove_groups() -> None:
-    """Take the empty groups away that students' groups stood in."""
-    with contextlib.suppress(NoControlGroups):
-        for folder in set(find_trees().folders.values()):
-            if folder.exists():
-                folder.rmdir()
 
 
 def keep_log(folder: Path) -> None:
