@@ -62,20 +62,18 @@ def settings(text):
 
 def test_the_values_have_the_charts_form():
     assert misfits(VALUES, CHART) == []
-    wrong = {**VALUES, "singleuser": {"memory": {"limit": 2}, "lifecycleHook": {}}}
-    assert misfits(wrong, CHART) == [".singleuser.lifecycleHook", ".singleuser.memory.limit"]
 
 
 def test_both_have_the_same_limits():
     ours = settings(HUB)
-    assert VALUES["singleuser"]["memory"]["limit"] == ours["CourseSpawner.mem_limit"]
-    assert VALUES["singleuser"]["cpu"]["limit"] == ours["CourseSpawner.cpu_limit"]
+    assert VALUES["singleuser"]["memory"]["limit"] == ours["SystemdSpawner.mem_limit"]
+    assert VALUES["singleuser"]["cpu"]["limit"] == ours["SystemdSpawner.cpu_limit"]
     assert VALUES["hub"]["concurrentSpawnLimit"] == ours["JupyterHub.concurrent_spawn_limit"]
     minutes = re.search(r'"COURSE_IDLE_MINUTES", "(\d+)"', HUB)[1]
     assert VALUES["cull"]["timeout"] == 60 * int(minutes)
 
 
-def test_both_have_the_same_settings_of_the_students_server():
+def test_both_have_the_same_server_settings():
     (file,) = VALUES["singleuser"]["extraFiles"].values()
     theirs = {
         f"{c}.{name}": value for c, more in file["data"].items() for name, value in more.items()
@@ -114,7 +112,26 @@ def test_nothing_secret_is_written_down(text):
     assert "dummy" not in text.lower()
 
 
-def test_the_proxy_is_pinned_with_the_hash_of_every_file():
+def test_an_account_has_the_same_limits_outside_its_unit():
+    """Where a student got past the unit, `user-.slice` must allow no more."""
+    ours = settings(HUB)
+    text = (
+        DEPLOY / "jupyterhub/etc/systemd/system/user-.slice.d/50-attention-course.conf"
+    ).read_text()
+    theirs = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    assert theirs["MemoryMax"] == ours["SystemdSpawner.mem_limit"]
+    assert theirs["CPUQuota"] == f"{ours['SystemdSpawner.cpu_limit']:.0%}"
+    properties = (DEPLOY / "jupyterhub" / "students.py").read_text(encoding="utf-8")
+    for name in ("TasksMax", "MemorySwapMax"):
+        assert f'"{name}": "{theirs[name]}"' in properties
+
+
+def test_the_web_server_tells_the_hub_of_https():
+    caddy = (DEPLOY / "jupyterhub" / "Caddyfile").read_text(encoding="utf-8")
+    assert "header_up X-Scheme {scheme}" in caddy and "Strict-Transport-Security" in caddy
+
+
+def test_the_proxy_is_pinned_by_hashes():
     folder = DEPLOY / "jupyterhub"
     wanted = json.loads((folder / "package.json").read_text())["dependencies"]
     locked = json.loads((folder / "package-lock.json").read_text())["packages"]

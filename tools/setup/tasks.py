@@ -83,7 +83,7 @@ def test_hub(place: Place, arguments: list[str]) -> int:
     npm = [str(place.scripts / "npm"), "ci", "--prefix", str(hub), "--no-audit", "--no-fund"]
     if status := subprocess.run(npm, cwd=hub, env=place.activated()).returncode:
         raise CommandError(f"npm could not install the hub's proxy (status {status}): see above.")
-    return run(place, "-m", "pytest", "tests/hub", "-m", "hub", *arguments)
+    return run(place, "-m", "pytest", "tests/tools/hub", "-m", "hub", *arguments)
 
 
 def timing(place: Place, arguments: list[str]) -> int:
