@@ -152,12 +152,12 @@ def test_no_matrix_of_the_rank_is_nearer(rank):
 # Shared heads.
 
 
-def test_with_all_heads_nothing_is_averaged(shared, model, tokens):
+def test_all_heads_average_nothing(shared, model, tokens):
     before = text_loss(model, tokens.prose_unseen, length=LENGTH)
     assert shared[4].pooled_loss == pytest.approx(before, abs=1e-6)
 
 
-def test_fewer_heads_cost_quality_and_save_cache(shared):
+def test_what_fewer_heads_cost(shared):
     losses = [shared[G].pooled_loss for G in (4, 2, 1)]
     assert losses == sorted(losses) and losses[0] < losses[-1] - 0.02
     bytes_kept = [shared[G].cache_bytes for G in (4, 2, 1)]
@@ -192,7 +192,7 @@ def test_the_packaged_runs():
     )
 
 
-def test_packaged_spectra_fall_faster_than_random():
+def test_spectra_fall_faster_than_random():
     for name, values in lora_runs().spectra.items():
         rows = 512 if "expand" in name or "contract" in name else 128
         drawn = torch.linalg.svdvals(torch.randn(rows, 128))

@@ -75,7 +75,7 @@ def test_the_numbers_by_hand(table):
     assert of["MoE"].flops > of["dense"].flops  # three feed-forward networks, not one
 
 
-def test_half_the_tokens_less_than_half_the_work():
+def test_half_the_tokens_cost_less():
     of = formula_costs(Sizes(width=64, length=512))
     choosing = 2 * 512 * (64 + 64 * 16 + 16)
     assert of["MoD"].flops - choosing < 0.5 * of["dense"].flops
@@ -131,7 +131,7 @@ def test_time_changes_nothing_else(table, monkeypatch):
     assert timed.rows()[0][-1] == "ms"
 
 
-def test_nothing_left_out_is_the_dense_block():
+def test_nothing_left_out_is_dense():
     of = pruning_table(Sizes(width=6, num_heads=2, length=5, keys_kept=5, num_experts=1,
                              experts_per_token=1, num_kv_heads=2, rank=1, sparsity=0,
                              capacity=1)).costs  # fmt: skip

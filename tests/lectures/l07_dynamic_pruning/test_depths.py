@@ -73,7 +73,7 @@ def test_scores_by_hand(trained):
         assert card_loss(model, cards, answers, draws) > by_hand
 
 
-def test_a_late_router_ends_at_its_capacity():
+def test_a_late_router_meets_capacity():
     done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
     training = done["router, late"]
     assert training.losses.shape == (2, 6)  # the last two thirds
@@ -96,7 +96,7 @@ def test_each_scheme_chooses_as_it_says():
 
 
 @pytest.mark.parametrize(("capacity", "some"), [(0.5, True), (1, False)])
-def test_only_the_best_depend_on_later_tokens(capacity, some):
+def test_what_later_tokens_change(capacity, some):
     x = torch.randn(5, 11, 12)
     layer = MixtureOfDepths(GPT2Block(GPT2Config(width=12, num_heads=3)), capacity, 12)
     with torch.no_grad():

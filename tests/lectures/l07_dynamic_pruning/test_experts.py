@@ -92,7 +92,7 @@ def test_only_one_way_moves_the_bias(trained):
             assert model.layer.balance_bias.any() == (balance == "bias")
 
 
-def test_no_collapse_without_the_common_part():
+def test_no_collapse_without_common():
     assert shares(train_experts(["none"], common=0.0, steps=100)["none"]).max() < 0.5
 
 

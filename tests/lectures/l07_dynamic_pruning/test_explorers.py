@@ -117,7 +117,7 @@ def test_numbers_stand_in_their_parts(experts):
     assert abs(state.points).max() < EXTENT
 
 
-def test_less_capacity_means_more_drops_and_error(experts):
+def test_less_capacity_more_drops(experts):
     states = [chosen(experts, balance=0.1, capacity=capacity) for capacity in (0.25, 1.0, 2.0)]
     drops = [state.lost.sum() for state in states]
     assert drops[0] > drops[1] > drops[2] == 0

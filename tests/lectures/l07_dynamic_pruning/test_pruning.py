@@ -50,7 +50,7 @@ def test_a_third_costs_nothing_by_rule(readers):
         assert (found[rule][:, 2] > found["random"][:, 2] + 0.3).all()
 
 
-def test_rescaling_misleads_magnitudes_alone(readers):
+def test_rescaling_misleads_magnitudes(readers):
     model = readers.models[0]
     other = rescale_units(model, torch.Generator().manual_seed(0))
     pixels, _ = digit_batch(torch.Generator().manual_seed(5))
