@@ -209,7 +209,6 @@ def running_hub(students: tuple[str, ...]) -> Iterator[Hub]:
             finally:
                 stop(process)
     finally:
-        keep_log(folder)
         shutil.rmtree(folder)
 
 
@@ -232,10 +231,3 @@ def stop(process: subprocess.Popen) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def keep_log(folder: Path) -> None:
-    """Copy the hub's log to where HUB_LOG says, for people to read."""
-    log = folder / "hub.log"
-    if os.environ.get("HUB_LOG") and log.exists():
-        shutil.copy(log, os.environ["HUB_LOG"])

@@ -5,7 +5,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import httpx
 import pytest
 import websocket
 
@@ -134,21 +133,6 @@ def test_by_the_debuggers_port(ada):
     )
     disabled = json.loads(found[1])["disabledExtensions"]
     assert "@jupyterlab/debugger-extension" in disabled
-
-
-def test_by_the_servers_own_port(hub, ada, bens_kernel):
-    """A server's port on loopback is open to every account; its answers are not."""
-    port = ada_port(hub, ada)
-    place = f"http://127.0.0.1:{port}/user/{ada.name}/api/contents"
-    code = f"import httpx; print(httpx.get({place!r}).status_code)"
-    assert bens_kernel.run(code).text.strip() == "403"
-    assert httpx.get(place).status_code == 403
-
-
-def ada_port(hub, ada):
-    """Return the port of Ada's server, which the hub's log names."""
-    (*_, line) = [line for line in hub.log().splitlines() if f"user/{ada.name}/ => http" in line]
-    return int(line.rsplit(":", 1)[1])
 
 
 def test_the_course_itself_can_only_be_read(hub, bens_kernel):
