@@ -38,6 +38,10 @@ def test_parameters_by_formula(num_heads):
         assert counted == attention_parameters(C, bias=bias) == 4 * C * C + 4 * C * bias
 
 
+def test_an_empty_batch():
+    assert split_heads(torch.zeros(0, 3, 15), 3).shape == (0, 3, 3, 5)
+
+
 REFUSED = [
     (lambda: split_heads(torch.zeros(1, 3, 512), 7),
      "ValueError: num_heads (7) must divide the width of x, C (512)"),

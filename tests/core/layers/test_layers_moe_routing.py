@@ -145,6 +145,8 @@ REFUSED = [
      "TypeError: probabilities must be a floating-point tensor, got torch.int64"),
     (lambda: choose_experts(ROWS, 0), "ValueError: k must be at least 1, got 0"),
     (lambda: choose_experts(ROWS, EXPERTS + 1), "ValueError: k must be at most 5, got 6"),
+    (lambda: choose_experts(ROWS, 1, bias=[0.1]),
+     "TypeError: bias must be a torch.Tensor, got list"),
     (lambda: choose_experts(ROWS, 1, bias=torch.zeros(2)),
      "ValueError: bias must have a number for each expert (5), got shape (2,)"),
     (lambda: choose_experts(ROWS, 1, bias=torch.zeros(EXPERTS).double()),
