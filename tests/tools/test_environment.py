@@ -157,10 +157,12 @@ def test_workflows_run_on_three_systems_and_every_python():
     assert pythons == set(offered)
 
 
-def test_the_weekly_run_takes_the_newest():
-    newest = workflows()["newest.yml"]
-    # YAML 1.1 reads the key `on` as true.
-    assert newest[True]["schedule"] and newest["env"]["COURSE_PINS"] == "newest"
+def test_the_weekly_runs_are_everything_and_the_newest():
+    weekly = workflows()["weekly.yml"]
+    assert weekly[True]["schedule"]  # YAML 1.1 reads the key `on` as true
+    steps = weekly["jobs"]["everything"]["steps"]
+    assert "python course.py test-all" in [step.get("run") for step in steps]
+    assert weekly["jobs"]["newest"]["env"]["COURSE_PINS"] == "newest"
 
 
 def test_the_version_is_the_same_everywhere():
