@@ -92,7 +92,11 @@ Scores = tuple[np.ndarray, np.ndarray]
 
 
 class Writer:
-    """A GPT2 that writes; what follows a text is computed once and kept by the text."""
+    """A GPT2 that writes; what follows a text is computed once and kept by the text.
+
+    A step of the model takes most of a millisecond, a new text fifteen of them: too long for an
+    event that only brings back a text written before.
+    """
 
     def __init__(self, model: GPT2) -> None:
         self._model = model
