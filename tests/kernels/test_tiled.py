@@ -1,6 +1,7 @@
 """The tiles of the tiled backend: which there are, what they hold, what they give as gradients.
 
-Its memory and its precision are in test_tiled_products.py, what every backend must do in test_suite_*.
+Its memory and its precision are in test_tiled_products.py, what every backend must do in
+test_suite_*.
 """
 
 import itertools
