@@ -143,6 +143,14 @@ def test_how_many_are_kept(length, capacity, expected):
     assert kept.mask.sum(dim=1).tolist() == [expected] * B
 
 
+def test_other_weights_choose(block, x):
+    weights = torch.randn(B, T)
+    out, kept = layer_of(block, 0.5)(x, weights=weights)
+    best = weights.topk(kept_tokens(T, 0.5), dim=1).indices
+    assert torch.equal(kept.mask, torch.zeros(B, T, dtype=torch.bool).scatter(1, best, True))
+    assert torch.equal(kept.weights, weights) and torch.equal(out[~kept.mask], x[~kept.mask])
+
+
 def test_equal_weights(block):
     _, kept = layer_of(block, 0.5)(torch.ones(B, T, C))
     assert kept.mask.sum(dim=1).tolist() == [6, 6]
