@@ -12,6 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
@@ -152,6 +153,7 @@ def test_scenes(explorer, made):
 def test_same_values_same_state(explorer):
     """`compute` is pure: it needs no picture, and neither history nor drawing changes it."""
     random, undrawn = Random(2), type(explorer)()
+    stream = torch.random.get_rng_state()
     for _ in range(5):
         values = random_values(explorer, random)
         first = copy.deepcopy(explorer.compute(**values))
@@ -162,6 +164,7 @@ def test_same_values_same_state(explorer):
         assert same_state(explorer.compute(**values), first)
         assert same_state(undrawn.compute(**values), first)
     assert explorer.state.__dataclass_params__.frozen
+    assert torch.equal(torch.random.get_rng_state(), stream), "a slider changes later cells"
 
 
 def test_same_values_same_picture(explorer):
