@@ -62,6 +62,7 @@ def properties(memory: int, unit: str) -> dict[str, str]:
     return {
         "MemorySwapMax": "0",
         "TasksMax": "512",
+        "TimeoutStopSec": "10",  # a fork bomb does not end at the first signal: then it is killed
         # Reached before the unit's limit: an allocation fails, where the unit's ends a process.
         "LimitDATA": str(int(PROCESS_SHARE * memory)),
         # When the machine runs out of memory, students' processes go first.
