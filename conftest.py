@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
@@ -30,8 +31,9 @@ from tests import (  # noqa: E402
 _annotations = install_import_hook("course_utils", "tests.support_annotations.check_after").hook
 _checked = _annotations.should_instrument
 # Triton reads the source and the globals of a kernel, and a wrapped one has those of the wrapper.
-_KERNELS = "course_utils.kernels.tiled_triton"
-_annotations.should_instrument = lambda module: module != _KERNELS and _checked(module)
+# The checks are called at every step of a model: wrapped, they would take most of the tests' time.
+_PLAIN = (".tiled_triton", ".checks")
+_annotations.should_instrument = lambda module: not module.endswith(_PLAIN) and _checked(module)
 
 # Their examples, which pytest would import them for, are for those who have Triton.
 collect_ignore = ["tools/site/conf.py"]  # Sphinx reads it, with settings of its own
@@ -49,6 +51,9 @@ os.environ["PYTHONHASHSEED"] = "0"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+# Triton reads this when it is first imported, which may be by any test.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 # Two workers share two cores; more threads than cores only make them wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
