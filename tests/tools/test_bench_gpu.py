@@ -116,6 +116,7 @@ def test_steps_compile_and_have_a_cache_of_their_own(bench, out, monkeypatch):
 
 
 @POSIX
+@pytest.mark.slow
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
 def test_a_suite_that_hangs_leaves_time_for_the_rest(bench, out, capsys, monkeypatch, handler):
     """It may write down how far it came, also where a shell runs all of it in the background."""
@@ -247,6 +248,7 @@ def test_the_suite_needs_pytest_alone(suite, tmp_path):
     assert failures(log) == ["failed: tests/kernels/test_one.py::test_wrong[a b]"]
 
 
+@pytest.mark.slow
 def test_shards_are_the_suite_together_and_triton_comes_first(suite, tmp_path):
     tests = tmp_path / "tests" / "kernels"
     shutil.copy(ROOT / "tests" / "kernels" / "conftest.py", tests)

@@ -133,7 +133,8 @@ def test_force_writes_noise_too(lecture, saved):
     assert nbformat.read(lecture, as_version=4).cells[4].outputs[0].text != number
 
 
-def test_nbval_passes_although_the_saved_widget_is_gone_and_fails_on_other_words(lecture, saved):
+@pytest.mark.slow
+def test_nbval_passes_without_the_widget_and_fails_on_other_words(lecture, saved):
     command = [sys.executable, "-m", "pytest", "-q", "--nbval", "--nbval-current-env", "-p",
                "no:cacheprovider", "--rootdir", str(lecture.parent), str(lecture)]  # fmt: skip
     good = subprocess.run(command, capture_output=True, text=True, timeout=100)

@@ -263,6 +263,7 @@ for each in gc.get_objects():
 
 
 class TestProcess:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("source", "said"),
         [
@@ -288,6 +289,7 @@ class TestProcess:
         judged = process.judge("check_merge", "merge")
         assert judged.state == "not yet" and "6" in judged.message, "what ran before is there"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("source", "said"),
         [
@@ -301,6 +303,7 @@ class TestProcess:
         judged = process.judge("check_merge", "merge")
         assert judged == Judged("not yet", f"The check called `merge`: {said}")
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no groups of processes")
     def test_children_end_with_it(self, tmp_path):
         note = str(tmp_path / "child")
@@ -360,6 +363,7 @@ class TestCommand:
         }  # fmt: skip
         assert none["file"] == str(bad[0]) and none["error"].startswith(f"{bad[0]} must be JSON")
 
+    @pytest.mark.slow
     def test_a_copy_cannot_rewrite_another(self, notebook, save, capsys):
         second = save(notebook, "b.ipynb")
         cell(notebook, "ex-1-stub").source = f"open({str(second)!r}, 'w').close()"
