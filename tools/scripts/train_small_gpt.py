@@ -1,15 +1,15 @@
 """Train the small GPT that the package carries: the training of lecture 06, longer.
 
-    python tools/scripts/train_small_gpt.py                a few minutes on two cores
-    python tools/scripts/train_small_gpt.py --steps 100    to see that it runs, without writing anything
+    python -m tools.scripts.train_small_gpt                a few minutes on two cores
+    python -m tools.scripts.train_small_gpt --steps 100    to see that it runs; writes nothing
 
 Beyond the lecture's training the learning rate rises first and falls at the end, weights decay, and
 of the models along the way the one is kept that says the held-out text best: the text is short, and
 a model that reads it many times begins to know it by heart. The loss on the held-out text is
 therefore a little too good, as it was chosen by.
 
-The hashes it prints are for course_utils/data/packaged.py. Other versions of torch, or another number of
-threads, round otherwise, and give another model of the same quality.
+The hashes it prints are for course_utils/data/packaged.py. Other versions of torch, or another
+number of threads, round otherwise, and give another model of the same quality.
 """
 
 import argparse
