@@ -13,11 +13,11 @@ from course_utils.teaching.closeness import as_array
 from course_utils.teaching.outcomes import (
     Outcome,
     Tolerance,
+    describe,
     is_untouched,
-    misfit,
     observe,
     same,
-    words,
+    wrong_kind,
 )
 from course_utils.teaching.verdict import Verdict
 
@@ -122,7 +122,7 @@ class Exercise:
             return self._not_started()
         if not callable(answer):
             return self._not_yet(
-                f"The check needs the function itself, without a call; you gave {words(answer)}."
+                f"The check needs the function itself, without a call; you gave {describe(answer)}."
             )
         outcomes = self._outcomes(answer)
         if is_untouched(answer, outcomes[0]):
@@ -159,7 +159,7 @@ class Exercise:
         """Equal, and of the right kind: a numpy array is not the tensor asked for."""
         if not self._same(outcome, expected):
             return False
-        return misfit(outcome.value, expected.value, self.parts) is None
+        return wrong_kind(outcome.value, expected.value, self.parts) is None
 
     def _same(self, a: Outcome, b: Outcome, part: int | None = None) -> bool:
         return same(a, b, self.tolerance, part)
@@ -190,8 +190,8 @@ class Exercise:
         if isinstance(expected.value, int | float) and expected.value and outcome.error is None:
             fields["ratio"] = float(as_array(outcome.value, "got")) / expected.value
         fields |= self.facts(inputs, outcome.value)
-        # A text is quoted as it is, without the quotation marks that words() adds.
-        in_words = {k: v if isinstance(v, str) else words(v) for k, v in fields.items()}
+        # A text is quoted as it is, without the quotation marks that describe() adds.
+        in_words = {k: v if isinstance(v, str) else describe(v) for k, v in fields.items()}
         return message.format(**in_words)
 
     def _describe(self, outcomes: list[Outcome], expected: list[Outcome], wrong: list[int]) -> str:
@@ -204,7 +204,7 @@ class Exercise:
         if outcome.error is not None:
             kind = type(outcome.error).__name__
             return f"With {place} your function stopped with {kind}: {outcome.error}.{rest}"
-        complaint = misfit(outcome.value, right.value, self.parts)
+        complaint = wrong_kind(outcome.value, right.value, self.parts)
         if complaint is not None:
             return f"With {place}: {complaint}.{rest}"
         return f"With {place} {self._distance(outcome.value, right.value)}{rest}"
@@ -228,15 +228,15 @@ def _input(name: str, value: Any) -> str:
         return f"{name} of shape {tuple(value.shape)}"
     if isinstance(value, Mapping):
         return f"{len(value)} {name}"
-    return f"{name} = {words(value)}"
+    return f"{name} = {describe(value)}"
 
 
 def _one_distance(got: Any, expected: Any, name: str) -> str:
     if isinstance(expected, str):
-        return f"you gave {words(got)} for `{name}`, expected {words(expected)}."
+        return f"you gave {describe(got)} for `{name}`, expected {describe(expected)}."
     got, expected = as_array(got, name), as_array(expected, name)
     index = np.unravel_index(int(np.abs(got - expected).argmax()), got.shape)
     place = f" at {tuple(int(i) for i in index)}" if index else ""
     one, other = float(got[index]), float(expected[index])
     ratio = f"; ratio {one / other:.4g}" if other else ""
-    return f"you gave {words(one)} for `{name}`{place}, expected about {words(other)}{ratio}."
+    return f"you gave {describe(one)} for `{name}`{place}, expected about {describe(other)}{ratio}."

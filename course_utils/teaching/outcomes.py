@@ -14,7 +14,16 @@ import numpy as np
 
 from course_utils.teaching.closeness import as_array
 
-__all__ = ["NanAlike", "Outcome", "Tolerance", "is_untouched", "misfit", "observe", "same", "words"]
+__all__ = [
+    "NanAlike",
+    "Outcome",
+    "Tolerance",
+    "describe",
+    "is_untouched",
+    "observe",
+    "same",
+    "wrong_kind",
+]
 
 
 @dataclass(frozen=True)
@@ -129,43 +138,47 @@ def _same_value(a: Any, b: Any, tolerance: Tolerance) -> bool:
         return False
 
 
-def misfit(got: Any, expected: Any, parts: tuple[str, ...]) -> str | None:
+def wrong_kind(got: Any, expected: Any, parts: tuple[str, ...]) -> str | None:
     """What is wrong with the kind, the shape or the finiteness of ``got``; None if nothing is.
 
     ``parts`` names the results in order; values are not compared here.
 
-    >>> misfit([1.0], 2.0, ("variance",))
+    >>> wrong_kind([1.0], 2.0, ("variance",))
     '`variance` should be a number, you gave a list'
-    >>> misfit(float("nan"), 2.0, ("variance",))
+    >>> wrong_kind(float("nan"), 2.0, ("variance",))
     '`variance` is NaN: look for 0/0, ∞ − ∞ or the root of a negative number'
     """
     if not isinstance(expected, tuple):
-        return _misfit_of_one(got, expected, parts[0])
+        return _wrong_kind_of_one(got, expected, parts[0])
     if got is None:  # some exercises judge several numbers of the one thing that they ask for
-        return f"you gave {words(got)}"
+        return f"you gave {describe(got)}"
     if not isinstance(got, tuple | list) or len(got) != len(expected):
         names = ", ".join(f"`{name}`" for name in parts)
-        return f"the function should return {len(expected)} results, {names}; you gave {words(got)}"
+        return (
+            f"the function should return {len(expected)} results, {names}; you gave {describe(got)}"
+        )
     for one, other, name in zip(got, expected, parts, strict=True):
-        complaint = _misfit_of_one(one, other, name)
+        complaint = _wrong_kind_of_one(one, other, name)
         if complaint is not None:
             return complaint
     return None
 
 
-def _misfit_of_one(got: Any, expected: Any, name: str) -> str | None:
+def _wrong_kind_of_one(got: Any, expected: Any, name: str) -> str | None:
     if isinstance(expected, str):
-        return None if isinstance(got, str) else f"`{name}` should be a text, you gave {words(got)}"
+        return (
+            None if isinstance(got, str) else f"`{name}` should be a text, you gave {describe(got)}"
+        )
     if hasattr(expected, "detach"):
         if not hasattr(got, "detach"):
-            return f"`{name}` should be a torch tensor, you gave {words(got)}"
+            return f"`{name}` should be a torch tensor, you gave {describe(got)}"
         if got.shape != expected.shape:
             return (
                 f"`{name}` has shape {tuple(got.shape)}, expected {tuple(expected.shape)}: "
                 "check which axis each product sums over and what is transposed"
             )
     elif not _is_number(got):
-        return f"`{name}` should be a number, you gave {words(got)}"
+        return f"`{name}` should be a number, you gave {describe(got)}"
     try:
         values = as_array(got, f"`{name}`")
     except TypeError as error:
@@ -185,10 +198,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real)
 
 
-def words(value: Any) -> str:
+def describe(value: Any) -> str:
     """A value in words, as short as it stays useful.
 
-    >>> words(128.0), words(0.04419417), words(None), words((1, 2))
+    >>> describe(128.0), describe(0.04419417), describe(None), describe((1, 2))
     ('128', '0.04419', 'nothing (None), as a function without `return` does', 'a tuple of 2')
     """
     if value is None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
-from course_utils.teaching.outcomes import Outcome, same, words
+from course_utils.teaching.outcomes import Outcome, describe, same
 
 DOUBLE = Exercise(
     title="Twice",
@@ -311,7 +311,7 @@ class TestParts:
         ],
     )
     def test_values_in_words(self, value, said):
-        assert words(value) == said
+        assert describe(value) == said
 
     def test_stages_are_asked_in_turn(self):
         large = replace(DOUBLE, probes=({"x": 99, "y": 5},), praise="Large ones too.")

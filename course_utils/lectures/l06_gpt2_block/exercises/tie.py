@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_utils.shapes import Float, Int
 from course_utils.teaching.exercise import Exercise, Mistake
-from course_utils.teaching.outcomes import Tolerance, observe, words
+from course_utils.teaching.outcomes import Tolerance, describe, observe
 from course_utils.teaching.watched import watched
 
 __all__ = ["TIE", "Untied"]
@@ -42,7 +42,7 @@ _IDS, _TARGETS = torch.tensor([[2, 5, 3, 5]]), torch.tensor([[5, 3, 5, 7]])
 def _after_a_step(model: Any, given: Untied) -> tuple[Any, ...]:
     """What a tied model shows: its logits, its size, its gradient, and both matrices a step on."""
     if not (hasattr(model, "embedding") and hasattr(model, "head")):
-        raise TypeError(f"`tie` should return the model; you gave {words(model)}")
+        raise TypeError(f"`tie` should return the model; you gave {describe(model)}")
     width = given.body.in_features
     parameters = list(model.parameters())
     logits = model(_IDS)
