@@ -36,7 +36,8 @@ _PLAIN = (".tiled_triton", ".checks")
 _annotations.should_instrument = lambda module: not module.endswith(_PLAIN) and _checked(module)
 
 # Their examples, which pytest would import them for, are for those who have Triton.
-collect_ignore = ["tools/site/conf.py"]  # Sphinx reads it, with settings of its own
+# Sphinx reads these; `make test` does without it.
+collect_ignore = [f"tools/site/{name}.py" for name in ("conf", "docstrings", "mathematics")]
 if not importlib.util.find_spec("triton"):
     collect_ignore += [
         f"course_utils/kernels/{name}.py"

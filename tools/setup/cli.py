@@ -52,7 +52,7 @@ COMMANDS = {
     "site": Command("build the edition for reading without a kernel", tasks.site, SITE),
     "bench": Command("measure what README states", tasks.bench, TEST),
     "bench-gpu": Command("test and measure the kernels on a GPU; results in OUT", bench_gpu),
-    "lint": Command("check style, formatting, types and imports", tasks.lint, TEST),
+    "lint": Command("check style, formatting, types and imports", tasks.lint, (*TEST, "site")),
     "outputs": Command("execute every lecture and save what it shows", tasks.outputs, TEST),
     "gpt2": Command("fetch the published GPT-2 for lecture 06 (550 MB)", tasks.gpt2, LAB),
     "constraints": Command("write constraints.txt anew", tasks.constraints, LAB),
