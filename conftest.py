@@ -35,9 +35,11 @@ _checked = _annotations.should_instrument
 _PLAIN = (".tiled_triton", ".checks")
 _annotations.should_instrument = lambda module: not module.endswith(_PLAIN) and _checked(module)
 
-# Their examples, which pytest would import them for, are for those who have Triton.
 # Sphinx reads these; `make test` does without it.
 collect_ignore = [f"tools/site/{name}.py" for name in ("conf", "docstrings", "mathematics")]
+if os.name == "nt":  # a hub needs the accounts of a Unix
+    collect_ignore.append("tests/tools/hub")
+# Their examples, which pytest would import them for, are for those who have Triton.
 if not importlib.util.find_spec("triton"):
     collect_ignore += [
         f"course_utils/kernels/{name}.py"
