@@ -354,6 +354,8 @@ REFUSED = [
     (lambda: softmax_jacobian(torch.zeros(0)), "ValueError: p must not be empty, got shape (0,)"),
     (lambda: softmax_jacobian(torch.tensor(1.0)),
      "ValueError: p must have at least 1 axis (..., S), got shape ()"),
+    (lambda: effective_tokens(torch.tensor([0.25, 0.25])),
+     "ValueError: weights must sum to 1 over the last axis, got 0.5"),
     (lambda: effective_tokens(torch.ones(T, 3)),
      "ValueError: weights must sum to 1 over the last axis, got 3"),
     (lambda: effective_tokens(torch.tensor([1.5, -0.5])),
