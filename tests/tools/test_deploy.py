@@ -1,4 +1,4 @@
-"""The two ways to run a class say the same, and the chart's values have the form it reads."""
+"""The two ways to run a class say the same."""
 
 import ast
 import json
@@ -7,44 +7,12 @@ import re
 import pytest
 import yaml
 
-import course_utils
 from tools.setup.place import ROOT
 
 DEPLOY = ROOT / "deploy"
 VALUES = yaml.safe_load((DEPLOY / "kubernetes" / "values.yaml").read_text(encoding="utf-8"))
 HUB = (DEPLOY / "jupyterhub" / "jupyterhub_config.py").read_text(encoding="utf-8")
 STUDENT = (DEPLOY / "jupyterhub" / "student" / "jupyter_server_config.py").read_text()
-
-# What the chart's schema allows, of the parts that the values use. An object that takes any key
-# is a star.
-CHART = {
-    "hub": {"concurrentSpawnLimit": int, "config": "*"},
-    "singleuser": {
-        "image": {"name": str, "tag": str},
-        "startTimeout": int,
-        "defaultUrl": str,
-        "memory": {"limit": str, "guarantee": str},
-        "cpu": {"limit": float, "guarantee": float},
-        "storage": {"capacity": str, "homeMountPath": str},
-        "extraEnv": "*",
-        "lifecycleHooks": "*",
-        "extraFiles": "*",
-    },
-    "cull": {"enabled": bool, "timeout": int, "every": int},
-    "prePuller": {"continuous": {"enabled": bool}},
-}
-
-
-def misfits(values, schema, path=""):
-    """Return the places of the values that the schema does not know or has another type for."""
-    if schema == "*":
-        return [] if isinstance(values, dict) else [path]
-    if not isinstance(schema, dict):
-        return [] if type(values) is schema else [path]
-    found = [f"{path}.{name}" for name in values if name not in schema]
-    for name in set(values) & set(schema):
-        found += misfits(values[name], schema[name], f"{path}.{name}")
-    return found
 
 
 def settings(text):
@@ -60,17 +28,21 @@ def settings(text):
     return found
 
 
-def test_the_values_have_the_charts_form():
-    assert misfits(VALUES, CHART) == []
-
-
-def test_both_have_the_same_limits():
-    ours = settings(HUB)
-    assert VALUES["singleuser"]["memory"]["limit"] == ours["SystemdSpawner.mem_limit"]
-    assert VALUES["singleuser"]["cpu"]["limit"] == ours["SystemdSpawner.cpu_limit"]
+def test_every_way_has_the_same_limits():
+    """Where a student got past the unit, `user-.slice` must allow no more."""
+    ours, singleuser = settings(HUB), VALUES["singleuser"]
+    memory, cpu = ours["SystemdSpawner.mem_limit"], ours["SystemdSpawner.cpu_limit"]
+    assert (singleuser["memory"]["limit"], singleuser["cpu"]["limit"]) == (memory, cpu)
     assert VALUES["hub"]["concurrentSpawnLimit"] == ours["JupyterHub.concurrent_spawn_limit"]
     minutes = re.search(r'"COURSE_IDLE_MINUTES", "(\d+)"', HUB)[1]
     assert VALUES["cull"]["timeout"] == 60 * int(minutes)
+    unit = "etc/systemd/system/user-.slice.d/50-attention-course.conf"
+    text = (DEPLOY / "jupyterhub" / unit).read_text(encoding="utf-8")
+    outside = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    assert (outside["MemoryMax"], outside["CPUQuota"]) == (memory, f"{cpu:.0%}")
+    properties = (DEPLOY / "jupyterhub" / "students.py").read_text(encoding="utf-8")
+    for name in ("TasksMax", "MemorySwapMax"):
+        assert f'"{name}": "{outside[name]}"' in properties
 
 
 def test_both_have_the_same_server_settings():
@@ -82,7 +54,7 @@ def test_both_have_the_same_server_settings():
     # In a container nobody else is logged in: its ports are its own.
     assert ours.pop("ConnectionFileMixin.transport") == "ipc"
     assert theirs == ours
-    assert file["mountPath"].endswith(".json") and json.dumps(file["data"])
+    assert file["mountPath"].endswith(".json")
 
 
 def test_both_run_kernels_on_two_threads():
@@ -102,28 +74,10 @@ def test_the_volume_does_not_cover_what_the_image_has():
     assert VALUES["singleuser"]["defaultUrl"].startswith("/lab/tree/work/attention-course/")
 
 
-def test_the_image_is_this_version():
-    assert VALUES["singleuser"]["image"]["tag"] == course_utils.__version__
-
-
 @pytest.mark.parametrize("text", [HUB, STUDENT, yaml.safe_dump(VALUES)])
 def test_nothing_secret_is_written_down(text):
     assert re.findall(r"(?i)(?:password|token|secret)\w* *[=:] *['\"]?\w{8,}", text) == []
     assert "dummy" not in text.lower()
-
-
-def test_an_account_has_the_same_limits_outside_its_unit():
-    """Where a student got past the unit, `user-.slice` must allow no more."""
-    ours = settings(HUB)
-    text = (
-        DEPLOY / "jupyterhub/etc/systemd/system/user-.slice.d/50-attention-course.conf"
-    ).read_text()
-    theirs = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    assert theirs["MemoryMax"] == ours["SystemdSpawner.mem_limit"]
-    assert theirs["CPUQuota"] == f"{ours['SystemdSpawner.cpu_limit']:.0%}"
-    properties = (DEPLOY / "jupyterhub" / "students.py").read_text(encoding="utf-8")
-    for name in ("TasksMax", "MemorySwapMax"):
-        assert f'"{name}": "{theirs[name]}"' in properties
 
 
 def test_the_web_server_tells_the_hub_of_https():
