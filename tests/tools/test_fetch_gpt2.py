@@ -15,7 +15,6 @@ from course_utils.data import gpt2_files
 from course_utils.data.gpt2_files import GPT2FileError, find_gpt2
 from course_utils.models import GPT2, GPT2Config, generate, save_gpt2
 from course_utils.models.published_gpt2 import load_published_gpt2
-from tests.support_errors import raises_saying
 from tools.scripts import fetch_gpt2
 
 CONTENT = {name: f"the content of {name}".encode() for name in fetch_gpt2.SHA256}
@@ -70,7 +69,9 @@ def files():
 
 
 def test_everything_is_fetched_once(hub, capsys):
+    assert find_gpt2() is None and load_published_gpt2() is None
     assert fetch_gpt2.main() == 0
+    assert find_gpt2() == fetch_gpt2.FOLDER
     assert files() == CONTENT and sorted(hub.asked) == sorted((name, 0) for name in CONTENT)
     hub.asked.clear()
     assert fetch_gpt2.main() == 0
@@ -120,8 +121,7 @@ def test_two_at_once_fetch_each_file_once(hub, capsys):
 def test_another_file_is_thrown_away(hub, capsys):
     hub.content["config.json"] = b"something else"
     assert fetch_gpt2.main() == 1
-    said = capsys.readouterr().err
-    assert "config.json must have SHA-256 " in said and said.count("\n") == 1
+    assert "config.json must have SHA-256 " in capsys.readouterr().err
     assert files() == {}
 
 
@@ -144,14 +144,6 @@ def test_a_failure_is_one_sentence_with_its_cause(hub, monkeypatch, capsys, erro
     assert words.count("\n") == 1 and said in words
 
 
-def test_what_was_fetched_is_found(hub):
-    assert find_gpt2() is None and load_published_gpt2() is None
-    fetch_gpt2.main()
-    assert find_gpt2() == fetch_gpt2.FOLDER
-    (fetch_gpt2.FOLDER / "tokenizer.json").unlink()
-    assert find_gpt2() is None
-
-
 def test_a_file_that_changed_is_refused(hub):
     fetch_gpt2.main()
     (fetch_gpt2.FOLDER / "model.safetensors").write_bytes(b"other weights")
@@ -161,9 +153,8 @@ def test_a_file_that_changed_is_refused(hub):
         load_published_gpt2()
 
 
-@pytest.fixture
-def published(monkeypatch, tmp_path):
-    """A small model in the place of the published one, whose tokens are bytes."""
+def test_a_model_of_that_form_writes(monkeypatch, tmp_path):
+    """A small one in the place of the published one, whose tokens are bytes."""
     torch.manual_seed(0)
     save_gpt2(GPT2(GPT2Config(256, 23, 15, 2, 3)), tmp_path)
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -174,19 +165,8 @@ def published(monkeypatch, tmp_path):
     hashes = {path.name: gpt2_files.sha256_of(path) for path in tmp_path.iterdir()}
     monkeypatch.setattr(gpt2_files, "SHA256", hashes)
     monkeypatch.setattr(gpt2_files, "FOLDER", tmp_path)
-    return load_published_gpt2()
-
-
-def test_the_published_model_writes(published):
-    model, tokenizer = published
-    written = published.write("To be", 11)
-    assert not model.training and written.startswith("To be")
-    ids = torch.tensor([tokenizer.encode("To be").ids])
-    drawn = generate(model, ids, 11, k=40, generator=torch.Generator().manual_seed(0))
-    assert written == tokenizer.decode(drawn[0].tolist())
-    assert published.write("To be", 11, seed=1) != written
-
-
-def test_an_empty_prompt_is_refused(published):
-    with raises_saying(ValueError, "prompt must hold at least one token, got ''"):
-        published.write("", 5)
+    published = load_published_gpt2()
+    assert not published.model.training
+    ids = torch.tensor([published.tokenizer.encode("To be").ids])
+    drawn = generate(published.model, ids, 11, k=40, generator=torch.Generator().manual_seed(0))
+    assert published.write("To be", 11) == published.tokenizer.decode(drawn[0].tolist())

@@ -2,7 +2,6 @@
 
     python tools/editions/outputs.py                         every notebook of the course
     python tools/editions/outputs.py notebooks/01_scaling.ipynb
-    python tools/editions/outputs.py --force …               write even where only noise changed
 
 A notebook is written back only when something other than noise changed, so that a run on another
 day leaves no difference. One with a fault (stderr, an untagged exception, a path of this machine)
@@ -61,14 +60,14 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
     return client.execute(cleanup_kc=True)
 
 
-def refresh(path: Path, *, force: bool = False) -> tuple[str, list[str]]:
+def refresh(path: Path) -> tuple[str, list[str]]:
     """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
     old = read(path)
     new = cleaned(execute(read(path), path.parent), ROOT)
     found = faults(new)
     if found:
         return "not written", found
-    if not force and not differs(old, new):
+    if not differs(old, new):
         return "unchanged", []
     write(new, path)
     return "written", []
@@ -78,30 +77,24 @@ def main(arguments: list[str]) -> int:
     """Refresh the notebooks named, or all; return the exit status."""
     parser = argparse.ArgumentParser(description="Run lectures from a clean kernel, save outputs.")
     parser.add_argument("notebooks", nargs="*", type=Path)
-    parser.add_argument("--force", action="store_true", help="write even where only noise changed")
     options = parser.parse_args(arguments)
 
     paths = options.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
-    for path in paths:
-        if not path.is_file():
-            parser.error(f"no notebook at {path}")
-    if not paths:
-        parser.error(f"no notebooks in {ROOT / 'notebooks'}")
     # The first import of the font list on a machine builds a cache and says so on stderr.
     import matplotlib.font_manager  # noqa: F401
 
     with tempfile.TemporaryDirectory(prefix="course-ipython-") as ipython_folder:
         # Away from the user's own IPython start-up files, which could print or import.
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
-        status = max(report(path, force=options.force) for path in paths)
+        status = max(map(report, paths))
     write_table()
     return status
 
 
-def report(path: Path, *, force: bool) -> int:
+def report(path: Path) -> int:
     """Refresh one notebook and print what came of it; return 1 where there are faults."""
     start = time.perf_counter()
-    done, found = refresh(path, force=force)
+    done, found = refresh(path)
     print(f"{path.name}: {done}, {time.perf_counter() - start:.0f} s", flush=True)
     for fault in found:
         print(f"  {fault}")
