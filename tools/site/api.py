@@ -16,7 +16,7 @@ SIGNS = re.compile(r"[|*\\]|(?<=\w)_(?!\w)")
 NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect", "kernels.inspect_one")
 
 
-def modules(root: Path = ROOT) -> dict[str, list[str]]:
+def modules() -> dict[str, list[str]]:
     """Every public module, by the part of the package it belongs to, both without its name.
 
     What the lectures have for themselves is no part of the reference: only their list is.
@@ -25,7 +25,7 @@ def modules(root: Path = ROOT) -> dict[str, list[str]]:
     (True, True)
     """
     found: dict[str, list[str]] = {}
-    folder = root / PACKAGE
+    folder = ROOT / PACKAGE
     for module in pkgutil.walk_packages([str(folder)]):
         names = [
             f"{module.name}.{each.name}"
@@ -37,21 +37,21 @@ def modules(root: Path = ROOT) -> dict[str, list[str]]:
     return found
 
 
-def purpose(module: str, root: Path = ROOT) -> str:
+def purpose(module: str) -> str:
     """The first line of a module's docstring."""
-    path = root / PACKAGE / Path(*module.split("."))
+    path = ROOT / PACKAGE / Path(*module.split("."))
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     return text.split("\n\n")[0].replace("\n", " ")
 
 
-def write_reference(folder: Path, root: Path = ROOT) -> None:
+def write_reference(folder: Path) -> None:
     """Write the pages and their index as reStructuredText."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = modules(root)
+    parts = modules()
     for part, inner in parts.items():
         (folder / f"{part}.rst").write_text(part_page(part, inner), encoding="utf-8")
-    (folder / "index.rst").write_text(index_page(list(parts), root), encoding="utf-8")
+    (folder / "index.rst").write_text(index_page(list(parts)), encoding="utf-8")
 
 
 def part_page(part: str, inner: list[str]) -> str:
@@ -62,12 +62,12 @@ def part_page(part: str, inner: list[str]) -> str:
     return "\n".join(blocks)
 
 
-def index_page(parts: list[str], root: Path = ROOT) -> str:
+def index_page(parts: list[str]) -> str:
     """The list of all parts, each with what it is for."""
     lines = [heading("Reference", "="), "What the lectures import by name, from its docstrings.\n"]
     lines += [".. list-table::", "   :widths: 25 75\n"]
     for part in parts:
-        lines += [f"   * - :doc:`{part}`", f"     - {escaped(purpose(part, root))}"]
+        lines += [f"   * - :doc:`{part}`", f"     - {escaped(purpose(part))}"]
     lines += ["", ".. toctree::", "   :hidden:", "   :maxdepth: 1", ""]
     # In the sidebar each goes by its own name: that of the package before it leaves no room.
     return "\n".join([*lines, *(f"   {part} <{part}>" for part in parts), ""])

@@ -7,7 +7,6 @@ all; the explorers are asked for their frames; Sphinx does the rest, and a warni
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import re
@@ -20,12 +19,12 @@ from pathlib import Path
 from course_utils.lectures import COURSE, EXPLORERS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
+from tools.site.font import characters, write_font
 from tools.site.notebooks import Pictures, page_source
 from tools.site.players import make_players, player_html
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
-PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "pypandoc", "ziamath")
 FONT = Path("_static/fonts/stix-two-math.woff")
 BUILT = "players"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
@@ -36,16 +35,11 @@ DOCUMENTS = ("teaching.md", "writing-an-explorer.md")
 
 def main(arguments: list[str] | None = None) -> int:
     """Build, check what was built, and say how large it is."""
-    options = read_options(arguments)
-    if missing := missing_packages():
-        print(
-            f"The site needs {', '.join(missing)}: run `make site`, or "
-            '`python -m pip install -e ".[site]"`.',
-            file=sys.stderr,
-        )
-        return 1
+    parser = argparse.ArgumentParser(description="Build the static edition of the course.")
+    default = ROOT / "build" / "site"
+    parser.add_argument("--out", type=Path, default=default, help="where to build (build/site)")
+    out = parser.parse_args(arguments).out.resolve()
     started = time.monotonic()
-    out = options.out.resolve()
     if holds_other_things(out):
         print(
             f"--out must be a new folder or that of an earlier build; got {out}, which holds other "
@@ -65,8 +59,6 @@ def main(arguments: list[str] | None = None) -> int:
     html = out / "html"
     mend_theme(html)
     pages = [path.read_text(encoding="utf-8") for path in sorted(html.rglob("*.html"))]
-    from tools.site.font import characters, write_font
-
     write_font(characters(pages), html / FONT)
     if elsewhere := loaded_from_elsewhere(html):
         print("These would be loaded from other machines:", *elsewhere, sep="\n  ", file=sys.stderr)
@@ -75,25 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def read_options(arguments: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description="Build the static edition of the course.")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "build" / "site", help="where to build (build/site)"
-    )
-    return parser.parse_args(arguments)
-
-
 def holds_other_things(out: Path) -> bool:
     """Whether there is something at this path that no build has put there."""
     if out.is_dir():
         return any(out.iterdir()) and not (out / BUILT).is_dir()
     return out.exists()
-
-
-def missing_packages() -> list[str]:
-    """The packages of the site that are not installed here."""
-    return [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
 
 def write_sources(out: Path, players: dict) -> None:

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 Values = tuple[Any, ...]
 
@@ -123,26 +126,33 @@ def value_text(value: Any) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def write_frames(film: Film, folder: Path) -> dict[str, Any]:
-    """Write the pictures of a film into a folder, and return what a page needs to play it.
+def lossless_webp(png: bytes) -> tuple[bytes, tuple[int, int]]:
+    """Return a picture as WebP, and its width and height.
+
+    Lossless is the smaller form of flat colours and crisp text: at quality 80 it takes up to three
+    times as many bytes, and smears the letters.
+    """
+    encoded = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").save(encoded, "WEBP", lossless=True, quality=75, method=4)
+        return encoded.getvalue(), picture.size
+
+
+def keep(picture: bytes, folder: Path) -> str:
+    """Write a picture into a folder and return its file's name.
 
     A file is named by what is in it, so equal pictures are one file, and a changed one is never
     mistaken for what a browser has kept.
-
-    >>> import tempfile
-    >>> stops = Stops("rank", "rank r", "slider", (1, 2), 1)
-    >>> film = Film("Why?", (8, 4), (stops,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_frames(film, Path(folder))
-    ...     [len(list(Path(folder).iterdir())), page["frames"][0][1], page["controls"][0]["texts"]]
-    [2, '1.', ['1', '2']]
     """
     folder.mkdir(parents=True, exist_ok=True)
-    frames = []
-    for frame in (*film.frames, *film.apart):
-        name = hashlib.sha256(frame.picture).hexdigest()[:16] + ".webp"
-        (folder / name).write_bytes(frame.picture)
-        frames.append([name, frame.words])
+    name = hashlib.sha256(picture).hexdigest()[:16] + ".webp"
+    (folder / name).write_bytes(picture)
+    return name
+
+
+def write_frames(film: Film, folder: Path) -> dict[str, Any]:
+    """Write the pictures of a film into a folder, and return what a page needs to play it."""
+    frames = [[keep(frame.picture, folder), frame.words] for frame in (*film.frames, *film.apart)]
     controls = [
         {"label": each.label, "form": each.form, "texts": list(each.texts), "start": each.start}
         for each in film.stops

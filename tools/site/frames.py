@@ -8,17 +8,23 @@ scene that moves other controls as well has a frame of its own.
 
 from __future__ import annotations
 
-import io
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from PIL import Image
-
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
-from tools.site.film import Film, Frame, Scene, Stops, Values, total_bytes, value_text
+from tools.site.film import (
+    Film,
+    Frame,
+    Scene,
+    Stops,
+    Values,
+    lossless_webp,
+    total_bytes,
+    value_text,
+)
 
 MOST_FRAMES = 72
 MOST_BYTES = 1_500_000
@@ -35,7 +41,7 @@ def export_frames(
     A stop at which every frame is that of both its neighbours is left out too.
 
     Args:
-        explorer: a live explorer; it stands afterwards where it stood before.
+        explorer: a live explorer, whose controls are moved.
         most_frames: how many frames at most, as far as the stops that must stay allow it.
         most_bytes: how many bytes all pictures may have together.
 
@@ -49,179 +55,133 @@ def export_frames(
     >>> film.scenes["one head, d = 64"].at
     (3,)
     """
-    names, most, before = explorer.frames, most_frames, explorer.values
-    taken: dict[Values, Frame] = {}
-    try:
-        apart = _frames_apart(explorer, names, before)
-        while True:
-            grid = _grid(explorer, names, before, most)
-            for values in itertools.product(*grid):
-                if values not in taken:
-                    taken[values] = _take(explorer, before, dict(zip(names, values, strict=True)))
-            total = total_bytes([*(taken[at] for at in itertools.product(*grid)), *apart.values()])
-            if total <= most_bytes:
-                return _film(explorer, names, before, grid, taken, apart)
-            count, most = prod(map(len, grid)), int(most * 0.95 * most_bytes / total)
-            if prod(map(len, _grid(explorer, names, before, most))) == count:
-                raise ValueError(
-                    f"most_bytes ({most_bytes}) must hold the {count} frames of "
-                    f"{type(explorer).__name__} that cannot be left out; they take {total}"
-                )
-    finally:
-        explorer.set(**before)
-
-
-def _as_webp(png: bytes) -> bytes:
-    # Lossless is the smaller form of flat colours and crisp text: WebP at quality 80 takes up to
-    # three times as many bytes, and smears the letters.
-    encoded = io.BytesIO()
-    with Image.open(io.BytesIO(png)) as picture:
-        picture.convert("RGB").save(encoded, "WEBP", lossless=True, quality=75, method=4)
-    return encoded.getvalue()
-
-
-def _take(explorer: Explorer, before: Mapping[str, Any], moved: Mapping[str, Any]) -> Frame:
-    explorer.set(**{**before, **moved})
-    return Frame(_as_webp(explorer.png()), explorer.words)
-
-
-def _frames_apart(
-    explorer: Explorer, names: Sequence[str], before: Mapping[str, Any]
-) -> dict[str, Frame]:
-    """The frames of the scenes that move other controls than these, by label."""
-    return {
-        label: _take(explorer, before, scene)
+    camera = _Camera(explorer)
+    apart = {
+        label: camera.take(scene)
         for label, scene in explorer.scenes.items()
-        if _moved_too(scene, names, before)
+        if camera.moved_too(scene)
     }
+    grid = camera.grid(most_frames)
+    while (total := total_bytes([*camera.frames(grid), *apart.values()])) > most_bytes:
+        count, most_frames = len(camera.frames(grid)), int(most_frames * 0.95 * most_bytes / total)
+        grid = camera.grid(most_frames)
+        if len(camera.frames(grid)) == count:
+            raise ValueError(
+                f"most_bytes ({most_bytes}) must hold the {count} frames of "
+                f"{type(explorer).__name__} that cannot be left out; they take {total}"
+            )
+    return camera.film([camera.without_repeats(grid, axis) for axis in range(len(grid))], apart)
 
 
-def _moved_too(
-    scene: Mapping[str, Any], names: Sequence[str], before: Mapping[str, Any]
-) -> list[str]:
-    return [name for name in scene if name not in names and scene[name] != before[name]]
+class _Camera:
+    """Takes the frames of an explorer over the controls that its `frames` names.
 
+    For each of these, in their order, `every` has all values, and `must` those that must stay: the
+    ends, where it stands, and the scenes'.
+    """
 
-def _film(
-    explorer: Explorer,
-    names: Sequence[str],
-    before: Mapping[str, Any],
-    grid: Sequence[Values],
-    taken: Mapping[Values, Frame],
-    apart: Mapping[str, Frame],
-) -> Film:
-    must = _wanted(explorer, names, before)
-    lasting = [_without_repeats(grid, axis, must[name], taken) for axis, name in enumerate(names)]
-    stops = tuple(
-        Stops(
-            name,
-            explorer.inputs[name].description,
-            "list" if isinstance(explorer.inputs[name], Choice) else "slider",
-            tuple(values),
-            values.index(before[name]),
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer, self.names, self.before = explorer, explorer.frames, explorer.values
+        self.taken: dict[Values, Frame] = {}
+        self.every: list[Values] = []
+        self.must: list[set[Any]] = []
+        for name in self.names:
+            control = explorer.inputs[name]
+            assert isinstance(control, Slider | Steps)
+            values = control.positions() if isinstance(control, Slider) else tuple(control.values)
+            scenes = {scene[name] for scene in explorer.scenes.values() if name in scene}
+            must = {values[0], values[-1], self.before[name], *scenes}
+            if isinstance(control, Slider):
+                # It may have been set, or a scene stand, between two steps.
+                values = tuple(sorted({*values, *must}))
+            self.every.append(values)
+            self.must.append(set(values) if isinstance(control, Choice) else must)
+
+    def take(self, moved: Mapping[str, Any]) -> Frame:
+        """The frame with some controls moved from where they stood."""
+        self.explorer.set(**{**self.before, **moved})
+        return Frame(lossless_webp(self.explorer.png())[0], self.explorer.words)
+
+    def frames(self, grid: list[Values]) -> list[Frame]:
+        """The frames of a grid of stops; the last control changes fastest."""
+        places = list(itertools.product(*grid))
+        for values in places:
+            if values not in self.taken:
+                self.taken[values] = self.take(dict(zip(self.names, values, strict=True)))
+        return [self.taken[values] for values in places]
+
+    def moved_too(self, scene: Mapping[str, Any]) -> list[str]:
+        """The controls that a scene moves and a page does not."""
+        others = [name for name in scene if name not in self.names]
+        return [name for name in others if scene[name] != self.before[name]]
+
+    def grid(self, most: int) -> list[Values]:
+        """The stops of each control, together at most so many as far as what must stay allows."""
+        counts = [len(values) for values in self.every]
+        fewest = [
+            max(len(must), min(FEWEST_STOPS, count))
+            for must, count in zip(self.must, counts, strict=True)
+        ]
+        kinds = [self.explorer.inputs[name] for name in self.names]
+        sliders = [i for i, control in enumerate(kinds) if isinstance(control, Slider)]
+        # Listed steps are an author's choice, so sliders give way first.
+        for giving_way in (sliders, range(len(counts))):
+            while prod(counts) > most:
+                longest = max(giving_way, key=lambda i: counts[i] - fewest[i], default=None)
+                if longest is None or counts[longest] <= fewest[longest]:
+                    break
+                counts[longest] -= 1
+        return [_thinned(*each) for each in zip(self.every, self.must, counts, strict=True)]
+
+    def without_repeats(self, grid: list[Values], axis: int) -> Values:
+        """The stops of one control without those whose frames are those of both neighbours."""
+        values = grid[axis]
+        rows = [self.frames([*grid[:axis], (each,), *grid[axis + 1 :]]) for each in values]
+        return tuple(
+            value
+            for i, value in enumerate(values)
+            if value in self.must[axis] or not rows[i - 1] == rows[i] == rows[i + 1]
         )
-        for name, values in zip(names, lasting, strict=True)
-    )
-    width, height = (round(100 * side) for side in explorer.size)
-    return Film(
-        explorer.title,
-        (width, height),
-        stops,
-        tuple(taken[values] for values in itertools.product(*lasting)),
-        {
-            label: _scene(explorer, scene, stops, before, apart.get(label))
-            for label, scene in explorer.scenes.items()
-        },
-        tuple(each.description for name, each in explorer.inputs.items() if name not in names),
-    )
 
+    def film(self, grid: list[Values], apart: Mapping[str, Frame]) -> Film:
+        """The frames of a grid, with what a page says of them."""
+        inputs = self.explorer.inputs
+        stops = tuple(
+            Stops(
+                name,
+                inputs[name].description,
+                "list" if isinstance(inputs[name], Choice) else "slider",
+                values,
+                values.index(self.before[name]),
+            )
+            for name, values in zip(self.names, grid, strict=True)
+        )
+        width, height = (round(100 * side) for side in self.explorer.size)
+        return Film(
+            self.explorer.title,
+            (width, height),
+            stops,
+            tuple(self.frames(grid)),
+            {
+                label: self._scene(scene, stops, apart.get(label))
+                for label, scene in self.explorer.scenes.items()
+            },
+            tuple(each.description for name, each in inputs.items() if name not in self.names),
+        )
 
-def _scene(
-    explorer: Explorer,
-    scene: Mapping[str, Any],
-    stops: Sequence[Stops],
-    before: Mapping[str, Any],
-    frame: Frame | None,
-) -> Scene:
-    # A frame apart was taken with what the scene leaves alone as it stood.
-    values = scene if frame is None else {**before, **scene}
-    moved = _moved_too(scene, [each.name for each in stops], before)
-    return Scene(
-        tuple(
+    def _scene(
+        self, scene: Mapping[str, Any], stops: tuple[Stops, ...], frame: Frame | None
+    ) -> Scene:
+        # A frame apart was taken with what the scene leaves alone as it stood.
+        values = scene if frame is None else {**self.before, **scene}
+        at = [
             each.values.index(values[each.name]) if each.name in values else None for each in stops
-        ),
-        frame,
-        tuple(
-            f"{explorer.inputs[name].description}: {value_text(scene[name]) or 'empty'}"
-            for name in moved
-        ),
-    )
-
-
-def _without_repeats(
-    grid: Sequence[Values], axis: int, must: set[Any], taken: Mapping[Values, Frame]
-) -> Values:
-    """The stops of one control without those whose frames are those of both neighbours."""
-
-    def row(value: Any) -> list[Frame]:
-        one = [*grid[:axis], (value,), *grid[axis + 1 :]]
-        return [taken[values] for values in itertools.product(*one)]
-
-    values, rows = grid[axis], [row(value) for value in grid[axis]]
-    return tuple(
-        value
-        for i, value in enumerate(values)
-        if value in must or not rows[i - 1] == rows[i] == rows[i + 1]
-    )
-
-
-def _control(explorer: Explorer, name: str) -> Slider | Steps:
-    control = explorer.inputs[name]
-    assert isinstance(control, Slider | Steps)
-    return control
-
-
-def _all_values(control: Slider | Steps, wanted: Iterable[Any] = ()) -> Values:
-    """Every value of a control. A slider may have been set, or a scene stand, between two steps."""
-    if isinstance(control, Slider):
-        return tuple(sorted({*control.positions(), *wanted}))
-    return tuple(control.values)
-
-
-def _wanted(
-    explorer: Explorer, names: Sequence[str], before: Mapping[str, Any]
-) -> dict[str, set[Any]]:
-    """The values that must stay, by control: the ends, where it stands, and the scenes'."""
-    scenes = explorer.scenes.values()
-    found = {}
-    for name in names:
-        values = _all_values(_control(explorer, name))
-        ends = {values[0], values[-1]}
-        found[name] = {*ends, before[name], *(scene[name] for scene in scenes if name in scene)}
-        if isinstance(explorer.inputs[name], Choice):
-            found[name] = set(values)
-    return found
-
-
-def _grid(
-    explorer: Explorer, names: Sequence[str], before: Mapping[str, Any], most: int
-) -> list[Values]:
-    must = _wanted(explorer, names, before)
-    full = [_all_values(_control(explorer, name), must[name]) for name in names]
-    counts = [len(values) for values in full]
-    fewest = [max(len(must[name]), min(FEWEST_STOPS, len(full[i]))) for i, name in enumerate(names)]
-    sliders = [i for i, name in enumerate(names) if isinstance(explorer.inputs[name], Slider)]
-    # Listed steps are an author's choice, so sliders give way first.
-    for giving_way in (sliders, range(len(names))):
-        while prod(counts) > most:
-            longest = max(giving_way, key=lambda i: counts[i] - fewest[i], default=None)
-            if longest is None or counts[longest] <= fewest[longest]:
-                break
-            counts[longest] -= 1
-    return [
-        _thinned(values, must[name], count)
-        for name, values, count in zip(names, full, counts, strict=True)
-    ]
+        ]
+        also = [
+            f"{self.explorer.inputs[name].description}: {value_text(scene[name]) or 'empty'}"
+            for name in self.moved_too(scene)
+        ]
+        return Scene(tuple(at), frame, tuple(also))
 
 
 def _thinned(values: Values, must: set[Any], count: int) -> Values:

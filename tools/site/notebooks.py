@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import copy
-import hashlib
 import html
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from tools.site.film import keep, lossless_webp
 
 Notebook = dict[str, Any]
 Output = dict[str, Any]
@@ -24,23 +21,17 @@ FIGURE = "figure: "
 class Pictures:
     """Writes figures into a folder, by what is in them, and names them as a page does."""
 
-    def __init__(self, folder: Path, *, to_root: str = "../") -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.address = f"{to_root}{folder.name}/"
 
     def figure(self, png: bytes, words: str) -> str:
         """Keep a picture as lossless WebP and return it as HTML, with its words in sight."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        encoded = io.BytesIO()
-        with Image.open(io.BytesIO(png)) as picture:
-            width, height = picture.size
-            picture.convert("RGB").save(encoded, "WEBP", lossless=True, quality=75, method=4)
-        name = hashlib.sha256(encoded.getvalue()).hexdigest()[:16] + ".webp"
-        (self.folder / name).write_bytes(encoded.getvalue())
+        picture, (width, height) = lossless_webp(png)
+        name = keep(picture, self.folder)
         words = html.escape(words)
         return (
-            f'<figure class="course-figure"><img src="{self.address}{name}" width="{width}" '
-            f'height="{height}" alt="{words}" loading="lazy">'
+            f'<figure class="course-figure"><img src="../{self.folder.name}/{name}" '
+            f'width="{width}" height="{height}" alt="{words}" loading="lazy">'
             f"<figcaption>{words}</figcaption></figure>"
         )
 
@@ -49,19 +40,18 @@ def page_source(notebook: Notebook, player: Callable[[str], str], pictures: Pict
     """Return the notebook that Sphinx reads.
 
     Args:
-        notebook: a lecture as it is committed.
+        notebook: a lecture as it is committed; its outputs are replaced.
         player: gives an explorer's player as HTML, by the explorer's name.
         pictures: where figures go.
 
     Raises:
         ValueError: when a figure has no words, or an explorer's output is not from one call.
     """
-    page = copy.deepcopy(notebook)
-    page["cells"] = [cell for cell in page["cells"] if slide_type(cell) != "notes"]
-    for cell in page["cells"]:
+    cells = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
+    for cell in cells:
         if cell["cell_type"] == "code":
             cell["outputs"] = _page_outputs(cell, player, pictures)
-    return page
+    return {**notebook, "cells": cells}
 
 
 def slide_type(cell: dict[str, Any]) -> str:

@@ -103,17 +103,11 @@ def _make_player(out: Path, name: str) -> dict[str, Any]:
     return player
 
 
-def player_html(name: str, player: dict[str, Any], *, to_root: str = "../") -> str:
-    """The player as HTML: without JavaScript the picture it starts with, and its caption.
-
-    Args:
-        name: the explorer's name, which is its folder's.
-        player: what `make_players` returned for it.
-        to_root: the way from the page to the root of the site.
-    """
+def player_html(name: str, player: dict[str, Any]) -> str:
+    """The player of `make_players` as HTML: without JavaScript its first picture and caption."""
     picture, words = player["page"]["frames"][player["start"]]
     width, height = player["size"]
-    folder = f"{to_root}frames/{name}/"
+    folder = f"../frames/{name}/"
     # No "</script>" may stand inside a script, whatever a caption says.
     data = json.dumps({"folder": folder, **player["page"]}, ensure_ascii=False)
     data = data.replace("<", "\\u003c")
