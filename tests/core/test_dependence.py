@@ -11,7 +11,7 @@ from course_utils.masks import causal_mask, padding_mask, prefix_mask, sliding_w
 from course_utils.measure import dependence as module
 from course_utils.measure.dependence import gradient_reach, leaks, reach_through
 from tests.core.support_properties import given, st
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 T, C = 11, 6
 DOCUMENTS = torch.tensor([0] * 3 + [1] * 1 + [2] * 7)
@@ -191,7 +191,7 @@ def test_many_chains_do_not_overflow():
 X = torch.zeros(3, 5)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: gradient_reach(None, X), "TypeError: model must be callable, got None (NoneType)"),
     (lambda: gradient_reach(lambda x: "text", X),
      "TypeError: the output of model must be a torch.Tensor, got str"),
@@ -199,30 +199,18 @@ REFUSED = [
      "TypeError: the output of model must be a floating-point tensor, got torch.int64"),
     (lambda: gradient_reach(lambda x: x[0], X),
      "ValueError: the output of model must have 2 axes (T, E), got shape (5,)"),
-    (lambda: gradient_reach(torch.tanh, X[0]),
-     "ValueError: x must have 2 axes (S, C), got shape (5,)"),
-    (lambda: gradient_reach(torch.tanh, X / 0),
-     "ValueError: x must be finite, got NaN or infinity"),
-    (lambda: gradient_reach(torch.tanh, X.long()),
-     "TypeError: x must be a floating-point tensor, got torch.int64"),
-    (lambda: leaks(X.long(), causal_mask(3)),
-     "TypeError: reach must be a floating-point tensor, got torch.int64"),
+    (lambda: gradient_reach(torch.tanh, X[0]), "ValueError: x must have 2 axes (S, C)"),
+    (lambda: gradient_reach(torch.tanh, X / 0), "ValueError: x must be finite"),
+    (lambda: gradient_reach(torch.tanh, X.long()), "TypeError: x must be a floating-point tensor"),
+    (lambda: leaks(X.long(), causal_mask(3)), "TypeError: reach must be a floating-point tensor"),
     (lambda: leaks(torch.zeros(3, 3), causal_mask(3).float()),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+     "TypeError: may_attend must be boolean, True = may read"),
     (lambda: leaks(torch.zeros(3, 3), causal_mask(5)),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (3, 3), got shape (5, 5)"),
     (lambda: reach_through(causal_mask(3, 5), 2),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (3, 3), got shape (3, 5)"),
     (lambda: reach_through(causal_mask(3).float(), 2),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
-    (lambda: reach_through(causal_mask(3)[:0, :0], 2),
-     "ValueError: may_attend must not be empty, got shape (0, 0)"),
+     "TypeError: may_attend must be boolean, True = may read"),
+    (lambda: reach_through(causal_mask(3)[:0, :0], 2), "ValueError: may_attend must not be empty"),
     (lambda: reach_through(causal_mask(3), 0), "ValueError: num_layers must be at least 1, got 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

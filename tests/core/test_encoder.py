@@ -9,7 +9,7 @@ from torch import nn
 from course_utils.masks import padding_mask
 from course_utils.models import Encoder, EncoderConfig
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, C, H, V = 2, 7, 15, 3, 31
 CONFIG = EncoderConfig(
@@ -83,14 +83,12 @@ def test_forward_keeps_nothing(encoder, token_ids):
 IDS = torch.ones(B, T, dtype=torch.int64)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: Encoder({"width": 15}),
      "TypeError: config must be an EncoderConfig, got {'width': 15} (dict)"),
     (lambda: Encoder(CONFIG)([[1, 2]]), "TypeError: token_ids must be a torch.Tensor, got list"),
-    (lambda: Encoder(CONFIG)(IDS[0]),
-     "ValueError: token_ids must have 2 axes (B, T), got shape (7,)"),
-    (lambda: Encoder(CONFIG)(IDS.float()),
-     "TypeError: token_ids must be torch.int64, got torch.float32"),
+    (lambda: Encoder(CONFIG)(IDS[0]), "ValueError: token_ids must have 2 axes (B, T)"),
+    (lambda: Encoder(CONFIG)(IDS.float()), "TypeError: token_ids must be torch.int64"),
     (lambda: Encoder(CONFIG)(IDS[:, :0]),
      "ValueError: the length of token_ids, T, must be at least 1, got 0"),
     (lambda: Encoder(CONFIG)(IDS.repeat(1, 2)),
@@ -98,20 +96,12 @@ REFUSED = [
     (lambda: Encoder(CONFIG)(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
     (lambda: Encoder(CONFIG)(IDS - V), "ValueError: token_ids must lie in 0 to 30, got -30"),
     (lambda: Encoder(CONFIG)(IDS, torch.zeros(B, 1, 1, T)),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
-     "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
+     "TypeError: may_attend must be boolean, True = may read"),
     (lambda: Encoder(CONFIG)(IDS, torch.ones(B, T) > 0),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7), got "
-     "shape (2, 7)"),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7)"),
     (lambda: replace(CONFIG, num_heads=7), "ValueError: num_heads (7) must divide width (15)"),
     (lambda: replace(CONFIG, num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
     (lambda: replace(CONFIG, width=15.0), "TypeError: width must be an integer, got 15.0 (float)"),
     (lambda: replace(CONFIG, norm_eps=0.0), "ValueError: norm_eps must be positive, got 0.0"),
-    (lambda: replace(CONFIG, norm_eps=float("nan")),
-     "ValueError: norm_eps must be finite, got nan"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+    (lambda: replace(CONFIG, norm_eps=float("nan")), "ValueError: norm_eps must be finite"),
+)  # fmt: skip

@@ -5,7 +5,7 @@ import scipy.stats
 import torch
 
 from course_utils.measure.estimates import Z_99, Interval, estimate_mean
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 
 def test_the_quantile_is_scipys():
@@ -47,10 +47,9 @@ def test_ends_and_text_of_an_interval():
     assert str(interval) == "1.500 ± 0.250"
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: estimate_mean([1.0, 2.0]), "TypeError: samples must be a torch.Tensor, got list"),
-    (lambda: estimate_mean(torch.ones(2, 3)),
-     "ValueError: samples must have 1 axis (n), got shape (2, 3)"),
+    (lambda: estimate_mean(torch.ones(2, 3)), "ValueError: samples must have 1 axis (n)"),
     (lambda: estimate_mean(torch.ones(5).long()),
      "TypeError: samples must be a floating-point tensor, got torch.int64"),
     (lambda: estimate_mean(torch.ones(1)),
@@ -61,9 +60,4 @@ REFUSED = [
     (lambda: Interval("1", 1.0), "TypeError: mean must be a real number, got '1' (str)"),
     (lambda: Interval(1.0, -1.0), "ValueError: half_width must not be negative, got -1.0"),
     (lambda: Interval(float("inf"), 1.0), "ValueError: mean must be finite, got inf"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

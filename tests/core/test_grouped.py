@@ -8,7 +8,7 @@ from course_utils.models.gpt2 import ATTENTIONS, GPT2
 from course_utils.models.gpt2_weights import save_gpt2
 from course_utils.models.grouped import with_grouped_attention
 from tests.core.support_gpt2 import ours, some_ids
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, C, H, D, L = 2, 7, 30, 6, 5, 2
 GROUPS = (1, 2, 3, 6)
@@ -79,9 +79,8 @@ def filled(num_kv_heads):
     return caches
 
 
-REFUSED = [
-    (lambda: with_grouped_attention(None, 2),
-     "TypeError: model must be a GPT2, got None (NoneType)"),
+test_refused = each_refused(
+    (lambda: with_grouped_attention(None, 2), "TypeError: model must be a GPT2"),
     (lambda: with_grouped_attention(ours(**SIZES), 4),
      "ValueError: num_kv_heads (4) must divide num_heads (6)"),
     (lambda: with_grouped_attention(GROUPED, 1),
@@ -96,9 +95,4 @@ REFUSED = [
     (lambda: ours(**SIZES)(some_ids(B, 3), caches=filled(3)),
      "ValueError: caches[0] must hold x's batch size, heads and head width (2, 6, 5), got (2, "
      "3, 5)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

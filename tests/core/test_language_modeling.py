@@ -16,7 +16,7 @@ from course_utils.language_modeling import (
 )
 from course_utils.models import load_gpt2
 from tests.core.support_gpt2 import P, V, some_ids, theirs
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 N, T, B = 101, 7, 5
 
@@ -123,7 +123,7 @@ def test_split(ids, share, first):
 IDS = torch.arange(8).view(2, 4)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: split_text(["a"], 0.5), "TypeError: text must be a torch.Tensor, got list"),
     (lambda: split_text("abc", 0.1),
      "ValueError: text must be long enough to be cut at 0.1, got length 3"),
@@ -133,10 +133,8 @@ REFUSED = [
      "ValueError: ids must be at least length + 1 (8) tokens, got 7"),
     (lambda: text_batch(torch.arange(9) - 5, T, B),
      "ValueError: ids must lie in 0 to 9223372036854775806, got -5"),
-    (lambda: text_batch(torch.arange(9).float(), T, B),
-     "TypeError: ids must be torch.int64, got torch.float32"),
-    (lambda: text_batch(torch.arange(9)[None], T, B),
-     "ValueError: ids must have 1 axis (N), got shape (1, 9)"),
+    (lambda: text_batch(torch.arange(9).float(), T, B), "TypeError: ids must be torch.int64"),
+    (lambda: text_batch(torch.arange(9)[None], T, B), "ValueError: ids must have 1 axis (N)"),
     (lambda: text_batch(torch.arange(9), 0, B), "ValueError: length must be at least 1, got 0"),
     (lambda: text_batch(torch.arange(9), T, 0), "ValueError: batch_size must be at least 1, got 0"),
     (lambda: next_token_loss("x", IDS, IDS), "TypeError: model must be callable, got 'x' (str)"),
@@ -144,20 +142,12 @@ REFUSED = [
      "ValueError: inputs must have 2 axes (B, T), got shape (4,)"),
     (lambda: next_token_loss(Cycle(), IDS, IDS[:, :2]),
      "ValueError: targets must have the shape of inputs (2, 4), got (2, 2)"),
-    (lambda: next_token_loss(Cycle(), IDS, IDS + V),
-     "ValueError: targets must lie in 0 to 30, got 38"),
-    (lambda: text_loss(len, IDS[0], length=3),
-     "TypeError: model must be an nn.Module, got <built-in function len> "
-     "(builtin_function_or_method)"),
+    (lambda: next_token_loss(Cycle(), IDS, IDS + V), "ValueError: targets must lie in 0 to 30"),
+    (lambda: text_loss(len, IDS[0], length=3), "TypeError: model must be an nn.Module"),
     (lambda: text_loss(Cycle(), IDS[0], length=9),
      "ValueError: ids must be at least length + 1 (10) tokens, got 4"),
     (lambda: unigram_entropy(IDS[0], 3), "ValueError: ids must lie in 0 to 2, got 3"),
     (lambda: unigram_entropy(IDS[0][:0], 3),
      "ValueError: the length of ids, N, must be at least 1, got 0"),
     (lambda: unigram_entropy(IDS, 9), "ValueError: ids must have 1 axis (N), got shape (2, 4)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

@@ -1,6 +1,5 @@
 """Masks against their definitions, written out pair by pair."""
 
-import pytest
 import torch
 from torch.nn.attention.bias import causal_lower_right
 
@@ -12,7 +11,7 @@ from course_utils.masks import (
     sliding_window_mask,
 )
 from tests.core.support_properties import given, st
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 SIZE = st.integers(1, 13)
 
@@ -118,7 +117,7 @@ def test_dtype_and_device():
     assert [mask.device.type for mask in made] == ["meta"] * 4 + ["cpu"]
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: causal_mask(0), "ValueError: T must be at least 1, got 0"),
     (lambda: causal_mask(3, 0), "ValueError: S must be at least 1, got 0"),
     (lambda: causal_mask(True), "TypeError: T must be an integer, got True (bool)"),
@@ -136,21 +135,13 @@ REFUSED = [
     (lambda: padding_mask([], 5), "ValueError: lengths must not be empty, got []"),
     (lambda: padding_mask(3, 5), "TypeError: lengths must be a sequence, got 3 (int)"),
     (lambda: padding_mask("23", 5), "TypeError: lengths must be a sequence, got '23' (str)"),
-    (lambda: padding_mask(torch.tensor(3), 5),
-     "ValueError: lengths must have 1 axis (B), got shape ()"),
-    (lambda: padding_mask(torch.tensor([[3]]), 5),
-     "ValueError: lengths must have 1 axis (B), got shape (1, 1)"),
+    (lambda: padding_mask(torch.tensor(3), 5), "ValueError: lengths must have 1 axis (B)"),
+    (lambda: padding_mask(torch.tensor([[3]]), 5), "ValueError: lengths must have 1 axis (B)"),
     (lambda: padding_mask([3], 0), "ValueError: S must be at least 1, got 0"),
     (lambda: same_document_mask([]), "ValueError: lengths must not be empty, got []"),
     (lambda: same_document_mask([3], device="nonsense"),
      "ValueError: device must be a torch.device or its name, such as 'cpu', got 'nonsense'"),
     (lambda: same_document_mask([3, 0]), "ValueError: lengths[1] must be at least 1, got 0"),
     (lambda: same_document_mask(7), "TypeError: lengths must be a sequence, got 7 (int)"),
-    (lambda: same_document_mask([2.0]),
-     "TypeError: lengths[0] must be an integer, got 2.0 (float)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+    (lambda: same_document_mask([2.0]), "TypeError: lengths[0] must be an integer"),
+)  # fmt: skip

@@ -8,7 +8,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from course_utils.attention import attend
 from course_utils.measure.peak_memory import growth_exponent, peak_bytes
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 KILO = 4 * 1000  # bytes of a thousand float32 numbers
 
@@ -129,7 +129,7 @@ def test_errors_come_through():
     assert peak_bytes(lambda: torch.zeros(1000)) == KILO
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: peak_bytes(7), "TypeError: function must be callable, got 7 (int)"),
     (lambda: growth_exponent(3, [1]), "TypeError: sizes must be a sequence, got 3 (int)"),
     (lambda: growth_exponent([1, 2], [1]),
@@ -137,9 +137,4 @@ REFUSED = [
     (lambda: growth_exponent([1, 0], [1, 1]), "ValueError: sizes must be positive, got 0"),
     (lambda: growth_exponent([2, 2], [1, 1]),
      "ValueError: sizes must be two different ones at least, got [2, 2]"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

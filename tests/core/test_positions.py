@@ -16,7 +16,7 @@ from course_utils.positions import (
     shift_matrix,
     sinusoidal_positions,
 )
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 H, T, S, D = 3, 11, 13, 14
 # Coordinates of a few units in float32; each result is a sum of few products.
@@ -148,7 +148,7 @@ def test_alibi_of_a_decoded_token():
     assert torch.allclose(last, whole[:, -1:], **CLOSE)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: sinusoidal_positions(0, 6), "ValueError: T must be at least 1, got 0"),
     (lambda: sinusoidal_positions(5, 7),
      "ValueError: C must be even, as coordinates are turned in pairs, got 7"),
@@ -162,9 +162,4 @@ REFUSED = [
     (lambda: alibi_slopes(0), "ValueError: H must be at least 1, got 0"),
     (lambda: alibi_bias(3, 5, 0), "ValueError: S must be at least 1, got 0"),
     (lambda: alibi_bias(3.0, 5, 7), "TypeError: H must be an integer, got 3.0 (float)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

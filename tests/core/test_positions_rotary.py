@@ -21,7 +21,7 @@ from course_utils.positions import (
     rope_frequencies,
 )
 from tests.core.support_properties import given, st
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, H, T, S, D = 2, 3, 11, 13, 14
 FAR = torch.tensor([0, 1, 2, 17, 256, 1009, 2048, 4999, 7919, 9998, 9999, 10_000])
@@ -260,7 +260,7 @@ def test_ntk_slows_the_last_pair(factor, pairs, base):
     assert (ratio.diff() >= -1e-9).all()
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: rope_frequencies(7),
      "ValueError: D must be even, as coordinates are turned in pairs, got 7"),
     (lambda: rope_frequencies(6, base=-1.0), "ValueError: base must be positive, got -1.0"),
@@ -303,9 +303,4 @@ REFUSED = [
      "ValueError: factor must leave base * factor^(D / (D - 2)) finite, got 1e+205 with D = "
      "6, base = 10000.0"),
     (lambda: ntk_base(4, 6, base=0), "ValueError: base must be positive, got 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

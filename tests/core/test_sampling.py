@@ -17,7 +17,7 @@ from course_utils.sampling import (
     with_top_k,
     with_top_p,
 )
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, V = 3, 5, 17
 TIED = torch.tensor([1.0, 3.0, 3.0, 0.0, 3.0])
@@ -181,42 +181,29 @@ def test_tokens_can_be_drawn_from_them():
     assert (probabilities.gather(-1, drawn) > 0).all()
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: with_temperature(torch.zeros(3).long(), 1),
      "TypeError: logits must be a floating-point tensor, got torch.int64"),
     (lambda: with_temperature(torch.tensor(1.0), 1),
      "ValueError: logits must have at least 1 axis (..., V), got shape ()"),
-    (lambda: with_temperature(torch.zeros(2, 0), 1),
-     "ValueError: logits must not be empty, got shape (2, 0)"),
+    (lambda: with_temperature(torch.zeros(2, 0), 1), "ValueError: logits must not be empty"),
     (lambda: with_temperature(torch.tensor([0.0, -math.inf]), 1),
      "ValueError: logits must be finite, got NaN or infinity"),
     (lambda: with_temperature(torch.zeros(3), -0.5),
      "ValueError: temperature must not be negative, got -0.5"),
-    (lambda: with_temperature(torch.zeros(3), math.inf),
-     "ValueError: temperature must be finite, got inf"),
-    (lambda: with_temperature(torch.zeros(3), "1"),
-     "TypeError: temperature must be a real number, got '1' (str)"),
+    (lambda: with_temperature(torch.zeros(3), math.inf), "ValueError: temperature must be finite"),
+    (lambda: with_temperature(torch.zeros(3), "1"), "TypeError: temperature must be a real number"),
     (lambda: with_top_k(torch.zeros(3), 0), "ValueError: k must be at least 1, got 0"),
     (lambda: with_top_k(torch.zeros(3), 2.0), "TypeError: k must be an integer, got 2.0 (float)"),
-    (lambda: with_top_k(torch.tensor([math.nan]), 1),
-     "ValueError: logits must be finite, got NaN or infinity"),
+    (lambda: with_top_k(torch.tensor([math.nan]), 1), "ValueError: logits must be finite"),
     (lambda: with_top_p(torch.zeros(3), 0), "ValueError: p must be above 0 and at most 1, got 0"),
-    (lambda: with_top_p(torch.zeros(3), 1.5),
-     "ValueError: p must be above 0 and at most 1, got 1.5"),
-    (lambda: with_top_p(torch.zeros(3), None),
-     "TypeError: p must be a real number, got None (NoneType)"),
-    (lambda: with_top_p(torch.tensor([math.inf]), 1),
-     "ValueError: logits must be finite, got NaN or infinity"),
+    (lambda: with_top_p(torch.zeros(3), 1.5), "ValueError: p must be above 0 and at most 1"),
+    (lambda: with_top_p(torch.zeros(3), None), "TypeError: p must be a real number"),
+    (lambda: with_top_p(torch.tensor([math.inf]), 1), "ValueError: logits must be finite"),
     (lambda: next_token_probabilities([1.0]), "TypeError: logits must be a torch.Tensor, got list"),
     (lambda: next_token_probabilities(torch.zeros(3), temperature=-1),
      "ValueError: temperature must not be negative, got -1"),
-    (lambda: next_token_probabilities(torch.zeros(3), k=0),
-     "ValueError: k must be at least 1, got 0"),
+    (lambda: next_token_probabilities(torch.zeros(3), k=0), "ValueError: k must be at least 1"),
     (lambda: next_token_probabilities(torch.zeros(3), p=0),
      "ValueError: p must be above 0 and at most 1, got 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

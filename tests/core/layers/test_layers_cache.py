@@ -18,7 +18,8 @@ from course_utils.masks import causal_mask, padding_mask
 from course_utils.measure.costs import kv_cache_bytes
 from tests.core.support_layers import CLOSE
 from tests.core.support_properties import given, st
-from tests.support_errors import raises_saying, refusal
+from tests.core.support_refused import each_refused
+from tests.support_errors import raises_saying
 
 B, T, S, C, H, HIDDEN = 2, 13, 11, 18, 3, 23
 D = C // H
@@ -276,17 +277,15 @@ def test_another_memory_changes_no_cache():
     assert cache.self_attention.length == 1
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: KVCache(max_positions=0), "ValueError: max_positions must be at least 1, got 0"),
     (lambda: KVCache().keys, "ValueError: the cache must hold at least one position, got none"),
     (lambda: KVCache().values, "ValueError: the cache must hold at least one position, got none"),
     (lambda: DecoderCache({}), "TypeError: self_attention must be a KVCache, got {} (dict)"),
     (lambda: DecoderCache(SHARED, SHARED),
      "ValueError: cross_attention must be another cache than self_attention, got the same"),
-    (lambda: filled().append(NEW[0], NEW[0]),
-     "ValueError: k must have 4 axes (B, H, S, D), got shape (3, 1, 6)"),
-    (lambda: filled().append(NEW[:, :, :0], NEW[:, :, :0]),
-     "ValueError: k must not be empty, got shape (2, 3, 0, 6)"),
+    (lambda: filled().append(NEW[0], NEW[0]), "ValueError: k must have 4 axes (B, H, S, D)"),
+    (lambda: filled().append(NEW[:, :, :0], NEW[:, :, :0]), "ValueError: k must not be empty"),
     (lambda: filled().append(NEW.long(), NEW.long()),
      "TypeError: k must be a floating-point tensor, got torch.int64"),
     (lambda: filled().append(*rows(3, H, 1, D)),
@@ -321,9 +320,4 @@ REFUSED = [
     (lambda: DecoderBlock(C, H, HIDDEN)(X, MEMORY, cache=DecoderCache(filled(), filled())),
      "ValueError: cache must be new, or filled from this memory, got one of 5 positions of "
      "self-attention"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

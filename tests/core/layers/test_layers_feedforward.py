@@ -8,7 +8,7 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaMLP
 
 from course_utils.layers.feedforward import ACTIVATIONS, FeedForward, SwiGLU
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, C, F = 2, 7, 5, 11
 
@@ -72,7 +72,7 @@ def test_each_token_is_treated_alone(layer, x):
     torch.testing.assert_close(layer(x)[1, 3], layer(x[1, 3]))
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: FeedForward(0, F), "ValueError: width must be at least 1, got 0"),
     (lambda: FeedForward(C, 2.0), "TypeError: hidden must be an integer, got 2.0 (float)"),
     (lambda: FeedForward(C, F, "swish"),
@@ -85,9 +85,4 @@ REFUSED = [
     (lambda: SwiGLU(C, 0), "ValueError: hidden must be at least 1, got 0"),
     (lambda: SwiGLU(C)(torch.zeros(C).double()),
      "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

@@ -11,7 +11,7 @@ from course_utils.layers import KVCache, MultiHeadAttention, Rotary, split_heads
 from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
 from course_utils.masks import causal_mask
 from course_utils.measure.costs import kv_cache_bytes
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, C, H, D = 2, 7, 30, 6, 5
 GROUPS = (1, 2, 3, 6)
@@ -238,14 +238,12 @@ def test_a_refused_step_leaves_the_cache(way):
     assert cache.length == 4
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: grouped(4), "ValueError: num_kv_heads (4) must divide num_heads (6)"),
     (lambda: GroupedQueryAttention(C, 7, 1), "ValueError: num_heads (7) must divide width (30)"),
-    (lambda: GroupedQueryAttention(C, H, 2, bias=1),
-     "TypeError: bias must be True or False, got 1 (int)"),
+    (lambda: GroupedQueryAttention(C, H, 2, bias=1), "TypeError: bias must be True or False"),
     (lambda: grouped(2)(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 30)"),
-    (lambda: grouped(2).flash(X, causal=None),
-     "TypeError: causal must be True or False, got None (NoneType)"),
+    (lambda: grouped(2).flash(X, causal=None), "TypeError: causal must be True or False"),
     (lambda: grouped(3).flash(X, cache=filled(2)),
      "ValueError: cache must hold x's batch size, heads and head width (2, 3, 5), got (2, 2, 5)"),
     (lambda: grouped(2)(X, cache=filled(2, max_positions=7)),
@@ -261,9 +259,4 @@ REFUSED = [
     (lambda: flash_self_attention(ROTARY, torch.zeros(B, T, 36)),
      "ValueError: layer must have no positions of its own, got one with "
      "position=Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

@@ -15,7 +15,8 @@ from course_utils.layers.lora import (
 )
 from course_utils.training import train
 from tests.core.support_gpt2 import C, L, V, ours, some_ids
-from tests.support_errors import raises_saying, refusal
+from tests.core.support_refused import each_refused
+from tests.support_errors import raises_saying
 
 IN, OUT, R = 11, 7, 3
 # Two float32 orders of the same sums, of size 1.
@@ -235,26 +236,18 @@ def test_no_vectors_give_no_vectors():
     assert layer()(torch.randn(0, IN)).shape == (0, OUT)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: layer(0), "ValueError: rank must be at least 1, got 0"),
     (lambda: layer(8), "ValueError: rank must be at most 7, got 8"),
     (lambda: layer(alpha=0), "ValueError: alpha must be positive, got 0"),
-    (lambda: LoRALinear(layer(), 1),
-     "TypeError: base must be an nn.Linear, got LoRALinear"),
-    (lambda: layer()(torch.zeros(IN + 1)),
-     "ValueError: x must have the model width, C (11), got shape (12,)"),
+    (lambda: LoRALinear(layer(), 1), "TypeError: base must be an nn.Linear, got LoRALinear"),
+    (lambda: layer()(torch.zeros(IN + 1)), "ValueError: x must have the model width, C (11)"),
     (lambda: add_lora(None, 1), "TypeError: model must be an nn.Module, got None (NoneType)"),
     (lambda: add_lora(ours(), 16), "ValueError: rank must be at most 15, got 16"),
     (lambda: add_lora(ours(), 1, names=["alue"]),
      "ValueError: names must each be that of an nn.Linear in the model, got 'alue'"),
-    (lambda: add_lora(ours(), 1, names="query"),
-     "TypeError: names must be a sequence, got 'query' (str)"),
+    (lambda: add_lora(ours(), 1, names="query"), "TypeError: names must be a sequence"),
     (lambda: add_lora(add_lora(ours(), 1), 1),
      "ValueError: model must not have been adapted before, got one with LoRALinear layers"),
     (lambda: list(lora_layers(3)), "TypeError: model must be an nn.Module, got 3 (int)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

@@ -12,7 +12,8 @@ from transformers.models.mixtral.modeling_mixtral import (
 
 from course_utils.layers.moe import MixtureOfExperts, balance_loss, choose_experts
 from course_utils.measure.dependence import gradient_reach
-from tests.support_errors import raises_saying, refusal
+from tests.core.support_refused import each_refused
+from tests.support_errors import raises_saying
 
 B, T, C, HIDDEN, EXPERTS = 2, 11, 5, 13, 7
 N = B * T
@@ -239,7 +240,7 @@ def test_all_tokens_to_one_expert(capacity):
 X = torch.zeros(B, T, C)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: mixture(k=0), "ValueError: k must be at least 1, got 0"),
     (lambda: mixture(k=EXPERTS + 1), "ValueError: k must be at most 7, got 8"),
     (lambda: mixture(capacity=0), "ValueError: capacity must be positive, got 0"),
@@ -249,8 +250,7 @@ REFUSED = [
     (lambda: mixture(normalise="no"), "TypeError: normalise must be True or False, got 'no' (str)"),
     (lambda: MixtureOfExperts(C, 0, EXPERTS, 2), "ValueError: hidden must be at least 1, got 0"),
     (lambda: mixture()(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (11, 5)"),
-    (lambda: mixture()(X[..., :4]),
-     "ValueError: x must have the model width, C (5), got shape (2, 11, 4)"),
+    (lambda: mixture()(X[..., :4]), "ValueError: x must have the model width, C (5)"),
     (lambda: mixture()(X.double()),
      "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
     (lambda: mixture()(X.index_fill(1, torch.tensor(3), float("nan"))),
@@ -260,11 +260,5 @@ REFUSED = [
     (lambda: mixture().rebalance(3), "TypeError: routing must be a Routing, got 3 (int)"),
     (lambda: mixture().rebalance(choose_experts(torch.rand(7, 5), 1)),
      "ValueError: routing must be of 7 experts, got 5"),
-    (lambda: mixture().rebalance(mixture().route(X), rate=0),
-     "ValueError: rate must be positive, got 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+    (lambda: mixture().rebalance(mixture().route(X), rate=0), "ValueError: rate must be positive"),
+)  # fmt: skip

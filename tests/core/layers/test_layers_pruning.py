@@ -14,7 +14,7 @@ from course_utils.layers.pruning import (
     prune,
     saliency_mask,
 )
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 N, IN, HIDDEN, OUT = 13, 5, 7, 3
 
@@ -169,13 +169,11 @@ def test_gradients_are_untouched():
 KEEP = torch.ones(HIDDEN, IN, dtype=torch.bool)
 
 
-REFUSED = [
-    (lambda: magnitude_saliency(None),
-     "TypeError: model must be an nn.Module, got None (NoneType)"),
+test_refused = each_refused(
+    (lambda: magnitude_saliency(None), "TypeError: model must be an nn.Module"),
     (lambda: magnitude_saliency(nn.ReLU()),
      "ValueError: model must have a weight matrix, got ReLU"),
-    (lambda: brain_damage_saliency(net(), None, *data()),
-     "TypeError: loss must be callable, got None (NoneType)"),
+    (lambda: brain_damage_saliency(net(), None, *data()), "TypeError: loss must be callable"),
     (lambda: brain_damage_saliency(net(), lambda *_: 3.0, *data()),
      "TypeError: loss must return a torch.Tensor, got float"),
     (lambda: brain_damage_saliency(net(), lambda m, x, y: m(x), *data()),
@@ -193,8 +191,7 @@ REFUSED = [
      "ValueError: saliency['a'] must be numbers that can be ranked, got NaN"),
     (lambda: saliency_mask({"a": torch.zeros(1, 2)}, 1),
      "ValueError: sparsity must be at least 0 and below 1, got 1.0"),
-    (lambda: magnitude_mask(net(), -0.1),
-     "ValueError: sparsity must be at least 0 and below 1, got -0.1"),
+    (lambda: magnitude_mask(net(), -0.1), "ValueError: sparsity must be at least 0 and below 1"),
     (lambda: prune(net(), []),
      "TypeError: masks must be a mapping from names to boolean tensors, got [] (list)"),
     (lambda: prune(net(), {"1.weight": KEEP}),
@@ -204,9 +201,4 @@ REFUSED = [
     (lambda: prune(net(), {"0.weight": KEEP.T}),
      "ValueError: masks['0.weight'] must have the matrix's shape (7, 5), got (5, 7)"),
     (lambda: kept_weights(3), "TypeError: model must be an nn.Module, got 3 (int)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+)  # fmt: skip

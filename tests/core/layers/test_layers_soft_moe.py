@@ -5,7 +5,7 @@ import torch
 
 from course_utils.layers.soft_moe import SoftMixtureOfExperts
 from course_utils.measure.dependence import gradient_reach
-from tests.support_errors import refusal
+from tests.core.support_refused import each_refused
 
 B, T, C, HIDDEN, EXPERTS, SLOTS = 2, 7, 5, 13, 3, 2
 # Two float32 paths through two small products: numbers of size 1, some ten roundings of 6e-8.
@@ -62,16 +62,10 @@ def test_empty_batch():
     assert soft()(torch.zeros(0, T, C))[0].shape == (0, T, C)
 
 
-REFUSED = [
+test_refused = each_refused(
     (lambda: soft(0), "ValueError: slots must be at least 1, got 0"),
     (lambda: soft(activation="swish"),
      "ValueError: activation must be one of relu, gelu, gelu_tanh, swiglu, got 'swish'"),
     (lambda: soft()(torch.zeros(B, 0, C)), "ValueError: x must not be empty, got shape (2, 0, 5)"),
-    (lambda: soft()(torch.zeros(B, T, C + 1)),
-     "ValueError: x must have the model width, C (5), got shape (2, 7, 6)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_refused(call, message):
-    assert refusal(call) == message
+    (lambda: soft()(torch.zeros(B, T, C + 1)), "ValueError: x must have the model width, C (5)"),
+)  # fmt: skip
