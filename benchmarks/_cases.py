@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 
 import torch
@@ -42,6 +42,11 @@ class Case:
         mask = "causal" if self.causal else "full"
         layout = " split" if self.split else ""
         return f"B {self.B} {heads} N {self.N} D {self.D} {mask} {self.dtype}{layout}"
+
+    @property
+    def shape(self) -> dict[str, object]:
+        """What the results say of a case: all but the rivals, who have results of their own."""
+        return {key: value for key, value in asdict(self).items() if key != "rivals"}
 
     def operations(self, what: str) -> float:
         """Floating-point operations of one call; half of them where a mask hides half."""

@@ -60,8 +60,7 @@ def measure_case(
         coarse=tuple(f"naive {what}" for what in ("forward", "both")),
     )
     results = {name: summary(name, entrants, laps, case) for name in entrants}
-    kept = {key: value for key, value in asdict(case).items() if key != "rivals"}
-    return {**kept, "results": results, "left_out": left_out}
+    return {**case.shape, "results": results, "left_out": left_out}
 
 
 def reason(error: Exception) -> str:

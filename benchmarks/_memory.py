@@ -110,9 +110,8 @@ def measure_on_gpu(case: Case, rival: str, what: str) -> dict[str, object]:
 def row(case: Case, rival: str, what: str, extra: int) -> dict[str, object]:
     """Return one line of the memory table, in bytes."""
     result = case.result_bytes(what)
-    kept = {key: value for key, value in asdict(case).items() if key != "rivals"}
-    names = {"rival": rival, "what": what}
-    return {**kept, **names, "extra": extra, "result": result, "beyond_result": extra - result}
+    sizes = {"extra": extra, "result": result, "beyond_result": extra - result}
+    return {**case.shape, "rival": rival, "what": what, **sizes}
 
 
 def main(arguments: list[str]) -> int:

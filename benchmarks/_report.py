@@ -11,7 +11,6 @@ from benchmarks._goals import Goal, place, slopes
 from benchmarks._rivals import LABELS
 
 PASSES = {"forward": "forward", "backward": "backward", "both": "forward+backward"}
-GOALS_HEADING = "## Goals"
 
 
 def conditions(module: str, arguments: list[str], packages: tuple[str, ...]) -> dict[str, str]:
@@ -160,4 +159,4 @@ def goals_section(goals: list[Goal]) -> list[str]:
         ]
         for goal in goals
     ]
-    return [GOALS_HEADING, "", *table(["goal", "bound", "worst", "where", ""], rows)]
+    return ["## Goals", "", *table(["goal", "bound", "worst", "where", ""], rows)]

@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from benchmarks._kernel import Kernel
 
@@ -36,14 +35,12 @@ class Memory:
         pss: shared pages divided by the number of processes that share them.
         uss: pages that no other process has.
         data: what the process may write into, which RLIMIT_DATA limits; not all is in memory.
-        peak: the highest `rss` so far.
     """
 
     rss: float
     pss: float
     uss: float
     data: float
-    peak: float
 
 
 def memory_of(process: int) -> Memory:
@@ -60,7 +57,7 @@ def memory_of(process: int) -> Memory:
             if value.endswith(" kB"):
                 mib[name] = float(value.split()[0]) / 1024
     uss = mib["Private_Clean"] + mib["Private_Dirty"]
-    return Memory(mib["Rss"], mib["Pss"], uss, mib["VmData"], mib["VmHWM"])
+    return Memory(mib["Rss"], mib["Pss"], uss, mib["VmData"])
 
 
 def lecture(number: str) -> list[tuple[str, bool]]:
@@ -74,19 +71,14 @@ def lecture(number: str) -> list[tuple[str, bool]]:
     ]
 
 
-def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 class Student:
     """A running server over a copy of the lectures; everything goes when the context ends."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="class-"))
         shutil.copytree(ROOT / "notebooks", self.folder / "notebooks")
-        self.port = free_port()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.port = server.getsockname()[1]  # nobody listens on it
         self.kernels: list[Kernel] = []
         private = {
             f"JUPYTER_{name.upper()}_DIR": str(self.folder / name)
@@ -117,12 +109,7 @@ class Student:
         """Return the student, who is stopped at the end."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the server and its kernels."""
         for kernel in self.kernels:
             kernel.socket.close()
@@ -161,7 +148,7 @@ class Student:
         """Return a new kernel and its process."""
         name = self.ask("POST", "kernels", {"name": "python3", "path": ""})["id"]
         address = f"ws://127.0.0.1:{self.port}/api/kernels/{name}/channels"
-        kernel = Kernel(address, cookie="", token=TOKEN)
+        kernel = Kernel(address, token=TOKEN)
         self.kernels.append(kernel)
         process = int(kernel.run("import os; print(os.getpid())").text)
         return kernel, process

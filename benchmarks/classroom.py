@@ -64,8 +64,8 @@ class Cost:
 def typical(readings: list[Memory]) -> Memory:
     """Return the medians of several processes' memory.
 
-    >>> typical([Memory(1, 1, 1, 1, 1), Memory(3, 3, 3, 3, 3)]).pss
-    2
+    >>> typical([Memory(1, 1, 1, 1), Memory(3, 3, 3, 3)]).pss
+    2.0
     """
     rows = [asdict(reading) for reading in readings]
     return Memory(**{name: median(row[name] for row in rows) for name in rows[0]})

@@ -134,31 +134,23 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20, help="how long to measure (20)")
     parser.add_argument("--quick", action="store_true", help="a tiny layer, three rounds")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder to write into")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    options = parser.parse_args(arguments)
-    if options.threads < 1:
-        parser.error(f"--threads must be at least 1, got {options.threads}")
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    threads = torch.get_num_threads()
     torch.set_num_threads(options.threads)
-    try:
-        if options.quick:
-            result = measure(Sizes(tokens=67, width=16, hidden=32), 0.0, 3)
-        else:
-            result = measure(Sizes(), options.seconds, 7)
-    finally:
-        torch.set_num_threads(threads)
+    if options.quick:
+        result = measure(Sizes(tokens=67, width=16, hidden=32), 0.0, 3)
+    else:
+        result = measure(Sizes(), options.seconds, 7)
     where = conditions("moe", arguments, ("torch",))
     where |= {"device": device_name("cpu"), "threads": str(options.threads)}
     result = {"conditions": where, **result}
     replace_text(options.out / f"{NAME}.json", json.dumps(result, indent=1))
     replace_text(options.out / f"{NAME}.md", report(result))
-    print(json.dumps(result) if options.json else report(result))
+    print(report(result))
     fast = options.quick or result["times_dispatch"]["every expert"]["median"] >= GOAL
     return 0 if fast and result["difference"] <= TOLERANCE else 1
 

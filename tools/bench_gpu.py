@@ -300,19 +300,11 @@ def summary(facts: dict, tests: list[str], benchmark: Outcome, out: Path) -> str
     lines = [f"# make bench-gpu on {facts['device']}, torch {facts['torch']}", ""]
     lines += [f"- kernel suite, compiled: {tests[0]}", *(f"  - {line}" for line in tests[1:])]
     lines += [f"- benchmark: {how} in {benchmark.seconds:.0f} s"]
-    if (out / RESULT).exists():
+    if (out / TABLES).exists():  # written last
         result = json.loads((out / RESULT).read_text(encoding="utf-8"))
         reasons = [case["left_out"].get("ours") for case in result["cases"]]
         lines += [f"- flash_attend left out: {why}" for why in dict.fromkeys(reasons) if why]
         lines += [f"- chosen tiles: {line}" for line in result["configurations"]]
         lines += [f"- cases measured: {len(result['cases'])}, left out: {len(result['left_out'])}"]
-        lines += ["", "| goal | bound | worst | where | |", "| - | -: | -: | - | - |"]
-        lines += [goal_line(goal) for goal in result["goals"]]
+        lines += [(out / TABLES).read_text(encoding="utf-8").partition("## Goals\n")[2].rstrip()]
     return "\n".join(lines)
-
-
-def goal_line(goal: dict) -> str:
-    """Return one row of the goals' table."""
-    worst = "-" if goal["worst"] is None else f"{goal['worst']:.2f}"
-    verdict = {True: "met", False: "not met", None: "not measured"}[goal["met"]]
-    return f"| {goal['text']} | {goal['bound']:g} | {worst} | {goal['where']} | {verdict} |"

@@ -21,11 +21,8 @@ RESULT = {
     "configurations": ["forward 64: 128 x 64"],
     "cases": [{"left_out": {}}, {"left_out": {"ours": "wrong: off by 1.0e+00", "flex": "no"}}],
     "left_out": ["for want of time: a case"],
-    "goals": [
-        {"text": "one", "bound": 1.1, "worst": 1.234, "where": "N 4096", "met": True},
-        {"text": "two", "bound": 0.7, "worst": None, "where": "", "met": None},
-    ],
 }
+TABLES = "# Attention, measured\n\n## Goals\n\n| one | 1.1 | 1.23 | N 4096 | met |\n"
 PASSES = "print('collected 1 items\\na.py::x PASSED [100%]')"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups to end")
 
@@ -59,9 +56,9 @@ def bench(out, monkeypatch):
 
 
 def writes(out):
-    """Return a benchmark that writes RESULT."""
-    file = str(out / bench_gpu.RESULT)
-    return f"import pathlib; pathlib.Path({file!r}).write_text({json.dumps(RESULT)!r})"
+    """Return a benchmark that writes RESULT and TABLES."""
+    texts = {bench_gpu.RESULT: json.dumps(RESULT), bench_gpu.TABLES: TABLES}
+    return "\n".join(f"open({str(out / name)!r}, 'w').write({texts[name]!r})" for name in texts)
 
 
 def test_the_table_comes_last_and_all_is_in_the_folder(bench, out, capsys):
@@ -75,7 +72,6 @@ def test_the_table_comes_last_and_all_is_in_the_folder(bench, out, capsys):
         "- cases measured: 2, left out: 1",
         "- flash_attend left out: wrong: off by 1.0e+00",
         "| one | 1.1 | 1.23 | N 4096 | met |",
-        "| two | 0.7 | - |  | not measured |",
     ):
         assert line in table
     compiled = re.findall(r"compiler \d", (out / "bench-gpu.log").read_text())
@@ -98,6 +94,7 @@ def test_a_suite_without_a_test_is_no_success(bench, out, capsys):
 def test_a_failed_benchmark_shows_no_older_result(bench, out, capsys):
     out.mkdir(parents=True)
     (out / bench_gpu.RESULT).write_text(json.dumps(RESULT))
+    (out / bench_gpu.TABLES).write_text(TABLES)
     assert bench(PASSES, "raise SystemExit('it broke')") == 1
     said = capsys.readouterr().out
     assert "benchmark: ended with status 1, see bench-gpu.log" in said and "| one |" not in said
@@ -146,12 +143,6 @@ def test_a_shard_that_breaks_off_is_seen(bench, out, capsys, monkeypatch):
     assert re.search(r"3 passed in \d+ s; pytest ended with status 3; 2 did not run", said)
 
 
-def test_all_limits_together_stay_below_eight_minutes():
-    assert bench_gpu.SECONDS + 2 * bench_gpu.GRACE <= 8 * 60
-    # The suite takes at most half of what the probe leaves.
-    assert (bench_gpu.SECONDS - bench_gpu.PROBE_SECONDS) / 2 >= 170
-
-
 def test_without_a_gpu_earlier_results_stay(out, capsys, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     pytest.importorskip("triton")
@@ -194,13 +185,6 @@ def test_what_a_machine_lacks_is_named(tmp_path, lacks, named, said):
     )
     facts = json.loads(answer.stdout)
     assert said in facts["missing"] if said else facts["compiler"].endswith("cc")
-
-
-def test_a_probe_that_breaks_is_one_sentence(out, capsys, monkeypatch):
-    monkeypatch.setattr(bench_gpu, "PROBE", "raise OSError('libcuda is broken')")
-    assert cli.run(["bench-gpu"]) == 1
-    said = capsys.readouterr().err
-    assert "Asking torch for a GPU failed: OSError: libcuda is broken" in said
 
 
 def test_results_lie_where_out_says_or_beside_the_others(tmp_path, monkeypatch):
@@ -264,11 +248,6 @@ def test_shards_are_the_suite_together_and_triton_comes_first(suite, tmp_path):
         *("triton[1]", "plain[1]"),
         *("triton[2]", "plain[2]"),
     ]
-
-
-def test_many_failures_are_named_up_to_a_dozen():
-    log = "\n".join(f"a.py::test_{i} FAILED [ {i}%]" for i in range(20))
-    assert len(failures(log)) == 13 and failures(log)[-1] == "and 8 more"
 
 
 STUBBORN = """

@@ -15,19 +15,31 @@ from benchmarks._check import TOLERANCE, references, worst_error
 from benchmarks._goals import cpu_goals, gpu_goals, slopes
 from benchmarks._rivals import attend_naive, passes
 from benchmarks._timing import Spread, WallClock, interleave, ratio
+from course_utils.threads import one_thread
 from tools.setup.place import ROOT
 
 SMALL = Case(N=37, D=16, causal=True, dtype="float32", B=2, H=6, G=3, rivals=("ours", "sdpa"))
 linux = pytest.mark.skipif(not _memory.STATUS.exists(), reason="only Linux has /proc")
 
 
+def run(out, *options):
+    """Measure on the CPU, and leave torch's threads and oneDNN as they were."""
+    with one_thread(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.backends.mkldnn, "enabled", True)
+        return attention.main(["--quick", "--threads", "1", "--out", str(out), *options])
+
+
+def written(file):
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """What one quick run on the CPU wrote."""
     out = tmp_path_factory.mktemp("results")
-    assert attention.main(["--quick", "--threads", "1", "--out", str(out)]) == 0
+    assert run(out) == 0
     assert "## Time" in (out / "attention-cpu.md").read_text(encoding="utf-8")
-    return json.loads((out / "attention-cpu.json").read_text(encoding="utf-8"))
+    return written(out / "attention-cpu.json")
 
 
 def test_a_quick_run_measures_every_rival(quick):
@@ -51,7 +63,7 @@ def test_a_quick_run_measures_memory(quick):
         assert row["beyond_result"] == row["extra"] - row["result"]
 
 
-def test_a_wrong_result_gets_no_figure(tmp_path, monkeypatch, capsys):
+def test_a_wrong_result_gets_no_figure(tmp_path, monkeypatch):
     def top_left(rival, case, device):
         if rival == "ours":
             return lambda q, k, v: attend_naive(q, k, v, causal=not case.causal)
@@ -60,17 +72,15 @@ def test_a_wrong_result_gets_no_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(_measure, "attend_with", top_left)
     monkeypatch.setattr(attention, "quick_cases", lambda device: [SMALL])
     monkeypatch.setattr(attention, "memory_tasks", lambda device, quick: [])
-    assert attention.main(["--quick", "--json", "--threads", "1", "--out", str(tmp_path)]) == 1
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert run(tmp_path) == 1
+    (case,) = written(tmp_path / "attention-cpu.json")["cases"]
     assert list(case["results"]) == ["sdpa"]
     assert case["left_out"]["ours"].startswith("wrong: off by ")
 
 
 def test_torchs_own_products(tmp_path):
-    options = ["--torch-products", "--quick", "--threads", "1", "--out", str(tmp_path)]
-    assert attention.main(options) == 0
-    assert torch.backends.mkldnn.enabled
-    read = json.loads((tmp_path / "attention-cpu-torch-products.json").read_text(encoding="utf-8"))
+    assert run(tmp_path, "--torch-products") == 0
+    read = written(tmp_path / "attention-cpu-torch-products.json")
     assert read["conditions"]["our float32 products"] == "torch's own" and not read["memory"]
 
 
