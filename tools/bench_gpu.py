@@ -41,32 +41,25 @@ VERDICT = re.compile(
     r"^(\S.*) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b.*\[ *\d+%\]", re.MULTILINE
 )
 COLLECTED = re.compile(r"^(?:collecting \.\.\. )?collected (\d+) items?", re.MULTILINE)
-# The last line that this prints is JSON: facts, or what is missing.
+# The last line that this prints is JSON with facts, or says what is missing.
 PROBE = """
-import importlib.util, json, os, platform, shutil, sys
+import json, os, platform, shutil, sys
+import numpy, pytest, torch, triton
 
-def stop(missing):
-    print(json.dumps({"missing": missing}))
-    sys.exit()
-
-facts = {"python": platform.python_version()}
-for name in ("torch", "triton", "numpy", "pytest"):
-    if importlib.util.find_spec(name) is None:
-        stop(f"Python {platform.python_version()} has no {name}")
-    facts[name] = __import__(name).__version__
-import torch
-facts["cuda"] = torch.version.cuda or torch.version.hip
 if not torch.cuda.is_available():
-    why = "finds no GPU, or no driver for it" if facts["cuda"] else "is built without GPU support"
-    stop(f"torch {torch.__version__} {why}")
-properties = torch.cuda.get_device_properties(0)
-facts["device"] = f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB"
+    sys.exit(f"torch {torch.__version__} finds no GPU, or no driver for it")
 # Where Triton looks for the C compiler that builds what launches a kernel.
-compilers = [os.environ.get("CC"), *map(shutil.which, ("gcc", "clang", "cc"))]
-facts["compiler"] = next(filter(None, compilers), "gcc, clang or cc")
-if not shutil.which(facts["compiler"]):
-    stop(f"no {facts['compiler']} on the PATH; name a C compiler in CC")
-print(json.dumps(facts))
+compiler = os.environ.get("CC") or next(filter(shutil.which, ("gcc", "clang", "cc")), "")
+if not shutil.which(compiler):
+    sys.exit("no C compiler on the PATH; name one in CC")
+properties = torch.cuda.get_device_properties(0)
+print(json.dumps({
+    "python": platform.python_version(),
+    **{module.__name__: module.__version__ for module in (torch, triton, numpy, pytest)},
+    "cuda": torch.version.cuda or torch.version.hip,
+    "device": f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB",
+    "compiler": compiler,
+}))
 """
 
 
@@ -219,16 +212,13 @@ def probe(variables: dict[str, str], log: Path) -> dict:
     """Return the device and the versions, or say what is missing."""
     outcome = finish([start([sys.executable, "-c", PROBE], variables, log)], PROBE_SECONDS)
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    if outcome.status != 0 or not lines:
-        what = "took too long" if outcome.timed_out else "failed"
-        raise CommandError(f"Asking torch for a GPU {what}: {['it said nothing', *lines][-1]}")
-    facts = json.loads(lines[-1])
-    if "missing" in facts:
+    if outcome.status != 0:
+        why = "asking torch for one took too long" if outcome.timed_out else lines[-1]
         raise CommandError(
             f"bench-gpu needs a GPU that torch can use, triton, a C compiler, numpy and pytest: "
-            f"{facts['missing']}. Nothing was measured. `make bench` measures the CPU."
+            f"{why}. Nothing was measured. `make bench` measures the CPU."
         )
-    return facts
+    return json.loads(lines[-1])
 
 
 def suite_command() -> list[str]:

@@ -151,24 +151,18 @@ def test_without_a_gpu_earlier_results_stay(out, capsys, monkeypatch):
     assert cli.run(["bench-gpu"]) == 1
     said = capsys.readouterr().err
     assert "needs a GPU that torch can use" in said and "Nothing was measured" in said
-    assert re.search(r"torch \S+ (finds no GPU|is built without GPU support)", said)
+    assert re.search(r"torch \S+ finds no GPU", said)
     assert (out / bench_gpu.RESULT).exists()
 
 
 @pytest.mark.parametrize(
-    ("lacks", "named", "said"),
-    [
-        ("numpy", None, "has no numpy"),
-        ("cc", None, "no gcc, clang or cc on the PATH; name a C compiler in CC"),
-        ("", "no-such-cc", "no no-such-cc on the PATH"),
-        ("", None, None),
-    ],
+    ("lacks", "said"),
+    [("numpy", "No module named 'numpy'"), ("cc", "no C compiler on the PATH"), ("", '"compiler"')],
 )
-def test_what_a_machine_lacks_is_named(tmp_path, lacks, named, said):
+def test_what_a_machine_lacks_is_named(tmp_path, lacks, said):
     """Beside a torch and a triton of a few lines, which find a GPU."""
-    for name in ("triton", "numpy", "pytest"):
-        if name != lacks:
-            (tmp_path / f"{name}.py").write_text("__version__ = '1'")
+    for name in {"triton", "numpy", "pytest"} - {lacks}:
+        (tmp_path / f"{name}.py").write_text("__version__ = '1'")
     (tmp_path / "torch.py").write_text(
         "from types import SimpleNamespace as N\n"
         "__version__, version = '2.11', N(cuda='13.0', hip=None)\n"
@@ -178,13 +172,10 @@ def test_what_a_machine_lacks_is_named(tmp_path, lacks, named, said):
     if lacks != "cc":
         (tmp_path / "cc").touch(mode=0o755)
     code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}]\n{bench_gpu.PROBE}"
-    variables = {"PATH": str(tmp_path), **({"CC": named} if named else {})}
     # -S: a Python with nothing installed.
-    answer = subprocess.run(
-        [sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True
-    )
-    facts = json.loads(answer.stdout)
-    assert said in facts["missing"] if said else facts["compiler"].endswith("cc")
+    bare = [sys.executable, "-S", "-c", code]
+    answer = subprocess.run(bare, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert said in (answer.stdout or answer.stderr).splitlines()[-1]
 
 
 def test_results_lie_where_out_says_or_beside_the_others(tmp_path, monkeypatch):

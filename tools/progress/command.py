@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--limit",
-        type=_seconds,
+        type=float,
         default=60.0,
         metavar="S",
         help="seconds that a cell, or a check, may take (default: 60)",
@@ -89,16 +89,6 @@ def _parser() -> argparse.ArgumentParser:
         help="run the lecture's own cells too, where an answer needs them (minutes)",
     )
     return parser
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
-    return seconds
 
 
 def _read(path: Path, number: str | None) -> Copy | str:
