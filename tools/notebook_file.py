@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_utils.lectures import COURSE
+from tools.setup import lab
+from tools.setup.place import CommandError
 
 __all__ = ["Cell", "NotebookFileError", "calls", "find_lecture", "read_cells"]
 
@@ -155,9 +156,7 @@ def find_lecture(name: str) -> Path:
     """
     if name.endswith(".ipynb") and Path(name).is_file():
         return Path(name)
-    wanted = Path(name).name.removesuffix(".ipynb")
-    for lecture in COURSE:
-        if wanted in (str(lecture.number), f"{lecture.number:02}", lecture.stem):
-            return LECTURES / f"{lecture.stem}.ipynb"
-    names = ", ".join(lecture.stem for lecture in COURSE)
-    raise NotebookFileError(f"the lecture must be one of {names}; got {name!r}")
+    try:
+        return LECTURES / f"{lab.find_lecture(Path(name).name).stem}.ipynb"
+    except CommandError as error:
+        raise NotebookFileError(error) from None

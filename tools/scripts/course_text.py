@@ -20,8 +20,9 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tools.scripts.packaged import write_packaged
+
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "course_utils" / "data"
 LECTURES = ("00", "01", "02", "03", "04", "05", "08")
 CODE = ("attention.py", "masks.py", "costs.py", "positions", "layers", "models", "kernels")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -190,14 +191,12 @@ def without_docstrings(source: str) -> str:
 
 def main() -> None:
     """Write both files, and say their hashes, which course_utils/data/packaged.py has to know."""
-    DATA.mkdir(exist_ok=True)
     texts = {
         "prose.txt": "\n\n".join(mixed(each_line_once(documents()))) + "\n",
         "code.txt": "\n\n\n".join(mixed(code())) + "\n",
     }
     for name, text in texts.items():
-        (DATA / name).write_text(text, encoding="utf-8", newline="\n")
-        print(f'"{name}": "{hashlib.sha256(text.encode()).hexdigest()}",  # {len(text)} characters')
+        write_packaged(name, text.encode())
 
 
 if __name__ == "__main__":

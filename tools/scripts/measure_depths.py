@@ -12,14 +12,12 @@ another small GPT. The hash it prints is for course_utils/data/packaged.py.
 
 import argparse
 import copy
-import hashlib
-import json
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from course_utils.data.packaged import DATA, SHA256
+from course_utils.data.packaged import SHA256
 from course_utils.language_modeling import text_batch, text_loss
 from course_utils.layers.mod import Kept, MixtureOfDepths, predictor_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import LENGTH, course_tokens
@@ -29,6 +27,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import (
 )
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
+from tools.scripts.packaged import as_json, write_packaged
 
 FIRST, STEPS, SEEDS = 60, 150, (0, 1, 2)
 BATCH, LEARNING_RATE, SHOWN, TEXTS = 8, 1e-3, 40, 5
@@ -65,10 +64,8 @@ def main() -> None:
         "runs": runs,
         "texts": [passages(seen, text) for text in texts()],
     }
-    content = (json.dumps(found, separators=(",", ":")) + "\n").encode()
     if not quick:
-        (DATA / DEPTH_RUNS_FILE).write_bytes(content)
-    print(f'"{DEPTH_RUNS_FILE}": "{hashlib.sha256(content).hexdigest()}",  # {len(content)} bytes')
+        write_packaged(DEPTH_RUNS_FILE, as_json(found))
 
 
 def routed(model: GPT2, seed: int) -> GPT2:

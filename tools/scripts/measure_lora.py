@@ -10,15 +10,13 @@ prints is for course_utils/data/packaged.py.
 """
 
 import argparse
-import hashlib
-import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.data.packaged import DATA, SHA256
+from course_utils.data.packaged import SHA256
 from course_utils.language_modeling import text_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     FULL_RATE,
@@ -32,6 +30,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import LORA_RUNS_FILE
 from course_utils.models.small_gpt import load_small_gpt
+from tools.scripts.packaged import as_json, write_packaged
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 STEPS, SEEDS, POINTS = 60, (0, 1, 2), 12
@@ -62,10 +61,8 @@ def main() -> None:
         "runs": runs,
     }
     print({name: found[name] for name in ("code_before", "prose_before", "cut")})
-    content = (json.dumps(found, separators=(",", ":")) + "\n").encode()
     if not given.quick:
-        (DATA / LORA_RUNS_FILE).write_bytes(content)
-    print(f'"{LORA_RUNS_FILE}": "{hashlib.sha256(content).hexdigest()}",  # {len(content)} bytes')
+        write_packaged(LORA_RUNS_FILE, as_json(found))
 
 
 def measured(

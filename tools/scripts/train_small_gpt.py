@@ -14,8 +14,6 @@ number of threads, round otherwise, and give another model of the same quality.
 
 import argparse
 import copy
-import hashlib
-import json
 import math
 import time
 
@@ -33,6 +31,7 @@ from course_utils.language_modeling import (
 from course_utils.models import GPT2, generate, load_gpt2, save_gpt2
 from course_utils.models.small_gpt import FOLDER, SMALL_GPT
 from course_utils.tokens import BytePairs, train_bpe
+from tools.scripts.packaged import as_json, print_line
 
 SEED, SHARE = 0, 0.9
 STEPS, EVERY, BATCH = 1200, 100, 16
@@ -99,11 +98,9 @@ def rate(step: int, steps: int) -> float:
 def write(model: GPT2, pairs: BytePairs) -> None:
     """Write the packaged files, 16 bits to a number, and print their hashes."""
     save_gpt2(copy.deepcopy(model).half(), DATA / FOLDER)
-    text = json.dumps(pairs.merges, separators=(",", ":")) + "\n"
-    (DATA / FOLDER / "merges.json").write_text(text, encoding="utf-8", newline="\n")
+    (DATA / FOLDER / "merges.json").write_bytes(as_json(pairs.merges))
     for path in sorted((DATA / FOLDER).iterdir()):
-        content = path.read_bytes()
-        print(f'"{FOLDER}/{path.name}": "{hashlib.sha256(content).hexdigest()}",  # {len(content)}')
+        print_line(f"{FOLDER}/{path.name}")
 
 
 def write_samples(

@@ -7,12 +7,10 @@ balance loss, with its own settings and one seed. The hash that is printed last 
 course_utils/data/packaged.py.
 """
 
-import hashlib
 from itertools import product
 
 import safetensors.torch
 
-from course_utils.data.packaged import DATA
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     PlaneExperts,
     expert_shares,
@@ -26,6 +24,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
     TOY_KS,
     toy_name,
 )
+from tools.scripts.packaged import write_packaged
 
 SEED = 0
 
@@ -41,9 +40,7 @@ def main() -> None:
         weights |= {f"{name}/{key}": value for key, value in model.state_dict().items()}
         shares = " ".join(f"{share:.2f}" for share in expert_shares(model))
         print(f"{name}: shares {shares}, error {plane_error(model):.3f}")
-    content = safetensors.torch.save(weights)
-    (DATA / TOY_FILE).write_bytes(content)
-    print(f'"{TOY_FILE}": "{hashlib.sha256(content).hexdigest()}",  # {len(content)} bytes')
+    write_packaged(TOY_FILE, safetensors.torch.save(weights))
 
 
 if __name__ == "__main__":
