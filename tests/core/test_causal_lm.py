@@ -9,12 +9,8 @@ from torch.nn import functional as F
 from course_utils.layers import KVCache
 from course_utils.masks import (
     causal_mask,
-    padding_mask,
-    prefix_mask,
-    same_document_mask,
-    sliding_window_mask,
 )
-from course_utils.measure.dependence import gradient_reach, reach_through
+from course_utils.measure.dependence import gradient_reach
 from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
 from course_utils.positions import alibi_bias, sinusoidal_positions
 from course_utils.training import train
@@ -79,23 +75,6 @@ def reach(model, token_ids, **options):
 @pytest.mark.parametrize("scheme", POSITIONS)
 def test_causal_by_default(scheme, token_ids):
     assert torch.equal(reach(build(scheme), token_ids) != 0, causal_mask(T))
-
-
-RULES = {
-    "causal": causal_mask(T),
-    "window": sliding_window_mask(T, 3),
-    "prefix": prefix_mask(T, 3),
-    "padding": padding_mask([5], T)[0, 0].expand(T, T),
-    "documents": same_document_mask([2, 1, 4]) & causal_mask(T),
-}
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("scheme", POSITIONS)
-def test_depends_on_what_the_mask_allows(scheme, rule, token_ids):
-    model, mask = build(scheme), RULES[rule]
-    found = reach(model, token_ids, may_attend=mask)
-    assert torch.equal(found != 0, reach_through(mask, len(model.blocks)))
 
 
 @pytest.mark.parametrize("scheme", POSITIONS)
@@ -228,7 +207,6 @@ def test_a_refused_call_changes_no_cache(later):
 
 test_refused = each_refused(
     (lambda: build(vocab_size=0), "ValueError: vocab_size must be at least 1, got 0"),
-    (lambda: build(width=12.0), "TypeError: width must be an integer, got 12.0 (float)"),
     (lambda: build(num_heads=7), "ValueError: num_heads (7) must divide width (12)"),
     (lambda: build("rotary"),
      "ValueError: positions must be one of none, learned, sinusoidal, rope, alibi, got 'rotary'"),
@@ -239,12 +217,10 @@ test_refused = each_refused(
     (lambda: build(feedforward_width=0), "ValueError: feedforward_width must be at least 1, got 0"),
     (lambda: CausalLM({"width": 12}),
      "TypeError: config must be a CausalLMConfig, got {'width': 12} (dict)"),
-    (lambda: build()([[1]]), "TypeError: token_ids must be a torch.Tensor, got list"),
     (lambda: build()(IDS.int()), "TypeError: token_ids must be torch.int64, got torch.int32"),
     (lambda: build()(IDS[0]), "ValueError: token_ids must have 2 axes (B, T), got shape (7,)"),
     (lambda: build()(IDS[:, :0]), "ValueError: the length of token_ids, T, must be at least 1"),
     (lambda: build()(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
-    (lambda: build()(IDS - V), "ValueError: token_ids must lie in 0 to 30, got -30"),
     (lambda: build()(IDS.repeat(1, 5)),
      "ValueError: token_ids must make at most max_positions (13) tokens, got 35"),
     (lambda: build()(IDS, caches=[filled(T), filled(T)]),
@@ -261,12 +237,8 @@ test_refused = each_refused(
     (lambda: build()(IDS, caches=[filled(2), filled(2, batch=3)]),
      "ValueError: caches[1] must hold x's batch size, heads and head width (2, 3, 4), got (3, "
      "3, 4)"),
-    (lambda: build()(IDS, caches=[filled(2), filled(2, dtype=torch.float64)]),
-     "TypeError: caches[1] must have the dtype of x (torch.float32), got torch.float64"),
     (lambda: build()(IDS, caches=[filled(2), filled(2, max_positions=7)]),
      "ValueError: token_ids must bring the cache to at most max_positions (7), got 9"),
     (lambda: build()(IDS, may_attend=torch.zeros(T, T)),
      "TypeError: may_attend must be boolean, True = may read"),
-    (lambda: build()(IDS, may_attend=causal_mask(T, 2)),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7)"),
 )  # fmt: skip

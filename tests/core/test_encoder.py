@@ -86,7 +86,6 @@ IDS = torch.ones(B, T, dtype=torch.int64)
 test_refused = each_refused(
     (lambda: Encoder({"width": 15}),
      "TypeError: config must be an EncoderConfig, got {'width': 15} (dict)"),
-    (lambda: Encoder(CONFIG)([[1, 2]]), "TypeError: token_ids must be a torch.Tensor, got list"),
     (lambda: Encoder(CONFIG)(IDS[0]), "ValueError: token_ids must have 2 axes (B, T)"),
     (lambda: Encoder(CONFIG)(IDS.float()), "TypeError: token_ids must be torch.int64"),
     (lambda: Encoder(CONFIG)(IDS[:, :0]),
@@ -94,14 +93,9 @@ test_refused = each_refused(
     (lambda: Encoder(CONFIG)(IDS.repeat(1, 2)),
      "ValueError: the length of token_ids, T, must be at most 11, got 14"),
     (lambda: Encoder(CONFIG)(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
-    (lambda: Encoder(CONFIG)(IDS - V), "ValueError: token_ids must lie in 0 to 30, got -30"),
     (lambda: Encoder(CONFIG)(IDS, torch.zeros(B, 1, 1, T)),
      "TypeError: may_attend must be boolean, True = may read"),
-    (lambda: Encoder(CONFIG)(IDS, torch.ones(B, T) > 0),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7)"),
     (lambda: replace(CONFIG, num_heads=7), "ValueError: num_heads (7) must divide width (15)"),
     (lambda: replace(CONFIG, num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
-    (lambda: replace(CONFIG, width=15.0), "TypeError: width must be an integer, got 15.0 (float)"),
     (lambda: replace(CONFIG, norm_eps=0.0), "ValueError: norm_eps must be positive, got 0.0"),
-    (lambda: replace(CONFIG, norm_eps=float("nan")), "ValueError: norm_eps must be finite"),
 )  # fmt: skip

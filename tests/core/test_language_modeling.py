@@ -14,23 +14,10 @@ from course_utils.language_modeling import (
     text_loss,
     unigram_entropy,
 )
-from course_utils.models import load_gpt2
-from tests.core.support_gpt2 import P, V, some_ids, theirs
+from tests.core.support_gpt2 import P, V, ours, some_ids, theirs
 from tests.core.support_refused import each_refused
 
 N, T, B = 101, 7, 5
-
-
-@pytest.fixture(scope="module")
-def reference():
-    return theirs()
-
-
-@pytest.fixture(scope="module")
-def model(reference, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gpt2")
-    reference.save_pretrained(folder)
-    return load_gpt2(folder)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +32,9 @@ class Cycle(nn.Module):
         return 100.0 * nn.functional.one_hot((inputs + 1) % V, V)
 
 
-def test_loss_as_transformers(model, reference):
+def test_loss_as_transformers():
+    reference = theirs()
+    model = lambda ids: reference(ids).logits  # noqa: E731
     ids = some_ids(B, T + 1)
     found = next_token_loss(model, ids[:, :-1], ids[:, 1:])
     torch.testing.assert_close(found, reference(ids, labels=ids).loss, rtol=1e-5, atol=1e-5)
@@ -96,7 +85,8 @@ def test_text_loss_asks_each_token_once(ids, length):
     assert found == pytest.approx(expected.item(), rel=1e-6)
 
 
-def test_text_loss_by_windows(model, ids):
+def test_text_loss_by_windows(ids):
+    model = ours()
     windows = [ids[at : at + T + 1] for at in range(0, N - 1, T)]
     losses = [next_token_loss(model, w[None, :-1], w[None, 1:]) * (len(w) - 1) for w in windows]
     expected = sum(losses).item() / (N - 1)
@@ -133,7 +123,6 @@ test_refused = each_refused(
      "ValueError: ids must be at least length + 1 (8) tokens, got 7"),
     (lambda: text_batch(torch.arange(9) - 5, T, B),
      "ValueError: ids must lie in 0 to 9223372036854775806, got -5"),
-    (lambda: text_batch(torch.arange(9).float(), T, B), "TypeError: ids must be torch.int64"),
     (lambda: text_batch(torch.arange(9)[None], T, B), "ValueError: ids must have 1 axis (N)"),
     (lambda: text_batch(torch.arange(9), 0, B), "ValueError: length must be at least 1, got 0"),
     (lambda: text_batch(torch.arange(9), T, 0), "ValueError: batch_size must be at least 1, got 0"),
@@ -147,7 +136,4 @@ test_refused = each_refused(
     (lambda: text_loss(Cycle(), IDS[0], length=9),
      "ValueError: ids must be at least length + 1 (10) tokens, got 4"),
     (lambda: unigram_entropy(IDS[0], 3), "ValueError: ids must lie in 0 to 2, got 3"),
-    (lambda: unigram_entropy(IDS[0][:0], 3),
-     "ValueError: the length of ids, N, must be at least 1, got 0"),
-    (lambda: unigram_entropy(IDS, 9), "ValueError: ids must have 1 axis (N), got shape (2, 4)"),
 )  # fmt: skip

@@ -25,11 +25,6 @@ def test_causal_mask_pair_by_pair(T, S):
     assert torch.equal(causal_mask(T, S), pairs(T, S, lambda t, s: s <= t + S - T))
 
 
-def test_causal_mask_as_drawn():
-    assert causal_mask(2, 5).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
-    assert causal_mask(5, 2).int().tolist() == [[0, 0], [0, 0], [0, 0], [1, 0], [1, 1]]
-
-
 def test_causal_mask_as_torch():
     q, k = torch.randn(2, 1, 3, 8), torch.randn(2, 1, 7, 8)
     attention = torch.nn.functional.scaled_dot_product_attention
@@ -100,11 +95,6 @@ def test_same_document_from_a_tensor():
         assert same_document_mask(lengths, device="meta").device.type == "meta"
 
 
-def test_arguments_by_name():
-    assert torch.equal(prefix_mask(T=5, prefix=2), prefix_mask(5, 2))
-    assert torch.equal(padding_mask(lengths=[2, 3], S=5), padding_mask([2, 3], 5))
-
-
 def test_dtype_and_device():
     made = [
         causal_mask(3, device="meta"),
@@ -120,7 +110,6 @@ def test_dtype_and_device():
 test_refused = each_refused(
     (lambda: causal_mask(0), "ValueError: T must be at least 1, got 0"),
     (lambda: causal_mask(3, 0), "ValueError: S must be at least 1, got 0"),
-    (lambda: causal_mask(True), "TypeError: T must be an integer, got True (bool)"),
     (lambda: causal_mask(3.0), "TypeError: T must be an integer, got 3.0 (float)"),
     (lambda: causal_mask(3, device=3),
      "TypeError: device must be a torch.device or its name, such as 'cpu', got 3 (int)"),
@@ -131,17 +120,11 @@ test_refused = each_refused(
     (lambda: prefix_mask(5, -1), "ValueError: prefix must be at least 0, got -1"),
     (lambda: padding_mask([3, -1], 5), "ValueError: lengths[1] must be at least 0, got -1"),
     (lambda: padding_mask([3, 6], 5), "ValueError: lengths[1] (6) must be at most S (5)"),
-    (lambda: padding_mask([2.5], 5), "TypeError: lengths[0] must be an integer, got 2.5 (float)"),
     (lambda: padding_mask([], 5), "ValueError: lengths must not be empty, got []"),
     (lambda: padding_mask(3, 5), "TypeError: lengths must be a sequence, got 3 (int)"),
-    (lambda: padding_mask("23", 5), "TypeError: lengths must be a sequence, got '23' (str)"),
     (lambda: padding_mask(torch.tensor(3), 5), "ValueError: lengths must have 1 axis (B)"),
-    (lambda: padding_mask(torch.tensor([[3]]), 5), "ValueError: lengths must have 1 axis (B)"),
     (lambda: padding_mask([3], 0), "ValueError: S must be at least 1, got 0"),
-    (lambda: same_document_mask([]), "ValueError: lengths must not be empty, got []"),
     (lambda: same_document_mask([3], device="nonsense"),
      "ValueError: device must be a torch.device or its name, such as 'cpu', got 'nonsense'"),
     (lambda: same_document_mask([3, 0]), "ValueError: lengths[1] must be at least 1, got 0"),
-    (lambda: same_document_mask(7), "TypeError: lengths must be a sequence, got 7 (int)"),
-    (lambda: same_document_mask([2.0]), "TypeError: lengths[0] must be an integer"),
 )  # fmt: skip

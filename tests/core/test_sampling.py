@@ -11,7 +11,6 @@ from transformers.generation.logits_process import (
 )
 
 from course_utils.sampling import (
-    ROUNDING,
     next_token_probabilities,
     with_temperature,
     with_top_k,
@@ -66,11 +65,6 @@ def test_each_alone_as_together():
 # Temperature
 
 
-def test_temperature_divides_logits():
-    logits = random_logits(B, T, V)
-    torch.testing.assert_close(with_temperature(logits, 1.7), (logits / 1.7).softmax(-1))
-
-
 def test_temperature_zero_and_tiny():
     assert with_temperature(TIED, 0).tolist() == [0, 1, 0, 0, 0]
     third = pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3])
@@ -94,16 +88,6 @@ def test_huge_logits_do_not_overflow():
 # Top-k
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, V])
-def test_top_k_keeps_proportions(k):
-    logits = random_logits(B, T, V)
-    ours, plain = with_top_k(logits, k), logits.softmax(-1)
-    for row, full in zip(ours.reshape(-1, V), plain.reshape(-1, V), strict=True):
-        best = sorted(range(V), key=lambda i: -full[i])[:k]
-        assert set(row.nonzero().flatten().tolist()) == set(best)
-        torch.testing.assert_close(row[best], full[best] / full[best].sum())
-
-
 def test_top_k_of_equal_logits():
     assert with_top_k(TIED, 1).tolist() == [0, 1, 0, 0, 0]
     assert with_top_k(TIED, 2).tolist() == [0, 0.5, 0.5, 0, 0]
@@ -116,20 +100,6 @@ def test_top_k_of_all(k):
 
 
 # Top-p
-
-
-@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.999])
-def test_top_p_keeps_the_fewest(p):
-    logits = random_logits(B * T, V, dtype=torch.float64)
-    ours, plain = with_top_p(logits, p), logits.softmax(-1)
-    for row, full in zip(ours, plain, strict=True):
-        kept = row > 0
-        assert full[kept].sum() >= p * (1 - ROUNDING)
-        assert full[kept].sum() - full[kept].min() < p * (1 - ROUNDING), (
-            "one fewer would not reach it"
-        )
-        assert full[kept].min() > full[~kept].max(), "they are the most probable ones"
-        torch.testing.assert_close(row[kept], full[kept] / full[kept].sum())
 
 
 def test_small_p_and_ties():
@@ -173,32 +143,17 @@ def test_rows_do_not_mix():
         assert torch.equal(whole[row], alone)
 
 
-def test_tokens_can_be_drawn_from_them():
-    probabilities = next_token_probabilities(random_logits(B, V), k=3, p=0.9)
-    drawn = torch.multinomial(
-        probabilities, 200, replacement=True, generator=torch.Generator().manual_seed(0)
-    )
-    assert (probabilities.gather(-1, drawn) > 0).all()
-
-
 test_refused = each_refused(
     (lambda: with_temperature(torch.zeros(3).long(), 1),
      "TypeError: logits must be a floating-point tensor, got torch.int64"),
-    (lambda: with_temperature(torch.tensor(1.0), 1),
-     "ValueError: logits must have at least 1 axis (..., V), got shape ()"),
-    (lambda: with_temperature(torch.zeros(2, 0), 1), "ValueError: logits must not be empty"),
     (lambda: with_temperature(torch.tensor([0.0, -math.inf]), 1),
      "ValueError: logits must be finite, got NaN or infinity"),
     (lambda: with_temperature(torch.zeros(3), -0.5),
      "ValueError: temperature must not be negative, got -0.5"),
-    (lambda: with_temperature(torch.zeros(3), math.inf), "ValueError: temperature must be finite"),
-    (lambda: with_temperature(torch.zeros(3), "1"), "TypeError: temperature must be a real number"),
     (lambda: with_top_k(torch.zeros(3), 0), "ValueError: k must be at least 1, got 0"),
-    (lambda: with_top_k(torch.zeros(3), 2.0), "TypeError: k must be an integer, got 2.0 (float)"),
     (lambda: with_top_k(torch.tensor([math.nan]), 1), "ValueError: logits must be finite"),
     (lambda: with_top_p(torch.zeros(3), 0), "ValueError: p must be above 0 and at most 1, got 0"),
     (lambda: with_top_p(torch.zeros(3), 1.5), "ValueError: p must be above 0 and at most 1"),
-    (lambda: with_top_p(torch.zeros(3), None), "TypeError: p must be a real number"),
     (lambda: with_top_p(torch.tensor([math.inf]), 1), "ValueError: logits must be finite"),
     (lambda: next_token_probabilities([1.0]), "TypeError: logits must be a torch.Tensor, got list"),
     (lambda: next_token_probabilities(torch.zeros(3), temperature=-1),

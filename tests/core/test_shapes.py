@@ -3,20 +3,10 @@
 import subprocess
 import sys
 
-import torch
-
 from course_utils.shapes import AXES, axis_table
 from tests.support_errors import raises_saying
 
 T, S, D, E = 5, 7, 3, 2
-
-
-def qkv(*leading, dtype=torch.float32):
-    return (
-        torch.zeros(*leading, T, D, dtype=dtype),
-        torch.zeros(*leading, S, D, dtype=dtype),
-        torch.zeros(*leading, S, E, dtype=dtype),
-    )
 
 
 def test_nine_axis_letters():

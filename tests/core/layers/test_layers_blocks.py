@@ -40,19 +40,18 @@ def test_norm_agrees_with_torch(eps):
     assert torch.allclose(ours(x[0, 0]), theirs(x[0, 0]), **CLOSE)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
-def test_norm_in_other_precisions(dtype):
-    x = torch.randn(B, T, C, dtype=dtype)
-    # Torch computes 16-bit numbers in 32: up to a few units in the last place apart.
-    close = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 4 * torch.finfo(dtype).eps}
-    assert torch.allclose(LayerNorm(C).to(dtype)(x), nn.LayerNorm(C, dtype=dtype)(x), **close)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize(("scale", "offset"), [(1000, 0), (1, 200)])
-def test_norm_of_large_16_bit_numbers(scale, offset, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "scale", "offset"),
+    [
+        (torch.float64, 1, 0),
+        *[(torch.bfloat16, *moved) for moved in ((1, 0), (1000, 0), (1, 200))],
+        *[(torch.float16, *moved) for moved in ((1, 0), (1000, 0), (1, 200))],
+    ],
+)
+def test_norm_in_other_precisions(dtype, scale, offset):
     """The square of 1000 is beyond float16; a mean near 200 is off by half a unit in bfloat16."""
     x = (scale * torch.randn(B, T, C) + offset).to(dtype)
+    # Torch computes 16-bit numbers in 32: up to a few units in the last place apart.
     out, close = LayerNorm(C).to(dtype)(x), 4 * torch.finfo(dtype).eps
     assert out.dtype == dtype
     assert torch.allclose(out, nn.LayerNorm(C, dtype=dtype)(x), rtol=close, atol=close)
@@ -60,9 +59,6 @@ def test_norm_of_large_16_bit_numbers(scale, offset, dtype):
 
 def test_norm_of_equal_numbers():
     assert torch.equal(LayerNorm(C)(torch.full((1, C), 7.0)), torch.zeros(1, C))
-
-
-# Feed-forward
 
 
 # Blocks
@@ -223,18 +219,10 @@ test_refused = each_refused(
     (lambda: LayerNorm(C)(X[..., :13]), "ValueError: x must have the model width, C (15)"),
     (lambda: LayerNorm(C)(X.double()),
      "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
-    (lambda: LayerNorm(C)(X.long()), "TypeError: x must be a floating-point tensor"),
-    (lambda: EncoderBlock(C, 7, HIDDEN), "ValueError: num_heads (7) must divide width (15)"),
-    (lambda: EncoderBlock(C, H, 0), "ValueError: hidden must be at least 1, got 0"),
     (lambda: EncoderBlock(C, H, HIDDEN, activation="swish"),
      "ValueError: activation must be one of relu, gelu, gelu_tanh, got 'swish'"),
     (lambda: EncoderBlock(C, H, HIDDEN, norm_first=1),
      "TypeError: norm_first must be True or False, got 1 (int)"),
-    (lambda: EncoderBlock(C, H, HIDDEN, eps=-1.0), "ValueError: eps must be positive, got -1.0"),
-    (lambda: EncoderBlock(C, H, HIDDEN)(X[0]), "ValueError: x must have 3 axes (B, T, C)"),
-    (lambda: EncoderBlock(C, H, HIDDEN)(X, torch.zeros(T, T)),
-     "TypeError: may_attend must be boolean, True = may read"),
-    (lambda: EncoderBlock(C, H, HIDDEN)(X, None, {}), "TypeError: cache must be a KVCache"),
     (lambda: DecoderBlock(C, H, HIDDEN, norm_first=1),
      "TypeError: norm_first must be True or False, got 1 (int)"),
     (lambda: BLOCK(X, MEMORY[:1]),

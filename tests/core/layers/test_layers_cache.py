@@ -279,8 +279,6 @@ def test_another_memory_changes_no_cache():
 
 test_refused = each_refused(
     (lambda: KVCache(max_positions=0), "ValueError: max_positions must be at least 1, got 0"),
-    (lambda: KVCache().keys, "ValueError: the cache must hold at least one position, got none"),
-    (lambda: KVCache().values, "ValueError: the cache must hold at least one position, got none"),
     (lambda: DecoderCache({}), "TypeError: self_attention must be a KVCache, got {} (dict)"),
     (lambda: DecoderCache(SHARED, SHARED),
      "ValueError: cross_attention must be another cache than self_attention, got the same"),

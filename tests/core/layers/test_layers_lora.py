@@ -215,11 +215,6 @@ def test_adapts_named_layers():
     assert sorted(found) == [
         "blocks.0.feedforward.expand", "blocks.1.attention.key", "blocks.1.feedforward.expand",
     ]  # fmt: skip
-    # "value" is the last part of a name, not any text that ends so.
-    with raises_saying(
-        ValueError, "names must each be that of an nn.Linear in the model, got 'alue'"
-    ):
-        add_lora(ours(), 1, names=["alue"])
 
 
 def test_the_model_is_left_as_it_was():
@@ -243,7 +238,7 @@ test_refused = each_refused(
     (lambda: LoRALinear(layer(), 1), "TypeError: base must be an nn.Linear, got LoRALinear"),
     (lambda: layer()(torch.zeros(IN + 1)), "ValueError: x must have the model width, C (11)"),
     (lambda: add_lora(None, 1), "TypeError: model must be an nn.Module, got None (NoneType)"),
-    (lambda: add_lora(ours(), 16), "ValueError: rank must be at most 15, got 16"),
+    # "value" is the last part of a name, not any text that ends so.
     (lambda: add_lora(ours(), 1, names=["alue"]),
      "ValueError: names must each be that of an nn.Linear in the model, got 'alue'"),
     (lambda: add_lora(ours(), 1, names="query"), "TypeError: names must be a sequence"),

@@ -253,7 +253,6 @@ LAYER = MixtureOfDepths(BLOCK, 0.5, C)
 test_refused = each_refused(
     (lambda: MixtureOfDepths(None, 0.5, C), "TypeError: block must be an nn.Module"),
     (lambda: MixtureOfDepths(BLOCK, 0, C), "ValueError: capacity must be above 0 and at most 1"),
-    (lambda: MixtureOfDepths(BLOCK, 1.5, C), "ValueError: capacity must be above 0 and at most 1"),
     (lambda: MixtureOfDepths(BLOCK, 0.5, C, gate="half"),
      "ValueError: gate must be one of one, weight, got 'half'"),
     (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (11, 15)"),
