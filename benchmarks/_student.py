@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks._kernel import Kernel
 
-__all__ = ["Memory", "Student", "lecture", "memory_of"]
+__all__ = ["Memory", "Student", "memory_of"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "deploy" / "jupyterhub" / "student"
@@ -58,17 +58,6 @@ def memory_of(process: int) -> Memory:
                 mib[name] = float(value.split()[0]) / 1024
     uss = mib["Private_Clean"] + mib["Private_Dirty"]
     return Memory(mib["Rss"], mib["Pss"], uss, mib["VmData"])
-
-
-def lecture(number: str) -> list[tuple[str, bool]]:
-    """Return the code cells of a lecture, each with whether it is to raise."""
-    (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [
-        ("".join(cell["source"]), "raises-exception" in cell["metadata"].get("tags", []))
-        for cell in cells
-        if cell["cell_type"] == "code"
-    ]
 
 
 class Student:
