@@ -12,7 +12,7 @@ import torch
 from benchmarks import _measure, _memory, _rivals, attention
 from benchmarks._cases import Case
 from benchmarks._check import TOLERANCE, references, worst_error
-from benchmarks._goals import cpu_goals, gpu_goals, slopes
+from benchmarks._goals import cpu_goals, slopes
 from benchmarks._rivals import attend_naive, passes
 from benchmarks._timing import Spread, WallClock, interleave, ratio
 from course_utils.threads import one_thread
@@ -299,16 +299,3 @@ def test_slopes_of_the_largest_sizes():
     extra = {N: 7_000_000 + 2048 * N for N in (128, 32768, 65536, 131072)}
     (slope,) = slopes(remembered("ours", extra), "ours")
     assert 0.9 < slope["slope"] < 1.0 and slope["sizes"] == "N 32768 to 131072 full"
-
-
-def test_gpu_goals_compare_speeds():
-    heavy = {"B": 2, "H": 32, "G": 32, "N": 8192, "dtype": "bfloat16"}
-    fast = {"flash": {"forward": 1 / 1.2, "backward": 1 / 0.95}, "cudnn": {"forward": 1 / 0.9}}
-    mha = {"ours_mha": {"forward": 1.0, "backward": 0.99}}
-    cases = [made_up({**fast, **mha}, **heavy, D=D) for D in (64, 128)]
-    assert verdicts(gpu_goals(cases)) == ["met"] * 8
-    slow = {"flash": {"forward": 1 / 1.04, "backward": 1 / 0.69}}
-    slow |= {"cudnn": {"forward": 1 / 0.64}, "ours_mha": {"forward": 1.1, "backward": 1.1}}
-    assert verdicts(gpu_goals([made_up(slow, **heavy, D=D) for D in (64, 128)])) == ["not met"] * 8
-    light = [made_up(slow, **{**heavy, **other}) for other in ({"N": 2048}, {"B": 1})]
-    assert verdicts(gpu_goals(light)) == ["not measured"] * 8

@@ -30,15 +30,12 @@ sys.exit(getattr(lab, sys.argv[1])(Here(Path(sys.argv[2])), []))
 """
 
 
-@pytest.mark.parametrize("wanted", ["1", "01", "01_scaling", "01_scaling.ipynb"])
-def test_a_lecture_has_several_names(wanted):
-    assert lab.find_lecture(wanted).stem == "01_scaling"
-
-
-@pytest.mark.parametrize("wanted", ["77", "scaling", "", "../x"])
-def test_an_unknown_lecture_lists_the_known(wanted):
-    with pytest.raises(CommandError, match=f"no lecture '{wanted}'; there are: 00_start_here, 01_"):
-        lab.find_lecture(wanted)
+def test_a_lecture_has_several_names():
+    for wanted in ("1", "01", "01_scaling", "01_scaling.ipynb"):
+        assert lab.find_lecture(wanted).stem == "01_scaling"
+    for wanted in ("77", "scaling", "", "../x"):
+        with pytest.raises(CommandError, match=f"no lecture '{wanted}'; there are: 00_start_here"):
+            lab.find_lecture(wanted)
 
 
 def test_the_lecture_is_chosen_by_either_way(monkeypatch):

@@ -3,9 +3,6 @@
 import base64
 import copy
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -126,22 +123,6 @@ def test_a_second_run_leaves_the_file_alone(lecture, saved):
     assert (lecture.read_bytes(), lecture.stat().st_mtime_ns) == before
 
 
-@pytest.mark.slow
-def test_nbval_passes_without_the_widget_and_fails_on_other_words(lecture, saved):
-    command = [sys.executable, "-m", "pytest", "-q", "--nbval", "--nbval-current-env", "-p",
-               "no:cacheprovider", "--rootdir", str(lecture.parent), str(lecture)]  # fmt: skip
-    good = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert good.returncode == 0, good.stdout
-    assert "5 passed" in good.stdout
-
-    text = lecture.read_text(encoding="utf-8")
-    other = lecture.with_name("98_other_words.ipynb")
-    other.write_text(text.replace('"A slider."', '"A slide."', 1), encoding="utf-8")
-    bad = subprocess.run([*command[:-1], str(other)], capture_output=True, text=True, timeout=100)
-    assert bad.returncode == 1, bad.stdout
-    assert "1 failed, 4 passed" in bad.stdout
-
-
 BAD_CELLS = {
     "stderr": ("import sys; print('ah', file=sys.stderr)", "writes to stderr: ah"),
     "warning": ("import warnings; warnings.warn('old')", "writes to stderr"),
@@ -228,15 +209,3 @@ def test_paths_in_a_traceback_are_cut_short():
         "File json/__init__.py:346, in loads",
         "Cell In[5], line 1",
     ]
-
-
-def test_the_command_says_what_it_did(tmp_path):
-    path = tmp_path / "one.ipynb"
-    nbformat.write(new_notebook(cells=[new_code_cell("print(1)")]), path)
-    command = [sys.executable, str(ROOT / "tools/editions/outputs.py"), str(path)]
-    said = []
-    for _ in range(2):
-        run = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ)
-        assert run.returncode == 0, run.stderr
-        said.append(run.stdout.partition(",")[0])
-    assert said == ["one.ipynb: written", "one.ipynb: unchanged"]

@@ -6,10 +6,10 @@ What needs Sphinx and a browser is in tests/browser/test_browser_site.py.
 import base64
 import io
 import json
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from PIL import Image
 
 from course_utils.explorers.png import encode_png
@@ -45,29 +45,8 @@ STOPS = Stops("rank", "rank r", "slider", (1, 2), 1)
 FILM = Film("Why?", (8, 4), (STOPS,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
 
 
-class Elements(HTMLParser):
-    """Every element with its attributes, and the text of scripts and captions."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements, self.texts, self._open = [], {}, []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self._open.append(tag)
-
-    def handle_endtag(self, tag):
-        while self._open and self._open.pop() != tag:
-            pass
-
-    def handle_data(self, data):
-        if self._open:
-            self.texts[self._open[-1]] = self.texts.get(self._open[-1], "") + data
-
-    def one(self, tag):
-        (attributes,) = (attributes for name, attributes in self.elements if name == tag)
-        return attributes
+def parsed(page):
+    return BeautifulSoup(page, "html.parser")
 
 
 def cell(kind, source="", *, slide="-", outputs=()):
@@ -117,9 +96,9 @@ def test_a_figure_carries_its_words_once(converted, pictures):
     caption = shown(**{"text/html": [f"<small>{WORDS}</small>"], "text/plain": WORDS})
     page = converted(cell("code", "show(...)", outputs=[picture(f"figure: {WORDS}"), caption]))
     (figure,) = html_outputs(page)
-    read = Elements(figure)
-    image = read.one("img")
-    assert image["alt"] == read.texts["figcaption"] == WORDS
+    read = parsed(figure)
+    image = read.img
+    assert image["alt"] == read.figcaption.text == WORDS
     assert (image["width"], image["height"]) == ("6", "4")
     (kept,) = pictures.folder.iterdir()
     assert image["src"] == f"../figures/{kept.name}"
@@ -150,20 +129,17 @@ def test_other_outputs_are_as_committed(converted):
 
 
 def test_player_without_javascript():
-    read = Elements(player_html("explore_rope", PLAYER))
-    image = read.one("img")
-    assert image["src"] == "../frames/explore_rope/4.webp"
-    assert image["alt"] == read.texts["figcaption"] == PLAYER["page"]["frames"][4][1]
-    assert read.texts["em"] == "width < 2base" and "In the notebook also: " in read.texts["p"]
-    tags = {tag for tag, _ in read.elements}
-    assert not tags & {"input", "select", "button"}, "a control that nothing moves"
+    read = parsed(player_html("explore_rope", PLAYER))
+    assert read.img["src"] == "../frames/explore_rope/4.webp"
+    assert read.img["alt"] == read.figcaption.text == PLAYER["page"]["frames"][4][1]
+    assert "In the notebook also: width < 2, base." in read.text
+    assert not read.find_all(["input", "select", "button"]), "a control that nothing moves"
 
 
 def test_caption_cannot_end_the_script():
     page = player_html("explore_rope", PLAYER)
-    read = Elements(page)
     assert page.count("</script>") == 1
-    told = json.loads(read.texts["script"])
+    told = json.loads(parsed(page).script.string)
     assert told == {"folder": "../frames/explore_rope/", **PLAYER["page"]}
 
 
