@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from PIL import Image
 
@@ -70,22 +71,6 @@ def _shorten_paths(text: str, root: Path) -> str:
     return text
 
 
-def _joined_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Merge neighbouring pieces of one stream: where they are cut depends on timing."""
-    joined: list[NotebookNode] = []
-    for output in outputs:
-        before = joined[-1] if joined else None
-        if (
-            before is not None
-            and before.output_type == output.output_type == "stream"
-            and before.name == output.name
-        ):
-            before.text += output.text
-        else:
-            joined.append(output)
-    return joined
-
-
 def cleaned(notebook: NotebookNode, root: Path) -> NotebookNode:
     """Return a copy with nothing in it that changes from run to run or from machine to machine.
 
@@ -96,10 +81,11 @@ def cleaned(notebook: NotebookNode, root: Path) -> NotebookNode:
     notebook.metadata.pop("widgets", None)
     notebook.metadata["kernelspec"] = dict(KERNEL)
     notebook.metadata.setdefault("language_info", {"name": "python"}).pop("version", None)
+    streams = CoalesceStreamsPreprocessor()  # where a stream is cut depends on timing
     for cell in code_cells(notebook):
         for key in ("execution", "ExecuteTime", "collapsed", "scrolled"):
             cell.metadata.pop(key, None)
-        cell.outputs = _joined_streams(cell.outputs)
+        streams.preprocess_cell(cell, {}, 0)
         for output in cell.outputs:
             output.pop("transient", None)
             if output.output_type in ("display_data", "execute_result"):
