@@ -11,8 +11,6 @@ from typing import Any
 
 import websocket
 
-__all__ = ["Answer", "Kernel", "KernelDied"]
-
 
 @dataclass
 class Answer:
@@ -34,19 +32,16 @@ class Kernel:
         address: of its channels, from ``ws://`` on.
         cookie: what a browser would send along.
         token: of a server that asks for one.
-        seconds: how long to wait for a message.
     """
 
-    def __init__(
-        self, address: str, *, cookie: str = "", token: str = "", seconds: float = 300
-    ) -> None:
+    def __init__(self, address: str, *, cookie: str = "", token: str = "") -> None:
         self.session = uuid.uuid4().hex
         self._open = partial(
             websocket.create_connection,
             f"{address}?session_id={self.session}",
             cookie=cookie or None,
             header=[f"Authorization: token {token}"] if token else [],
-            timeout=seconds,
+            timeout=300,
         )
         self.socket = self._open()
 

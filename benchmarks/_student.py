@@ -17,8 +17,6 @@ from pathlib import Path
 
 from benchmarks._kernel import Kernel
 
-__all__ = ["Memory", "Student", "memory_of"]
-
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "deploy" / "jupyterhub" / "student"
 TOKEN = "of-this-measurement-alone"

@@ -131,7 +131,6 @@ def report(result: dict) -> str:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="moe", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--threads", type=int, default=2, help="on the CPU (2)")
-    parser.add_argument("--seconds", type=float, default=20, help="how long to measure (20)")
     parser.add_argument("--quick", action="store_true", help="a tiny layer, three rounds")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args(arguments)
@@ -144,7 +143,7 @@ def main(arguments: list[str]) -> int:
     if options.quick:
         result = measure(Sizes(tokens=67, width=16, hidden=32), 0.0, 3)
     else:
-        result = measure(Sizes(), options.seconds, 7)
+        result = measure(Sizes(), 20.0, 7)
     where = conditions("moe", arguments, ("torch",))
     where |= {"device": device_name("cpu"), "threads": str(options.threads)}
     result = {"conditions": where, **result}

@@ -6,7 +6,6 @@ nothing is installed. Everything it finds is written into the folder that OUT na
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -74,9 +73,7 @@ class Outcome:
 
 def bench_gpu(place: Place, arguments: list[str]) -> int:
     """Run the suite, then the benchmark, and print a short table; 0 if both worked."""
-    parser = argparse.ArgumentParser(prog="bench-gpu", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"in all ({SECONDS})")
-    end = time.monotonic() + parser.parse_args(arguments).seconds
+    end = time.monotonic() + SECONDS
     # What a shell runs in the background ignores Ctrl-C, by which steps are asked to stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     out = results_folder(place)

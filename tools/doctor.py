@@ -27,8 +27,6 @@ from course_utils.data.minilm_files import (
 from course_utils.lectures import COURSE, Lecture
 from tools.setup.place import ROOT, how_to_run
 
-__all__ = ["Finding", "examine", "main", "report"]
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 MODULES = {"pillow": "PIL"}  # distribution → module, where the two differ

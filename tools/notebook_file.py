@@ -16,8 +16,6 @@ from typing import Any
 from tools.setup import lab
 from tools.setup.place import CommandError
 
-__all__ = ["Cell", "NotebookFileError", "calls", "find_lecture", "read_cells"]
-
 # The lectures stand beside the package: in a checkout, and in an editable installation of one.
 LECTURES = Path(__file__).resolve().parents[1] / "notebooks"
 

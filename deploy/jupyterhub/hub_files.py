@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["course_repository", "private_folder", "proxy_command"]
-
 PROXY = "configurable-http-proxy"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pwd
 from typing import Any
 
-__all__ = ["NoAccount", "check_account", "prepare", "properties"]
-
 PROCESS_SHARE = 0.75  # of a student's memory: the server and a second kernel want some too
 FOLDER_SHARE = 0.25  # of a student's memory, for each folder that is in memory
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
 
-__all__ = ["Slide", "read_slides"]
-
 BEGINS = ("slide", "subslide")
 JOINS = ("-", "fragment")
 HIDDEN = ("skip", "notes")

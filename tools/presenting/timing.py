@@ -21,8 +21,6 @@ from pathlib import Path
 from tools.notebook_file import Cell, NotebookFileError, find_lecture, read_cells
 from tools.presenting.slides import Slide, read_slides
 
-__all__ = ["HEAVY_SECONDS", "main", "measure_cells"]
-
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "lectures.json"
 HEAVY_SECONDS = 1.0  # a shorter wait is no wait for a room
 WIDTH, TITLE_WIDTH = 100, 80

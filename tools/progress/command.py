@@ -24,8 +24,6 @@ from tools.progress.copies import Copy, read_copy
 from tools.progress.marks import Progress, progress_of
 from tools.progress.process import CellProcess
 
-__all__ = ["main"]
-
 WIDTH = 100
 EPILOGUE = (
     "This runs the code in the copy, with your rights: its set-up cell and its cells from the "

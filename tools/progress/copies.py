@@ -12,8 +12,6 @@ from pathlib import Path
 from course_utils.lectures import COURSE, Lecture
 from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
 
-__all__ = ["Answer", "Asked", "Copy", "asked_in", "read_copy"]
-
 _TITLE = re.compile(r"^# (\d\d) · ", re.MULTILINE)
 _OWN_IMPORT = re.compile(r"\bcourse_utils\.lectures\.l(\d\d)_")
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)

@@ -11,8 +11,6 @@ from tools.notebook_file import Cell
 from tools.progress.copies import Answer, Copy
 from tools.progress.process import CellProcess, Judged
 
-__all__ = ["Mark", "Progress", "progress_of"]
-
 PASSED, NOT_YET, DELETED = "passed", "not yet", "deleted"
 RIGHT, WRONG, NOT_ANSWERED = "right", "wrong", "not answered"
 

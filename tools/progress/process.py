@@ -26,8 +26,6 @@ from typing import Any
 
 from course_utils.lectures import Lecture
 
-__all__ = ["CellProcess", "Judged"]
-
 START_SECONDS = 120.0
 MOST_WORDS = 2_000
 ENDED = "its process ended, as after `os._exit()` or for lack of memory."

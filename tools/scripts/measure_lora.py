@@ -40,12 +40,11 @@ def main() -> None:
     """Measure, write the file, and say what came out."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    steps, seeds = (1, (0,)) if given.quick else (STEPS, SEEDS)
+    quick = parser.parse_args().quick
+    steps, seeds = (1, (0,)) if quick else (STEPS, SEEDS)
     kinds = [*((rank, False) for rank in RANKS), (None, True), (None, False)]
     # Each process begins afresh: a fork of one whose torch has threads may wait for ever.
-    with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         waiting = [pool.submit(measured, rank, only, steps, seeds) for rank, only in kinds]
         runs = [each.result() for each in waiting]
     full = runs[-1]
@@ -61,7 +60,7 @@ def main() -> None:
         "runs": runs,
     }
     print({name: found[name] for name in ("code_before", "prose_before", "cut")})
-    if not given.quick:
+    if not quick:
         write_packaged(LORA_RUNS_FILE, as_json(found))
 
 

@@ -103,13 +103,11 @@ def write(model: GPT2, pairs: BytePairs) -> None:
         print_line(f"{FOLDER}/{path.name}")
 
 
-def write_samples(
-    model: GPT2, pairs: BytePairs, number: int = 20, length: int = LENGTH
-) -> list[str]:
+def write_samples(model: GPT2, pairs: BytePairs) -> list[str]:
     """Return texts that the model begins and goes on with, and print the first of them."""
-    prompt = torch.tensor([pairs.encode("\n\n")] * number)
+    prompt = torch.tensor([pairs.encode("\n\n")] * 20)
     generator = torch.Generator().manual_seed(SEED)
-    room = length - prompt.shape[1]
+    room = LENGTH - prompt.shape[1]
     written = generate(model, prompt, room, temperature=0.8, generator=generator)
     samples = [pairs.decode(row) for row in written]
     for sample in samples[:3]:
