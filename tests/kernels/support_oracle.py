@@ -1,7 +1,7 @@
 """Attention computed in ways that share nothing with the kernels: what the suite compares with.
 
 Nothing here is tiled, nothing is grouped, and the visible keys are said once more, in words that
-no kernel uses. `test_suite_oracle.py` holds these oracles against PyTorch.
+no kernel uses. `test_reference.py` holds these oracles against PyTorch.
 """
 
 from collections.abc import Callable

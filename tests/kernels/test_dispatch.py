@@ -64,18 +64,14 @@ def test_return_lse(backend, device):
     assert both[1].shape == q.shape[:3] and both[1].dtype == torch.float32
 
 
-def test_default_scale(backend, device):
+@pytest.mark.parametrize(
+    ("default", "other"), [({"scale": 0.25}, {"scale": 1.0}), ({"causal": False}, {"causal": True})]
+)
+def test_defaults(backend, device, default, other):
     q, k, v = qkv(device)
     out = flash_attend(q, k, v, backend=backend)
-    assert torch.equal(out, flash_attend(q, k, v, scale=0.25, backend=backend))
-    assert not torch.allclose(out, flash_attend(q, k, v, scale=1.0, backend=backend), atol=1e-3)
-
-
-def test_nothing_is_causal_unless_asked(backend, device):
-    q, k, v = qkv(device)
-    out = flash_attend(q, k, v, backend=backend)
-    assert torch.equal(out, flash_attend(q, k, v, causal=False, backend=backend))
-    assert not torch.allclose(out, flash_attend(q, k, v, causal=True, backend=backend), atol=1e-3)
+    assert torch.equal(out, flash_attend(q, k, v, **default, backend=backend))
+    assert not torch.allclose(out, flash_attend(q, k, v, **other, backend=backend), atol=1e-3)
 
 
 def test_the_inputs_are_left_as_they_were(backend, device):

@@ -7,8 +7,7 @@ mutant in the place of the backend; with an unchanged copy it has to pass.
 import importlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
 import pytest
 import test_suite_errors
@@ -21,129 +20,59 @@ BACKENDS = {"tiled": ("tiled", "attend_tiled"), "triton": ("launch", "attend_tri
 SEVERAL_TILES = {"tiled": (269, 2203), "triton": (67, 300)}
 
 
-def error_test(backend: str, **changed) -> Callable:
-    """The test of the error rule, on a case with several tiles of keys."""
-    case = {
-        "lengths": SEVERAL_TILES[backend],
-        "heads": (1, 2, 1),
-        "width": 24,
-        "dtype": torch.float32,
-        "causal": False,
-        "scale": 1.0,
-        **changed,
-    }
-    test = test_suite_errors.test_error_beside_plain_torch
-    return partial(test, device=CPU, case=case)
-
-
 @dataclass(frozen=True)
 class Mutant:
-    """A defect, how it comes about in the source of a backend, and the test that notices it."""
+    """A defect, how it comes about in the source of a backend, and the case that shows it."""
 
     backend: str
     defect: str
     edits: tuple[Edit, ...]
-    noticed_by: Callable
+    case: dict = field(default_factory=dict)
+
+    def noticed_by(self, attend: Callable) -> None:
+        """The test of the error rule, on a case with several tiles of keys."""
+        usual = {"lengths": SEVERAL_TILES[self.backend], "heads": (1, 2, 1), "width": 24}
+        usual |= {"dtype": torch.float32, "causal": False, "scale": 1.0}
+        test_suite_errors.test_error_beside_plain_torch(attend, CPU, usual | self.case)
 
 
 SCHEDULE, TILED, TRITON = "tiled_schedule.py", "tiled.py", "tiled_triton.py"
 CAUSAL = {"lengths": (113, 203), "causal": True}
+OTHER_STRIDES = {"heads": (1, 2, 2), "layout": "mixed"}
 MUTANTS = [
-    Mutant(
-        "tiled",
-        "the accumulator is not rescaled",
-        (Edit(TILED, r"acc\.mul_\(alpha\)", "acc"),),
-        error_test("tiled"),
-    ),
-    Mutant(
-        "triton",
-        "the accumulator is not rescaled",
-        (Edit(TRITON, r"acc \* alpha\[:, None\]", "acc"),),
-        error_test("triton"),
-    ),
-    Mutant(
-        "tiled",
-        "l is not rescaled",
-        (Edit(TILED, r"l \* alpha", "l"),),
-        error_test("tiled"),
-    ),
-    Mutant(
-        "triton",
-        "l is not rescaled",
-        (Edit(TRITON, r"l \* alpha", "l"),),
-        error_test("triton"),
-    ),
-    Mutant(
-        "tiled",
-        "causal is aligned at the top left",
-        (
-            Edit(SCHEDULE, r" \+ self\.S - self\.T", "", times=2),
-            Edit(SCHEDULE, r"max\(0, self\.T - self\.S\)", "0"),
-        ),
-        error_test("tiled", **CAUSAL),
-    ),
-    Mutant(
-        "triton",
-        "causal is aligned at the top left",
-        (Edit(TRITON, r"shift = S - T if CAUSAL", "shift = 0 if CAUSAL", times=3),),
-        error_test("triton", **CAUSAL),
-    ),
-    Mutant(
-        "tiled",
-        "the tail of a causal tile is not masked",
-        (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n"),),
-        error_test("tiled", **CAUSAL),
-    ),
-    Mutant(
-        "triton",
-        "the tail behind the last key is not masked",
-        (Edit(TRITON, r"tl\.minimum\(rows \+ shift, S - 1\)", "rows + shift", times=2),),
-        error_test("triton"),
-    ),
-    Mutant(
-        "tiled",
-        "k is read with the strides of q",
-        (
-            Edit(
-                TILED,
-                r"for x in \(k, v\)",
-                "for x in (k.as_strided(k.shape, q_tile.unsqueeze(0).stride()), v)",
-                within="read_keys",
-            ),
-        ),
-        error_test("tiled", heads=(1, 2, 2), layout="mixed"),
-    ),
-    Mutant(
-        "triton",
-        "k is read with the strides of q",
-        (Edit(TRITON, r"v_ptr, k_strides\[2\]", "v_ptr, q_strides[2]", 2, "forward"),),
-        error_test("triton", heads=(1, 2, 2), layout="mixed"),
-    ),
-    Mutant(
-        "tiled",
-        "the scale is multiplied in twice",
-        (Edit(TILED, r"\.mul_\(factor\)", ".mul_(scale * factor)", within="forward_tiles"),),
-        error_test("tiled", scale=0.7),
-    ),
-    Mutant(
-        "triton",
-        "the scale is multiplied in twice",
-        (Edit(TRITON, r"s = (tl\.dot\(.*\))", r"s = \1 * scale_log2", within="read_keys"),),
-        error_test("triton", scale=0.7),
-    ),
-    Mutant(
-        "tiled",
-        "what flows back through lse is lost",
-        (Edit(TILED, r"heads\.rows_of\(dlse, rows\) - delta", "-delta"),),
-        error_test("tiled"),
-    ),
-    Mutant(
-        "triton",
-        "what flows back through lse is lost",
-        (Edit(TRITON, r", 1\) - dlse\n", ", 1)\n"),),
-        error_test("triton"),
-    ),
-]
+    Mutant("tiled", "the accumulator is not rescaled",
+           (Edit(TILED, r"acc\.mul_\(alpha\)", "acc"),)),
+    Mutant("triton", "the accumulator is not rescaled",
+           (Edit(TRITON, r"acc \* alpha\[:, None\]", "acc"),)),
+    Mutant("tiled", "l is not rescaled", (Edit(TILED, r"l \* alpha", "l"),)),
+    Mutant("triton", "l is not rescaled", (Edit(TRITON, r"l \* alpha", "l"),)),
+    Mutant("tiled", "causal is aligned at the top left",
+           (Edit(SCHEDULE, r" \+ self\.S - self\.T", "", times=2),
+            Edit(SCHEDULE, r"max\(0, self\.T - self\.S\)", "0")), CAUSAL),
+    Mutant("triton", "causal is aligned at the top left",
+           (Edit(TRITON, r"shift = S - T if CAUSAL", "shift = 0 if CAUSAL", times=3),), CAUSAL),
+    Mutant("tiled", "the tail of a causal tile is not masked",
+           (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n"),), CAUSAL),
+    Mutant("triton", "the tail behind the last key is not masked",
+           (Edit(TRITON, r"tl\.minimum\(rows \+ shift, S - 1\)", "rows + shift", times=2),)),
+    Mutant("tiled", "k is read with the strides of q",
+           (Edit(TILED, r"for x in \(k, v\)",
+                 "for x in (k.as_strided(k.shape, q_tile.unsqueeze(0).stride()), v)",
+                 within="read_keys"),), OTHER_STRIDES),
+    Mutant("triton", "k is read with the strides of q",
+           (Edit(TRITON, r"v_ptr, k_strides\[2\]", "v_ptr, q_strides[2]", 2, "forward"),),
+           OTHER_STRIDES),
+    Mutant("tiled", "the scale is multiplied in twice",
+           (Edit(TILED, r"\.mul_\(factor\)", ".mul_(scale * factor)", within="forward_tiles"),),
+           {"scale": 0.7}),
+    Mutant("triton", "the scale is multiplied in twice",
+           (Edit(TRITON, r"s = (tl\.dot\(.*\))", r"s = \1 * scale_log2", within="read_keys"),),
+           {"scale": 0.7}),
+    Mutant("tiled", "what flows back through lse is lost",
+           (Edit(TILED, r"heads\.rows_of\(dlse, rows\) - delta", "-delta"),)),
+    Mutant("triton", "what flows back through lse is lost",
+           (Edit(TRITON, r", 1\) - dlse\n", ", 1)\n"),)),
+]  # fmt: skip
 
 
 def title(mutant: Mutant) -> str:

@@ -206,6 +206,7 @@ def test_the_factor_is_in_the_scores_once(monkeypatch, fast):
     assert torch.allclose(found, 0.3 * product.float(), rtol=1e-5)
 
 
+@pytest.mark.usefixtures("products")
 def test_one_key_has_weight_one():
     """Far from 0, where a weight would be off by 1e-4 if the lse were rounded once more."""
     q, k, v = qkv(1, 1, B=1, H=4, G=4, D=16, dtype=torch.float32)

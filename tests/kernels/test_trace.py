@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support_errors import refusal
 
 from course_utils.attention import attend
 from course_utils.kernels.trace import trace_tiles
@@ -130,25 +131,21 @@ def test_frames_are_copies():
 Q, K, V = torch.zeros(5, 3), torch.zeros(7, 3), torch.zeros(7, 3)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"q": torch.zeros(5)}, ValueError, r"q must have 2 axes \(T, D\), got shape \(5,\)"),
-        ({"q": Q / 0}, ValueError, "q must be finite, got NaN or infinity"),
-        ({"k": torch.zeros(7, 2)}, ValueError, r"k must have the width of q \(3\), got \(7, 2\)"),
-        (
-            {"v": torch.zeros(5, 3)},
-            ValueError,
-            r"v must have the shape of k \(7, 3\), got \(5, 3\)",
-        ),
-        ({"v": V.double()}, TypeError, r"v must have the dtype of q \(torch.float32\), got .*64"),
-        ({"causal": 1}, TypeError, r"causal must be True or False, got 1 \(int\)"),
-        ({"scale": float("nan")}, ValueError, "scale must be finite, got nan"),
-        ({"block_m": 0}, ValueError, "block_m must be at least 1, got 0"),
-        ({"block_n": 2.0}, TypeError, r"block_n must be an integer, got 2.0 \(float\)"),
-    ],
-)
-def test_bad_input_is_refused_by_name(change, error, message):
+BAD = [
+    ({"q": torch.zeros(5)}, "ValueError: q must have 2 axes (T, D), got shape (5,)"),
+    ({"q": Q / 0}, "ValueError: q must be finite, got NaN or infinity"),
+    ({"k": torch.zeros(7, 2)}, "ValueError: k must have the width of q (3), got (7, 2)"),
+    ({"v": torch.zeros(5, 3)}, "ValueError: v must have the shape of k (7, 3), got (5, 3)"),
+    ({"v": V.double()}, "TypeError: v must have the dtype of q (torch.float32), got torch.float64"),
+    ({"causal": 1}, "TypeError: causal must be True or False, got 1 (int)"),
+    ({"scale": float("nan")}, "ValueError: scale must be finite, got nan"),
+    ({"block_m": 0}, "ValueError: block_m must be at least 1, got 0"),
+    ({"block_n": 2.0}, "TypeError: block_n must be an integer, got 2.0 (float)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_input_is_refused_by_name(change, message):
     given = {"q": Q, "k": K, "v": V, "block_m": 2, "block_n": 2, **change}
-    with pytest.raises(error, match=f"^{message}$"):
-        trace_tiles(given.pop("q"), given.pop("k"), given.pop("v"), **given)
+    q, k, v = (given.pop(name) for name in "qkv")
+    assert refusal(lambda: trace_tiles(q, k, v, **given)) == message

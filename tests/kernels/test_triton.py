@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 from support_error import check_error
-from support_oracle import Problem, exact, solve
+from support_oracle import Problem, Results, exact, solve
 from support_problems import LAYOUTS, make_problem
 
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -89,6 +89,11 @@ def assert_close_to_exact(attend, problem: Problem, allowed: float = 2e-5) -> No
         assert ((one - other)[seen].abs() <= allowed * size).all(), name
 
 
+def assert_same_bits(found: Results, expected: Results) -> None:
+    for (name, one), (_, other) in zip(found.items(), expected.items(), strict=True):
+        assert torch.equal(one, other), name
+
+
 # Addresses
 
 
@@ -98,8 +103,7 @@ def test_the_layout_in_memory_changes_no_bit(layout, device):
     dense = [x.contiguous() for x in (problem.q, problem.k, problem.v)]
     found = solve(with_tiles(32, 32), problem)
     expected = solve(with_tiles(32, 32), Problem(*dense, *list(vars(problem).values())[3:]))
-    for (name, one), (_, other) in zip(found.items(), expected.items(), strict=True):
-        assert torch.equal(one, other), name
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("axis", ["batch", "head"])
@@ -159,9 +163,7 @@ def test_programs_cover_every_tile(device, monkeypatch):
     expected = solve(with_tiles(32, 32), problem)
     for heads_at_once in (1, 3, 100):
         monkeypatch.setattr(launch, "_heads_at_once", lambda heads, bytes_read, n=heads_at_once: n)
-        found = solve(with_tiles(32, 32), problem)
-        for (name, one), (_, other) in zip(found.items(), expected.items(), strict=True):
-            assert torch.equal(one, other), (name, heads_at_once)
+        assert_same_bits(solve(with_tiles(32, 32), problem), expected)
 
 
 def test_no_dependence_on_program_order(device):
@@ -170,10 +172,7 @@ def test_no_dependence_on_program_order(device):
     problem = make_problem(lengths, heads, 64, dtype=torch.float16, causal=True, device=device)
     first = solve(launch.attend_triton, problem)
     for _ in range(2 if INTERPRETED else 20):
-        for (name, one), (_, other) in zip(
-            solve(launch.attend_triton, problem).items(), first.items(), strict=True
-        ):
-            assert torch.equal(one, other), name
+        assert_same_bits(solve(launch.attend_triton, problem), first)
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 5, 7), (1, 2, 0, 7), (1, 2, 5, 0)])
