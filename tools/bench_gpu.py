@@ -210,7 +210,8 @@ def probe(variables: dict[str, str], log: Path) -> dict:
     outcome = finish([start([sys.executable, "-c", PROBE], variables, log)], PROBE_SECONDS)
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if outcome.status != 0:
-        why = "asking torch for one took too long" if outcome.timed_out else lines[-1]
+        said = ["asking for them ended without a word", *lines][-1]
+        why = "importing them took too long" if outcome.timed_out else said
         raise CommandError(
             f"bench-gpu needs a GPU that torch can use, triton, a C compiler, numpy and pytest: "
             f"{why}. Nothing was measured. `make bench` measures the CPU."

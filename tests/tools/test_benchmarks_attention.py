@@ -12,7 +12,7 @@ import torch
 from benchmarks import _measure, _memory, _rivals, attention
 from benchmarks._cases import Case
 from benchmarks._check import TOLERANCE, references, worst_error
-from benchmarks._goals import cpu_goals, slopes
+from benchmarks._goals import cpu_goals, gpu_goals, slopes
 from benchmarks._rivals import attend_naive, passes
 from benchmarks._timing import Spread, WallClock, interleave, ratio
 from course_utils.threads import one_thread
@@ -299,3 +299,15 @@ def test_slopes_of_the_largest_sizes():
     extra = {N: 7_000_000 + 2048 * N for N in (128, 32768, 65536, 131072)}
     (slope,) = slopes(remembered("ours", extra), "ours")
     assert 0.9 < slope["slope"] < 1.0 and slope["sizes"] == "N 32768 to 131072 full"
+
+
+@pytest.mark.parametrize(("slower", "N", "verdict"), [(1, 8192, "met"), (2, 8192, "not met"),
+                                                      (2, 2048, "not measured")])  # fmt: skip
+def test_gpu_goals(slower, N, verdict):
+    times = {"flash": {"forward": 0.83, "backward": 1.05}, "cudnn": {"forward": 1.1}}
+    times |= {"ours_mha": {"forward": 1.0, "backward": 0.99}}
+    slow = {
+        rival: {what: slower * x for what, x in found.items()} for rival, found in times.items()
+    }
+    shape = {"B": 2, "H": 32, "G": 32, "N": N, "dtype": "bfloat16"}
+    assert verdicts(gpu_goals([made_up(slow, **shape, D=D) for D in (64, 128)])) == [verdict] * 8
