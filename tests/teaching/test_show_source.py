@@ -16,11 +16,6 @@ class TestCheckClose:
         ("actual", "expected", "line"),
         [
             (torch.ones(2, 3), np.ones((2, 3)), "agrees: w, shape (2, 3), within 1e-05\n"),
-            (
-                [[1.0], [2.0]],
-                torch.tensor([[1.0], [2.0]]),
-                "agrees: w, shape (2, 1), within 1e-05\n",
-            ),
             (3, torch.tensor(3.0), "agrees: w, one number, within 1e-05\n"),
             (torch.zeros(0, 5), torch.zeros(0, 5), "agrees: w, shape (0, 5), within 1e-05\n"),
             (torch.ones(2, dtype=torch.bfloat16), [1, 1], "agrees: w, shape (2,), within 1e-05\n"),
@@ -48,26 +43,17 @@ class TestCheckClose:
         [
             (torch.ones(2, 3), torch.ones(3, 2), "w has shape (2, 3), expected (3, 2)"),
             ([1.0, 1.0], 1.0, "w has shape (2,), expected ()"),
-            (
-                [[1.0, 2.0], [3.0, 4.0]],
-                [[1.0, 2.0], [3.0, 4.5]],
-                "w differs at index (1, 1): 4.0, expected 4.5 "
-                "(difference 0.5, allowed 1e-05; 1 of 4 entries differ)",
-            ),
-            (
-                [float("nan"), 1.0],
-                [float("nan"), 1.0],
-                "w differs at index (0,): nan, expected nan "
-                "(difference inf, allowed 1e-05; 1 of 2 entries differ)",
-            ),
-            (
-                float("inf"),
-                -float("inf"),
-                "w differs: inf, expected -inf (difference inf, allowed 1e-05)",
-            ),
+            ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.5]],
+             "w differs at index (1, 1): 4.0, expected 4.5 "
+             "(difference 0.5, allowed 1e-05; 1 of 4 entries differ)"),
+            ([float("nan"), 1.0], [float("nan"), 1.0],
+             "w differs at index (0,): nan, expected nan "
+             "(difference inf, allowed 1e-05; 1 of 2 entries differ)"),
+            (float("inf"), -float("inf"),
+             "w differs: inf, expected -inf (difference inf, allowed 1e-05)"),
             (2.0, 2.5, "w differs: 2.0, expected 2.5 (difference 0.5, allowed 1e-05)"),
         ],
-    )
+    )  # fmt: skip
     def test_disagreement_says_where(self, actual, expected, message):
         with raises_saying(AssertionError, message):
             check_close(actual, expected, name="w")
@@ -83,14 +69,10 @@ class TestCheckClose:
             with pytest.raises(AssertionError, match="result differs"):
                 check_close(0.0, atol * factor, atol=atol)
 
-    @pytest.mark.parametrize("atol", [-1e-9, float("nan"), float("inf")])
+    @pytest.mark.parametrize("atol", [-1e-9, float("nan"), float("inf"), "x", True, None])
     def test_a_bad_atol_is_refused(self, atol):
-        with pytest.raises(ValueError, match=rf"^atol must be finite.*got {atol}$"):
-            check_close(1.0, 1.0, atol=atol)
-
-    @pytest.mark.parametrize("atol", ["x", True, None])
-    def test_an_atol_that_is_no_number_is_refused(self, atol):
-        with pytest.raises(TypeError, match=rf"^atol must be .*got {atol!r}"):
+        error, rule = (ValueError, "finite") if isinstance(atol, float) else (TypeError, "")
+        with pytest.raises(error, match=rf"^atol must be {rule}.*got {atol!r}"):
             check_close(1.0, 1.0, atol=atol)
 
     @pytest.mark.parametrize("value", ["abc", "1.5", None, [[1.0], [1.0, 2.0]], {"a": 1}])
