@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 from course_utils.lectures import Lecture
 
@@ -27,6 +28,16 @@ def run(place: Place, *arguments: str) -> int:
     """Run the environment's Python in the course's folder and return its exit status."""
     command = [str(place.python), *arguments]
     return subprocess.run(command, cwd=place.root, env=place.activated()).returncode
+
+
+def module(name: str) -> Callable[[Place, list[str]], int]:
+    """Return a command that runs a module of the course."""
+    return lambda place, arguments: run(place, "-m", name, *arguments)
+
+
+site = module("tools.site.build")
+outputs = module("tools.editions.outputs")
+gpt2 = module("tools.scripts.fetch_gpt2")
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
@@ -101,21 +112,6 @@ def lint(place: Place, arguments: list[str]) -> int:
     statuses = [run(place, "-m", *check, *arguments) for check in checks]
     contracts = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
     return max(*statuses, run(place, "-c", contracts))
-
-
-def site(place: Place, arguments: list[str]) -> int:
-    """Build the static edition of the course."""
-    return run(place, "-m", "tools.site.build", *arguments)
-
-
-def outputs(place: Place, arguments: list[str]) -> int:
-    """Execute every lecture from a clean kernel and save what it shows."""
-    return run(place, "-m", "tools.editions.outputs", *arguments)
-
-
-def gpt2(place: Place, arguments: list[str]) -> int:
-    """Fetch the weights of the published GPT-2 into weights/gpt2."""
-    return run(place, "-m", "tools.scripts.fetch_gpt2", *arguments)
 
 
 def bench(place: Place, arguments: list[str]) -> int:
