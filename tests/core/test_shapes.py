@@ -1,12 +1,10 @@
-"""Axis letters, the annotations' fallback, and the messages of the input checks."""
+"""Axis letters, the annotations' fallback, and an import that is light."""
 
 import subprocess
 import sys
 
 from course_utils.shapes import AXES, axis_table
 from tests.support_errors import raises_saying
-
-T, S, D, E = 5, 7, 3, 2
 
 
 def test_nine_axis_letters():

@@ -106,12 +106,6 @@ def test_training_on_any_text(text, vocab_size):
     assert len(pairs.encode(text)) <= len(text.encode())
 
 
-def test_the_first_token_of_a_tiny_text():
-    pairs = train_bpe("low low lower lowest", 260)
-    assert pairs.tokens[256:] == (b"lo", b"low", b" low", b" lowe")
-    assert pairs.encode("slow lowest") == [ord("s"), 257, 259, ord("s"), ord("t")]
-
-
 def test_merges_go_by_age_not_by_length():
     """In "abc" the older pair (b, c) is merged, though (a, b) stands first."""
     pairs = BytePairs(((98, 99), (97, 98)))

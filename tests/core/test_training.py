@@ -124,7 +124,6 @@ def test_models_hold_trained_weights():
     with torch.no_grad():
         first.output.bias += 1
     assert torch.equal(second.output.bias, before)
-    ids, targets = batch(torch.Generator().manual_seed(9))
     again = quick(seeds=(0, 1), steps=4).losses[:, 3]
     # The loss of the fourth step is measured with the weights after three.
     streams = [torch.Generator().manual_seed(seed) for seed in (0, 1)]

@@ -106,19 +106,6 @@ def test_what_is_kept_for_backward():
 PAIRS = [(5, 7), (7, 5), (6, 6), (1, 11), (11, 1), (3, 17)]
 
 
-@causal_or_not
-@pytest.mark.parametrize(("T", "S"), PAIRS)
-@pytest.mark.parametrize(("block_m", "block_n"), [(2, 3), (3, 2), (1, 1), (4, 20)])
-def test_each_visible_pair_is_in_one_tile(causal, T, S, block_m, block_n):
-    q, k, v = qkv(T, S, B=1, H=1, G=1)
-    tiles, _ = tiles_of(q, k, v, causal=causal, block_m=block_m, block_n=block_n)
-    visible = {(t, s) for t in range(T) for s in range(S) if not causal or s <= t + S - T}
-    pairs = [set(itertools.product(tile.rows, tile.keys)) for tile in tiles]
-    assert all(pair & visible for pair in pairs)
-    assert visible <= set().union(*pairs)
-    assert sum(len(pair) for pair in pairs) == len(set().union(*pairs))
-
-
 @pytest.mark.parametrize(("T", "S"), PAIRS)
 def test_only_tiles_on_the_diagonal_are_masked(T, S):
     class Masked(TorchDispatchMode):
@@ -133,35 +120,6 @@ def test_only_tiles_on_the_diagonal_are_masked(T, S):
         tiles, _ = tiles_of(q, k, v, causal=True)
     diagonal = [tile for tile in tiles if tile.keys[-1] > tile.rows[0] + S - T]
     assert masked.count == len(diagonal)
-
-
-@causal_or_not
-@pytest.mark.parametrize(("T", "S"), [(5, 7), (7, 5)])
-def test_watched_numbers(causal, T, S):
-    q, k, v = qkv(T, S)
-    tiles, (out, lse_log2) = tiles_of(q, k, v, causal=causal, scale=-0.7)
-    k, v = (x.repeat_interleave(3, dim=1) for x in (k, v))
-    scores = -0.7 * q @ k.mT
-    for t in range(T if causal else 0):
-        scores[:, :, t, max(0, t + S - T + 1) :] = -torch.inf
-    last = {}
-    for tile in tiles:
-        block = tile.batch, tile.heads, tile.rows
-        *part, rows = (slice(one.start, one.stop) for one in block)
-        part = tuple(part)
-        seen = scores[(*part, rows)][..., : tile.keys.stop]
-        m = seen.max(dim=-1).values
-        p = (seen - m[..., None]).exp()
-        assert torch.allclose(tile.m, m, **CLOSE)
-        assert torch.allclose(tile.l, p.sum(dim=-1), **CLOSE)
-        assert torch.allclose(tile.acc, p @ v[part][..., : tile.keys.stop, :], **CLOSE)
-        before = last.get(block, torch.full_like(m, -torch.inf))
-        assert torch.allclose(tile.alpha, (before - m).exp(), **CLOSE)
-        last[block] = tile.m
-        if tile.keys.stop == (tile.rows.stop + S - T if causal else S):
-            assert torch.equal(out[(*part, rows)], tile.acc / tile.l[..., None])
-            lse = math.log(2) * lse_log2[(*part, rows)]
-            assert torch.allclose(lse, tile.m + tile.l.log(), **CLOSE)
 
 
 @pytest.mark.parametrize("numbers", [1, 18, 40, 90, 10**6])

@@ -204,9 +204,6 @@ def test_bytes_are_the_formulas(recording, dtype, num_layers):
             layer(new, cache=cache)
     expected = kv_cache_bytes(num_layers, H, D, T, batch=B, bytes_per_number=dtype.itemsize)
     assert sum(cache.bytes for cache in caches) == expected
-    # Measured another way: the numbers that came out, one by one.
-    numbers = sum(cache.keys.numel() + cache.values.numel() for cache in caches)
-    assert numbers * dtype.itemsize == expected
 
 
 @pytest.mark.parametrize(
