@@ -200,6 +200,8 @@ test_refused = each_refused(
     (lambda: leaks(X.long(), causal_mask(3)), "TypeError: reach must be a floating-point tensor"),
     (lambda: leaks(torch.zeros(3, 3), causal_mask(3).float()),
      "TypeError: may_attend must be boolean, True = may read"),
+    (lambda: leaks(torch.zeros(3, 3), causal_mask(5)),
+     "ValueError: may_attend must broadcast to the scores (..., T, S) = (3, 3), got shape (5, 5)"),
     (lambda: reach_through(causal_mask(3, 5), 2),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (3, 3), got shape (3, 5)"),
     (lambda: reach_through(causal_mask(3).float(), 2),
