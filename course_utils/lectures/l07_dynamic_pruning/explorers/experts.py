@@ -65,6 +65,7 @@ class ExpertsState:
     expert_capacity: int | None
 
 
+@lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES) * len(CAPACITIES))
 @torch.no_grad()
 def _routed(experts: int, k: int, capacity: float | None, balance: float) -> ExpertsState:
     model = load_toy_experts(experts, k, balance, capacity=capacity)
