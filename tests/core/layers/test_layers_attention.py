@@ -152,6 +152,7 @@ test_refused = each_refused(
     (lambda: MultiHeadAttention(C, H, position=Rotary()),
      "ValueError: position must be no Rotary where the head width is odd (5): it turns pairs "
      "of coordinates, got Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
+    (lambda: LAYER(X, MEMORY), "TypeError: too many positional arguments"),
     (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 15)"),
     (lambda: LAYER(X[:, :0]), "ValueError: x must not be empty, got shape (2, 0, 15)"),
     (lambda: LAYER(X[..., :13]), "ValueError: x must have the model width, C (15)"),
