@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 export LECTURE
 
-COMMANDS := lab test test-all present timing edit setup doctor test-browser test-hub site bench \
+COMMANDS := lab test test-all present timing edit setup doctor test-browser test-hub test-colab site bench \
 	bench-gpu lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help

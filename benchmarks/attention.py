@@ -2,6 +2,7 @@
 
     python -m benchmarks.attention                     on the CPU, two threads
     python -m benchmarks.attention --torch-products    the same as other processors compute it
+    python -m benchmarks.attention --busy              beside a program that takes a core
     python -m benchmarks.attention --device cuda       on a GPU
 
 Writes attention-cpu, attention-cpu-torch-products or attention-gpu into benchmarks/results, as
@@ -15,11 +16,12 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -50,6 +52,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--torch-products",
         action="store_true",
         help="on the CPU: without oneDNN, as where torch's own products are the faster; only times",
+    )
+    parser.add_argument(
+        "--busy", action="store_true", help="beside a program that takes a core; only times"
     )
     parser.add_argument("--quick", action="store_true", help="a few tiny shapes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder to write into")
@@ -120,6 +125,17 @@ def memory_tasks(device: str, quick: bool) -> list[tuple[Case, str, str]]:
     return [(replace(base, N=N), who, what) for N, who, what in tasks]
 
 
+@contextmanager
+def core_taken() -> Iterator[None]:
+    """Keep one core busy, as a video call does."""
+    taker = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        taker.kill()
+        taker.wait()
+
+
 def room(device: str) -> float:
     """Return what the naive form may take: on a CPU no more than half of what is free."""
     info = Path("/proc/meminfo")
@@ -175,7 +191,7 @@ def measure_peak(case: Case, rival: str, what: str, options: argparse.Namespace)
 def measured(result: dict, cases: list[Case], options: argparse.Namespace, budget: Budget):
     """Measure everything, and yield after each part, what has a goal first."""
     times = measure_times(result, cases, options=options, budget=budget)
-    if options.torch_products:
+    if options.torch_products or options.busy:
         return times
     memory = measure_memory(result, options, budget)
     # On a GPU memory has no goal, and is measured with the tiles that the times have chosen.
@@ -203,6 +219,7 @@ def save(result: dict, options: argparse.Namespace) -> list[Goal]:
         result["configurations"] = configurations()
     result["goals"] = [asdict(goal) for goal in judged]
     part = "-torch-products" if options.torch_products else ""
+    part += "-busy" if options.busy else ""
     path = options.out / f"{NAMES[options.device]}{part}.json"
     replace_text(path, json.dumps(result, indent=1))
     replace_text(path.with_suffix(".md"), report(result, judged))
@@ -220,8 +237,9 @@ def main(arguments: list[str]) -> int:
               "left_out": [], "memory": [], "cases": []}  # fmt: skip
     full = cpu_cases() if options.device == "cpu" else gpu_cases()
     cases = quick_cases(options.device) if options.quick else full
-    for _ in measured(result, cases, options, budget):
-        save(result, options)
+    with core_taken() if options.busy else nullcontext():
+        for _ in measured(result, cases, options, budget):
+            save(result, options)
     goals = save(result, options)
     print(report(result, goals))
     ours_failed = any("ours" in case["left_out"] for case in result["cases"])

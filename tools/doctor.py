@@ -53,7 +53,9 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look for everything the course can use."""
-    packages = [_package(requirement) for requirement in PROJECT["dependencies"]]
+    # What the laboratory asks of a package is narrower than what Colab brings.
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["lab"]]
+    packages = {(found := _package(each)).name: found for each in wanted}.values()
     return [_python(), *packages, _minilm(), _triton(), _gpu(), _chromium(), _tests()]
 
 
@@ -164,7 +166,7 @@ def _package(requirement: str) -> Finding:
     name = re.split(r"[^\w-]", requirement)[0]
     ranges = requirement.removeprefix(name)
     version = _version(name)
-    mend = _install("-e .")
+    mend = _install("-e .[lab]")
     if version is None:
         return Finding(name, False, "not found", mend, required=True)
     if not _fits(version, ranges):

@@ -28,6 +28,7 @@ from course_utils.explorers.inputs import Input
 from course_utils.explorers.picture import BlitPicture
 from course_utils.explorers.style import DPI, DRAWING, course_style, new_figure
 from course_utils.threads import one_thread
+from course_utils.widgets import widget_view
 
 CSS = """<style>
 .course-explorer { max-width: 840px; }
@@ -169,7 +170,7 @@ class Explorer:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         _replace_shown(self)
-        bundle: dict[str, Any] = dict(self.widget()._repr_mimebundle_() or {})
+        bundle = widget_view(self.widget())
         bundle["image/png"] = base64.b64encode(self.png()).decode("ascii")
         bundle["text/plain"] = f"{self.title}\n{self.words}"
         return bundle

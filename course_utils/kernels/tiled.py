@@ -15,7 +15,7 @@ m is there against overflow and underflow alone. Where a bound on the weights ru
 is computed, and no sum is rescaled.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from torch import Tensor
 
 from course_utils.kernels.memory import out_of_memory_explained
 from course_utils.kernels.once import TiledFunction, differentiable_once
+from course_utils.kernels.share import own_threads, share, threads_worth_it
 from course_utils.kernels.tiled_products import LOG2_E, TileProducts
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
 from course_utils.shapes import Float
@@ -102,21 +103,27 @@ def forward_tiles(
     >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
     [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     """
+    threads = 1 if watch else threads_worth_it(q, k)
     products = TileProducts(q, scale * LOG2_E)
-    schedule = TileSchedule(
-        q, k, causal=causal, block_m=block_m, block_n=block_n, one_head=products.one_head
-    )
+    blocks = {"block_m": block_m, "block_n": block_n, "one_head": products.one_head}
+    schedule = TileSchedule(q, k, causal=causal, **blocks, threads=threads)
     out, lse_log2 = _results(q, schedule.first_row, products.accumulator_dtype)
-    bounded = watch is None and products.weights_are_bounded(q, k, v)
-    factor = products.before / products.log2_base if bounded else products.before
-    for heads, rows in schedule.blocks_of_queries():
-        q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(factor)
-        if bounded:
-            m, l, acc = 0.0, *add_weights(q_tile, k, v, schedule, products, heads, rows)
-        else:
-            m, l, acc = read_keys(q_tile, k, v, schedule, products, heads, rows, watch)
-        heads.write(out, rows, acc / l)
-        heads.write(lse_log2, rows, m + l.log2())
+
+    def attend(blocks: Iterable[tuple[HeadBlock, range]]) -> None:
+        products = TileProducts(q, scale * LOG2_E)  # a thread's own: tiles lie in its memory
+        for heads, rows in blocks:
+            q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(factor)
+            if bounded:
+                m, l, acc = 0.0, *add_weights(q_tile, k, v, schedule, products, heads, rows)
+            else:
+                m, l, acc = read_keys(q_tile, k, v, schedule, products, heads, rows, watch)
+            heads.write(out, rows, acc / l)
+            heads.write(lse_log2, rows, m + l.log2())
+
+    with own_threads(threads):
+        bounded = watch is None and products.weights_are_bounded(q, k, v)
+        factor = products.before / products.log2_base if bounded else products.before
+        share(attend, list(schedule.blocks_of_queries()), threads)
     return out, lse_log2.squeeze(-1)
 
 
@@ -222,34 +229,45 @@ def backward_tiles(
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
+    threads = threads_worth_it(q, k)
     products = TileProducts(q, scale * LOG2_E)
     blocks = {"block_m": block_m, "block_n": block_n, "one_head": products.one_head}
-    schedule = TileSchedule(q, k, causal=causal, **blocks, backward=True)
+    schedule = TileSchedule(q, k, causal=causal, **blocks, backward=True, threads=threads)
     dq, _ = _results(q, schedule.first_row, products.accumulator_dtype)
     dk, dv = (x.new_zeros(x.shape, dtype=products.accumulator_dtype) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
-    for heads, rows in schedule.blocks_of_queries():
-        q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(products.before)
-        do_tile = products.gather(heads.rows_of(dout, rows), "dout")
-        minus_lse = -heads.rows_of(lse_log2, rows).mT
-        delta = (do_tile.to(products.accumulator_dtype) * heads.rows_of(out, rows)).sum(
-            dim=-1, keepdim=True
-        )
-        minus_delta = (heads.rows_of(dlse, rows) - delta).mT
-        dq_tile = torch.zeros_like(q_tile, dtype=products.accumulator_dtype)
-        for keys in schedule.blocks_of_keys(rows):
-            k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
-            scores = products.scores(k_tile, q_tile.mT, minus_lse)
-            schedule.hide_later(scores, rows, keys, keys_first=True)
-            # No weight exceeds 1. This product is the forward pass's the other way round, and may
-            # differ in its last bit: of scores of 1e18, more than exp2 can take.
-            p = scores.clamp_(max=0).exp2_()
-            products.add_product(heads.keys_of(dv, keys), products.load(p), do_tile)
-            ds = products.load(products.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p))
-            products.add_product(heads.keys_of(dk, keys), ds, q_tile)
-            products.add_product(dq_tile, ds.mT, k_tile)
-            del scores, p, ds  # the next tile takes their memory
-        heads.write(dq, rows, dq_tile.mul_(scale))
+
+    def add_gradients(parts: Iterable[HeadBlock]) -> None:
+        products = TileProducts(q, scale * LOG2_E)  # a thread's own: tiles lie in its memory
+        for heads in parts:
+            for rows in schedule.blocks_of_rows():
+                q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(products.before)
+                do_tile = products.gather(heads.rows_of(dout, rows), "dout")
+                minus_lse = -heads.rows_of(lse_log2, rows).mT
+                delta = (do_tile.to(products.accumulator_dtype) * heads.rows_of(out, rows)).sum(
+                    dim=-1, keepdim=True
+                )
+                minus_delta = (heads.rows_of(dlse, rows) - delta).mT
+                dq_tile = torch.zeros_like(q_tile, dtype=products.accumulator_dtype)
+                for keys in schedule.blocks_of_keys(rows):
+                    k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
+                    scores = products.scores(k_tile, q_tile.mT, minus_lse)
+                    schedule.hide_later(scores, rows, keys, keys_first=True)
+                    # No weight exceeds 1. This product is the forward pass's the other way round,
+                    # and may differ in its last bit: of scores of 1e18, more than exp2 can take.
+                    p = scores.clamp_(max=0).exp2_()
+                    products.add_product(heads.keys_of(dv, keys), products.load(p), do_tile)
+                    ds = products.load(
+                        products.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p)
+                    )
+                    products.add_product(heads.keys_of(dk, keys), ds, q_tile)
+                    products.add_product(dq_tile, ds.mT, k_tile)
+                    del scores, p, ds  # the next tile takes their memory
+                heads.write(dq, rows, dq_tile.mul_(scale))
+
+    with own_threads(threads):
+        # All queries of a head add to the same keys and values: one thread has them all.
+        share(add_gradients, list(schedule.blocks_of_heads()), threads)
     dk.mul_(products.after / LOG2_E)  # what makes scale * q of q_tile
     return dq, dk.to(k.dtype), dv.to(v.dtype)
 

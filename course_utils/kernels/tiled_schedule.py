@@ -63,6 +63,7 @@ class TileSchedule:
         one_head: whether large tiles of one head are multiplied faster than tiles of several;
             ignored where a block size is given.
         backward: whether for the backward pass, which holds two tiles.
+        threads: how many share the blocks: each is to find some.
 
     Raises:
         TypeError, ValueError: if a block size is not a positive integer.
@@ -78,6 +79,7 @@ class TileSchedule:
         block_n: int | None = None,
         one_head: bool = False,
         backward: bool = False,
+        threads: int = 1,
     ) -> None:
         H, self.T, D = q.shape[1:]
         self.B, self.G, self.S = k.shape[:3]
@@ -94,7 +96,10 @@ class TileSchedule:
         if block_n is None:
             block_n = min(max(keys, rows * keys // tall), _MOST_KEYS, self.S) or 1
         self.block_n = check_int("block_n", block_n)
-        self.heads_at_once = 1 if alone else max(1, _TILE // (max(tall, D) * self.block_n))
+        # Several threads find blocks of heads for each twice: who is held up takes fewer.
+        most = max(1, self.B * self.G // (2 * threads)) if threads > 1 else self.B * self.G
+        fill = max(1, _TILE // (max(tall, D) * self.block_n))
+        self.heads_at_once = 1 if alone else min(fill, most)
 
     @property
     def first_row(self) -> int:
@@ -105,9 +110,20 @@ class TileSchedule:
 
     def blocks_of_queries(self) -> Iterator[tuple[HeadBlock, range]]:
         """Yield heads and rows: all queries that may attend to a key, block by block."""
-        for heads in self._heads():
-            for rows in _blocks(self.first_row, self.T, self.block_m):
+        for heads in self.blocks_of_heads():
+            for rows in self.blocks_of_rows():
                 yield heads, rows
+
+    def blocks_of_heads(self) -> Iterator[HeadBlock]:
+        """Yield all heads, as many at a time as fill a tile."""
+        batches, heads = max(1, self.heads_at_once // self.G), min(self.heads_at_once, self.G)
+        for batch in _blocks(0, self.B, batches):
+            for kv in _blocks(0, self.G, heads):
+                yield HeadBlock(batch, range(kv.start * self.group, kv.stop * self.group), kv)
+
+    def blocks_of_rows(self) -> Iterator[range]:
+        """Yield all queries that may attend to a key, block by block."""
+        return _blocks(self.first_row, self.T, self.block_m)
 
     def blocks_of_keys(self, rows: range) -> Iterator[range]:
         """Yield the blocks of keys that one of these queries may attend to, in ascending order."""
@@ -173,13 +189,6 @@ class TileSchedule:
     def _worth_one_head(self) -> bool:
         rows, keys = _ONE_HEAD
         return self.group * min(self.T, rows) * min(self.S, keys) >= _FEWEST_SCORES
-
-    def _heads(self) -> Iterator[HeadBlock]:
-        """Yield all heads, as many at a time as fill a tile."""
-        batches, heads = max(1, self.heads_at_once // self.G), min(self.heads_at_once, self.G)
-        for batch in _blocks(0, self.B, batches):
-            for kv in _blocks(0, self.G, heads):
-                yield HeadBlock(batch, range(kv.start * self.group, kv.stop * self.group), kv)
 
 
 def _blocks(start: int, stop: int, step: int) -> Iterator[range]:

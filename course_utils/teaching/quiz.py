@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.teaching.cards import card, inline
+from course_utils.widgets import widget_view
 
 __all__ = ["Option", "Question", "Quiz", "read_quiz"]
 
@@ -158,7 +159,7 @@ class Quiz:
         return card(f"<div><strong>Quiz: {inline(self.title)}</strong></div>{questions}")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        live = self.live().box._repr_mimebundle_()
+        live = widget_view(self.live().box)
         return {**live, "text/html": self.html(), "text/plain": repr(self)}
 
 

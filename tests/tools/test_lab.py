@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
@@ -87,6 +88,7 @@ class Server:
 def serve(tmp_path):
     """Start JupyterLab as `make lab` and `make present` do, away from the reader's own settings."""
     Place(tmp_path).venv.mkdir()
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
     variables = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "BROWSER")}
     for name in ("CONFIG", "DATA", "RUNTIME"):
         variables[f"JUPYTER_{name}_DIR"] = str(tmp_path / name)
@@ -113,7 +115,9 @@ def serve(tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="on Windows ending the driver leaves JupyterLab alone")
 def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     server = serve("lab")
-    assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in server.link
+    assert "/lab/tree/my_course/00_start_here.ipynb?token=" in server.link
+    copy = server.get("/api/contents/my_course/00_start_here.ipynb", server.token)[1]
+    assert not any(cell.get("outputs") for cell in json.loads(copy)["content"]["cells"])
     assert server.get("/api/contents")[0] == 403
     assert server.get("/api/contents", server.token)[0] == 200
     with pytest.raises(OSError):  # every address but its own, such as those of the network
@@ -139,6 +143,19 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
         server.get("/api")
 
 
+def test_sliders_keep_their_arrow_keys():
+    """Each binding of JupyterLab's own to an arrow is replaced by one that spares controls."""
+    schema = Path(sys.prefix, "share/jupyter/lab/schemas/@jupyterlab/notebook-extension")
+    own = json.loads((schema / "tracker.json").read_text())["jupyter.lab.shortcuts"]
+    arrows = [each for each in own if re.fullmatch(r"Arrow\w+", " ".join(each["keys"]))]
+    text = (SETTINGS / "course.json").read_text(encoding="utf-8")
+    ours = json.loads(text)["@jupyterlab/shortcuts-extension:shortcuts"]["shortcuts"]
+    assert len(arrows) == 4 and len(ours) == 8
+    for each in arrows:
+        assert {**each, "disabled": True} in ours
+        assert {**each, "selector": f"{each['selector']}:not([role=slider], select, input)"} in ours
+
+
 def test_what_the_presenter_has_changed_stays(tmp_path):
     lab.present_options(tmp_path)
     [file] = tmp_path.rglob("plugin.jupyterlab-settings")
@@ -155,6 +172,8 @@ def test_our_settings_are_settings_that_jupyterlab_has():
     for plugin, values in [item for settings in ours for item in settings.items()]:
         schema = json.loads((schemas / f"{plugin.replace(':', '/')}.json").read_text())
         for name, value in values.items():
+            if name == "shortcuts":
+                continue
             allowed = schema["properties"][name]
             choices = [choice["const"] for choice in allowed.get("oneOf", [])]
             assert value in (choices or allowed.get("enum") or [True, False])

@@ -46,7 +46,8 @@ def anchors(page):
 
 def leads_somewhere(target, file):
     """Whether a link's target is there; other sites are not asked."""
-    if re.match(r"[a-z]+:", target):
+    # Above the repository is its host's page, with other branches.
+    if re.match(r"[a-z]+:", target) or target == "../../tree/colab":
         return True
     path, _, anchor = target.partition("#")
     place = (file.parent / path).resolve() if path else file

@@ -1,5 +1,6 @@
 """The command: how far worked copies of the lectures are, in words or as JSON.
 
+    python -m tools.progress                         your copies in my_course, a line for each
     python -m tools.progress my_copy.ipynb           every exercise, every question
     python -m tools.progress class/*.ipynb           a line for each copy
     python -m tools.progress class/*.ipynb --json    the same for a machine
@@ -19,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from course_utils.lectures import COURSE
+from tools.editions.my_course import MY_COURSE, copies_of
 from tools.notebook_file import NotebookFileError
 from tools.progress.copies import Copy, read_copy
 from tools.progress.marks import Progress, progress_of
@@ -43,6 +45,10 @@ def main(arguments: list[str]) -> int:
     2
     """
     options = _parser().parse_args(arguments)
+    options.copies = options.copies or _my_copies()
+    if not options.copies:
+        print("There are no copies in my_course yet: `make lab` makes them.")
+        return 2
     several = len(options.copies) > 1 and not options.json
     # All are read before any is run: the code of one could rewrite another.
     copies = [_read(path, options.lecture) for path in options.copies]
@@ -66,7 +72,10 @@ def _parser() -> argparse.ArgumentParser:
         description="Say which exercises and quiz questions of worked copies pass.",
         epilog=EPILOGUE,
     )
-    parser.add_argument("copies", nargs="+", type=Path, metavar="NOTEBOOK", help="a worked copy")
+    parser.add_argument(
+        "copies", nargs="*", type=Path, metavar="NOTEBOOK",
+        help="a worked copy; without any, the newest of each lecture in my_course",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, a list of copies")
     parser.add_argument(
         "--lecture",
@@ -87,6 +96,12 @@ def _parser() -> argparse.ArgumentParser:
         help="run the lecture's own cells too, where an answer needs them (minutes)",
     )
     return parser
+
+
+def _my_copies() -> list[Path]:
+    """The newest copy of each lecture that there is one of."""
+    copies = (copies_of(lecture.stem, MY_COURSE) for lecture in COURSE)
+    return [found[-1] for found in copies if found]
 
 
 def _read(path: Path, number: str | None) -> Copy | str:

@@ -32,23 +32,24 @@ def setup(place: Place, arguments: list[str]) -> int:
     return 0
 
 
-LAB = ("kernels",)
+LAB = ("lab", "kernels")
 TEST = (*LAB, "test")
 SITE = (*LAB, "site")
 BROWSER = (*TEST, "site", "browser")
 CLASS = (*TEST, "class")
 ALL = (*BROWSER, "class")
 COMMANDS = {
-    "lab": Command("open the course in JupyterLab", lab.lab, LAB),
+    "lab": Command("open your copy of the course, or of LECTURE=04", lab.lab, LAB),
     "test": Command("run the tests, or those of LECTURE=04", tasks.test, TEST),
     "test-all": Command("run every test, in the browser and a hub too", tasks.test_all, ALL),
     "present": Command("show LECTURE=01 as live slides", lab.present, LAB),
     "timing": Command("say whether the slides of LECTURE=01 fit its minutes", tasks.timing, TEST),
-    "edit": Command("open the source of the lectures in JupyterLab", lab.lab, LAB),
+    "edit": Command("open the source of the lectures, or of LECTURE=04", lab.edit, LAB),
     "setup": Command("make the environment, and nothing else", setup, LAB),
     "doctor": Command("say what works here and what mends the rest", tasks.doctor),
     "test-browser": Command("drive JupyterLab in Chromium", tasks.test_browser, BROWSER),
     "test-hub": Command("let two students work in a JupyterHub", tasks.test_hub, CLASS),
+    "test-colab": Command("run all lectures with Colab's packages", tasks.test_colab, LAB),
     "site": Command("build the edition for reading without a kernel", tasks.site, SITE),
     "bench": Command("measure what README states", tasks.bench, TEST),
     "bench-gpu": Command("test and measure the kernels on a GPU; results in OUT", bench_gpu),

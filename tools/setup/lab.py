@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from course_utils.lectures import COURSE, Lecture
+from tools.editions.my_course import CopyError, copies_of, update_copies
 
 from .place import ROOT, CommandError, Place, say, warn
 
@@ -39,7 +41,19 @@ def chosen_lecture(arguments: list[str]) -> Lecture:
 
 
 def lab(place: Place, arguments: list[str]) -> int:
-    """Open a lecture to work in; return JupyterLab's exit status."""
+    """Open the reader's own copy of a lecture; return JupyterLab's exit status."""
+    lecture, folder = chosen_lecture(arguments), place.root / "my_course"
+    try:
+        for line in update_copies(place.root / "notebooks", folder):
+            say(line)
+    except CopyError as error:
+        raise CommandError(str(error)) from None
+    newest = copies_of(lecture.stem, folder)[-1]
+    return serve(place, f"lab/tree/my_course/{quote(newest.name)}")
+
+
+def edit(place: Place, arguments: list[str]) -> int:
+    """Open the source of a lecture; return JupyterLab's exit status."""
     return serve(place, f"lab/tree/notebooks/{chosen_lecture(arguments).stem}.ipynb")
 
 
@@ -94,15 +108,12 @@ def serve(place: Place, page: str, *options: str) -> int:
     say("Starting JupyterLab ...")
     # Told to end, this process takes JupyterLab along instead of leaving it behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # torch's threads wait by spinning, which keeps a core from whoever could end the wait. With one
-    # of two cores taken, as by a video call, lecture 04 took 90 s, and 30 with threads that sleep.
-    variables = {"OMP_WAIT_POLICY": "PASSIVE", **place.activated()}
     with (
         private_file(place.venv / "lab.log") as log,
         subprocess.Popen(
             [*lab_command(place, page), *options],
             cwd=place.root,
-            env=variables,
+            env=place.activated(),
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",

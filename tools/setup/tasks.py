@@ -97,6 +97,34 @@ def test_hub(place: Place, arguments: list[str]) -> int:
     return run(place, "-m", "pytest", "tests/tools/hub", "-m", "hub", *arguments)
 
 
+def test_colab(place: Place, arguments: list[str]) -> int:
+    """Run every lecture, explorer and quiz in an environment with Colab's packages."""
+    there = Place(place.root / "build" / "colab-env")
+    editions = place.root / "tools" / "editions"
+    torch = f"torch=={pins(place)['torch']}"
+    index = os.environ.get("TORCH_INDEX_URL")
+    pip = [str(there.python), "-I", "-m", "pip", "install", "-q"]
+    for command in (
+        [str(place.python), "-m", "venv", "--clear", str(there.venv)],
+        [*pip, torch, *(["--index-url", index] if index else [])],
+        [*pip, torch, "-r", str(editions / "colab-packages.txt")],
+        [*pip, "--no-deps", str(place.root), MINILM],
+    ):
+        if status := subprocess.run(command, cwd=place.root).returncode:
+            return status
+    copies = place.root / "build" / "colab"
+    made = ["-m", "tools.editions.colab", "--repository", "owner/name", "--ref", "v0"]
+    run(place, *made, "--out", str(copies))
+    tried = [str(there.python), "-m", "tools.editions.try_lectures", str(copies)]
+    return subprocess.run(tried, cwd=place.root).returncode
+
+
+def pins(place: Place) -> dict[str, str]:
+    """Return the tested version of each package."""
+    lines = (place.root / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if "==" in line)
+
+
 def timing(place: Place, arguments: list[str]) -> int:
     """Say whether a lecture's slides fit its minutes."""
     lecture = [os.environ["LECTURE"]] if os.environ.get("LECTURE") else []

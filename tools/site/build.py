@@ -20,7 +20,7 @@ from course_utils.lectures import COURSE, EXPLORERS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
-from tools.site.notebooks import Pictures, page_source
+from tools.site.notebooks import Pictures, links_to_run, page_source
 from tools.site.players import make_players, player_html
 
 SITE = Path(__file__).resolve().parent
@@ -87,6 +87,8 @@ def write_sources(out: Path, players: dict) -> None:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
         page = page_source(notebook, lambda name: player_html(name, players[name]), pictures)
+        if repository := os.environ.get("GITHUB_REPOSITORY"):
+            page["cells"].insert(1, links_to_run(name, repository))
         (lectures / name).write_text(json.dumps(page), encoding="utf-8")
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")

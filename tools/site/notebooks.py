@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tools.editions.colab import address
 from tools.site.film import keep, lossless_webp
 
 Notebook = dict[str, Any]
@@ -52,6 +53,17 @@ def page_source(notebook: Notebook, player: Callable[[str], str], pictures: Pict
         if cell["cell_type"] == "code":
             cell["outputs"] = _page_outputs(cell, player, pictures)
     return {**notebook, "cells": cells}
+
+
+def links_to_run(name: str, repository: str) -> dict[str, Any]:
+    """A cell of links that open a lecture where nothing need be installed.
+
+    >>> links_to_run("00_start_here.ipynb", "owner/name")["source"].count("owner/name")
+    2
+    """
+    binder = f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/my_course/{name}"
+    links = f"[Colab]({address(name, repository)}) · [Binder]({binder})"
+    return {"cell_type": "markdown", "id": "run", "metadata": {}, "source": f"Run it in {links}."}
 
 
 def slide_type(cell: dict[str, Any]) -> str:

@@ -70,10 +70,10 @@ def what_is_missing() -> list[str]:
     missing = []
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         missing.append("root, who alone can start a server under a student's account")
-    for program in ("useradd", "userdel", "unshare", "setpriv", "git"):
+    for program in ("useradd", "userdel", "unshare", "setpriv"):
         if not shutil.which(program):
-            missing.append(f"{program} (Debian, Ubuntu: passwd, util-linux, git)")
-    wanted = ("jupyterhub", "jupyterhub_idle_culler", "nbgitpuller", "systemdspawner")
+            missing.append(f"{program} (Debian, Ubuntu: passwd, util-linux)")
+    wanted = ("jupyterhub", "jupyterhub_idle_culler", "systemdspawner")
     imports = f"import {', '.join(wanted)}"
     if subprocess.run([sys.executable, "-c", imports], capture_output=True).returncode:
         missing.append(f'{", ".join(wanted)}: python -m pip install -e ".[class]"')
@@ -148,32 +148,12 @@ def end_processes_of(uid: int) -> None:
     wait_for(nothing_left, f"the end of the processes of account {uid}")
 
 
-def course_repository(folder: Path) -> Path:
-    """Make the repository that students copy: the course as it lies here, in one commit."""
-    work, bare = folder / "course", folder / "course.git"
-    names = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, work / name)
-    git(work, "init", "-q", "-b", "main")
-    commit(work, "The course")
-    git(folder, "clone", "-q", "--bare", str(work), str(bare))
-    git(work, "remote", "add", "origin", str(bare))
-    return bare
-
-
-def commit(work: Path, message: str) -> None:
-    """Commit everything in a folder, as an instructor does."""
-    git(work, "add", "-A")
-    git(work, "-c", "user.name=Instructor", "-c", "user.email=instructor@localhost",
-        "commit", "-q", "-m", message)  # fmt: skip
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder and return what it prints."""
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def course_copy(folder: Path) -> Path:
+    """Copy the lectures and the tools: a test changes its copy, never the course."""
+    for name in ("notebooks", "tools"):
+        ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
+        shutil.copytree(ROOT / name, folder / "course" / name, ignore=ignored)
+    return folder / "course"
 
 
 @contextlib.contextmanager
@@ -184,7 +164,6 @@ def running_hub(students: tuple[str, ...]) -> Iterator[Hub]:
     folder.chmod(0o755)  # students come through it to their homes
     try:
         with accounts(folder, students):
-            repository = course_repository(folder)
             ports = {name: free_port() for name in ("public", "hub", "api")}
             overlay = OVERLAY.format(**ports, password=PASSWORD, students=set(students))
             settings = folder / "overlay.py"
@@ -194,7 +173,7 @@ def running_hub(students: tuple[str, ...]) -> Iterator[Hub]:
                 "LANG": "C.UTF-8",
                 "COURSE_HUB_STATE": str(folder / "state"),
                 "COURSE_HUB_SETTINGS": str(settings),
-                "COURSE_REPOSITORY": f"file://{repository}",
+                "COURSE_FOLDER": str(course_copy(folder)),
             }
             command = [sys.executable, "-m", "jupyterhub", "-f", str(CONFIGURATION)]
             with (folder / "hub.log").open("wb") as log:

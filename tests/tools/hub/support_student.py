@@ -7,7 +7,7 @@ import httpx
 from benchmarks._kernel import Kernel
 from tests.tools.hub.support_hub import PASSWORD, Hub, wait_for
 
-NOTEBOOKS = "attention-course/notebooks"
+NOTEBOOKS = "attention-course"
 
 
 class Student:

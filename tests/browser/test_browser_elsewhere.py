@@ -1,0 +1,96 @@
+"""The first minutes in other front ends than JupyterLab: sliders, an exercise, a quiz."""
+
+import importlib.util
+import json
+
+import pytest
+
+from tests.browser.support_lab import running_lab
+from tests.browser.support_page import changed, seen, wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CELLS = [
+    "from course_utils.lectures.l02_softmax import exercises, explorers\n\n"
+    "explorers.explore_softmax()",
+    "exercises.check_softmax(lambda scores: scores.exp() / scores.exp().sum())",
+    "exercises.QUIZ",
+]
+# Program → the page of a notebook, a cell's editor, a cell's output.
+FRONT_ENDS = {
+    "jupyterlab": ("lab/tree", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
+    "notebook": ("notebooks", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
+    "nbclassic": ("notebooks", ".code_cell .CodeMirror", ".output_wrapper"),
+}
+# The button beside the cells: the first key may come before the page knows its shortcuts.
+RUN = (
+    "[data-command$='run-cell-and-select-next'], [data-jupyter-action$='run-cell-and-select-next']"
+)
+
+
+@pytest.fixture(params=FRONT_ENDS)
+def ran(request, tab, tmp_path):
+    """Three cells that have run in a front end: the tab, and the outputs' selector."""
+    if importlib.util.find_spec(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    page, editor, output = FRONT_ENDS[request.param]
+    write_notebook(tmp_path / "work" / "three.ipynb")
+    with running_lab(tmp_path / "work", tmp_path, program=request.param) as lab:
+        tab.goto(f"{lab.url}{page}/three.ipynb?token={lab.token}", timeout=60_000)
+        tab.locator(editor).nth(len(CELLS) - 1).wait_for(timeout=60_000)
+        wait_for(lambda: is_connected(tab), lambda: "no kernel", 60_000)
+        for number in range(len(CELLS)):
+            tab.locator(editor).nth(number).click()
+            tab.locator(RUN).click()
+        tab.locator(".course-quiz").wait_for(timeout=90_000)
+        yield tab, output
+
+
+def write_notebook(path):
+    path.parent.mkdir()
+    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    cells = [{**code, "id": f"c{n}", "source": source} for n, source in enumerate(CELLS)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content = {"cells": cells, "metadata": {"kernelspec": kernel}}
+    path.write_text(json.dumps(content | {"nbformat": 4, "nbformat_minor": 5}), encoding="utf-8")
+
+
+def is_connected(tab):
+    """Whether the page shows a kernel that waits for work."""
+    idle = ".jp-Notebook-ExecutionIndicator[data-status=idle], .kernel_idle_icon"
+    return tab.locator(idle).count() > 0
+
+
+def test_the_first_slider_follows_keys_and_the_mouse(ran):
+    tab, _ = ran
+    explorer = tab.locator(".course-explorer")
+    handle = explorer.locator(".noUi-handle").first
+    handle.scroll_into_view_if_needed()
+    before = seen(explorer)
+    for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        handle.focus()
+        tab.keyboard.press(key)
+        before = changed(explorer, before, key)
+    box, track = handle.bounding_box(), explorer.locator(".noUi-target").first.bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+    tab.mouse.move(track["x"] + 2, box["y"] + box["height"] / 2, steps=8)
+    tab.mouse.up()
+    assert changed(explorer, before, "the mouse")["error"] == ""
+
+
+def test_the_exercise_says_what_is_wrong(ran):
+    tab, output = ran
+    said = tab.locator(output).nth(1)
+    wait_for(lambda: "Not yet" in said.inner_text(), lambda: said.inner_text())
+
+
+def test_the_quiz_explains_a_choice(ran):
+    tab, _ = ran
+    question = tab.locator(".course-quiz input[type=radio]").first
+    question.scroll_into_view_if_needed()
+    question.focus()
+    tab.keyboard.press("Space")
+    tab.locator(".course-quiz button").first.click()
+    said = tab.locator(".course-quiz [role=status]").first
+    wait_for(lambda: said.inner_text().startswith(("Right.", "Not that one.")), said.inner_text)

@@ -1,0 +1,211 @@
+"""The reader's copies: what nobody worked in follows the lectures; what anybody wrote stays."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tools.editions.my_course import RECORD, CopyError, copies_of, update_copies
+from tools.editions.reader import reader_text
+
+
+def notebook(text):
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": [text]}
+    return {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+class Course:
+    """Two lectures, 00_a and 01_b, and a folder of copies."""
+
+    def __init__(self, root):
+        self.lectures, self.copies = root / "notebooks", root / "my course"
+        self.lectures.mkdir(parents=True)
+        for stem in ("00_a", "01_b"):
+            self.edit(stem, "first edition")
+
+    def edit(self, stem, text):
+        (self.lectures / f"{stem}.ipynb").write_text(json.dumps(notebook(text)), encoding="utf-8")
+
+    def update(self):
+        return update_copies(self.lectures, self.copies)
+
+    def edition(self, text):
+        return reader_text(notebook(text)).encode()
+
+    def held(self):
+        """What each copy holds."""
+        return {path.name: path.read_bytes() for path in self.copies.glob("*.ipynb")}
+
+
+@pytest.fixture
+def course(tmp_path):
+    made = Course(tmp_path)
+    assert made.update() == []
+    return made
+
+
+def test_an_untouched_copy_follows(course):
+    course.edit("00_a", "second edition")
+    assert course.update() == []
+    assert course.held() == {
+        "00_a.ipynb": course.edition("second edition"),
+        "01_b.ipynb": course.edition("first edition"),
+    }
+
+
+def test_nothing_new_is_nothing_written(course):
+    before = {path: path.stat().st_mtime_ns for path in course.copies.glob("*")}
+    course.update()
+    assert {path: path.stat().st_mtime_ns for path in course.copies.glob("*")} == before
+
+
+def test_work_stays_and_the_new_edition_lies_beside_it(course):
+    mine = json.dumps(notebook("my work")).encode()
+    (course.copies / "00_a.ipynb").write_bytes(mine)
+    assert course.update() == []  # its lecture is the same
+    course.edit("00_a", "second edition")
+    (line,) = course.update()
+    assert "00_a.ipynb has your work" in line and "00_a (edition 2).ipynb" in line
+    assert course.update() == []  # said once
+    assert course.held() == {
+        "00_a.ipynb": mine,
+        "00_a (edition 2).ipynb": course.edition("second edition"),
+        "01_b.ipynb": course.edition("first edition"),
+    }
+    assert [path.name for path in copies_of("00_a", course.copies)][-1] == "00_a (edition 2).ipynb"
+
+
+def test_an_untouched_second_edition_follows(course):
+    (course.copies / "00_a.ipynb").write_bytes(json.dumps(notebook("mine")).encode())
+    for text in ("second edition", "third edition"):
+        course.edit("00_a", text)
+        course.update()
+    assert course.held()["00_a (edition 2).ipynb"] == course.edition("third edition")
+    assert len(course.held()) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"cells": 5}', b"\xff\xfe", b"[" * 10**5])
+def test_a_damaged_copy_is_said_and_left_alone(course, damage):
+    (course.copies / "00_a.ipynb").write_bytes(damage)
+    (line,) = course.update()
+    assert "00_a.ipynb is damaged" in line
+    assert course.held()["00_a.ipynb"] == damage
+    assert course.held()["00_a (edition 2).ipynb"] == course.edition("first edition")
+
+
+def test_a_deleted_copy_comes_back(course):
+    (course.copies / "00_a.ipynb").unlink()
+    course.update()
+    assert course.held()["00_a.ipynb"] == course.edition("first edition")
+
+
+@pytest.mark.parametrize("record", [None, "", "[1]", '{"00_a.ipynb": 7}'])
+def test_without_its_record_nothing_is_overwritten(course, record):
+    (course.copies / RECORD).unlink()
+    if record is not None:
+        (course.copies / RECORD).write_text(record, encoding="utf-8")
+    course.edit("00_a", "second edition")
+    course.update()
+    assert course.held()["00_a.ipynb"] == course.edition("first edition")
+    assert course.held()["00_a (edition 2).ipynb"] == course.edition("second edition")
+
+
+STEPS = st.tuples(
+    st.sampled_from(["work", "edit", "update", "delete", "forget"]), st.integers(0, 2)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEPS, max_size=12))
+def test_whatever_happens_no_work_is_lost(tmp_path_factory, steps):
+    """Work is what a reader wrote into the newest copy and did not delete."""
+    course = Course(tmp_path_factory.mktemp("course"))
+    course.update()
+    work = {}
+    for number, (step, which) in enumerate(steps):
+        copies = copies_of("00_a", course.copies)
+        path = copies[which % len(copies)] if copies else None
+        if step == "edit":
+            course.edit("00_a", f"edition {which}")
+        elif step == "update":
+            course.update()
+        elif step == "forget":
+            (course.copies / RECORD).unlink(missing_ok=True)
+        elif path and step == "work":
+            work[path] = json.dumps(notebook(f"work {number}")).encode()
+            path.write_bytes(work[path])
+        elif path and step == "delete":
+            work.pop(path, None)
+            path.unlink()
+        assert {path: path.read_bytes() for path in work} == work
+    course.update()
+    assert {path: path.read_bytes() for path in work} == work
+    newest = (course.lectures / "00_a.ipynb").read_text(encoding="utf-8")
+    offered = reader_text(json.loads(newest)).encode()
+    # The present edition is there, unless its reader works in a copy that began as it.
+    assert offered in course.held().values() or any(path.name in course.held() for path in work)
+
+
+class TestTrouble:
+    def test_a_file_in_the_folders_place(self, tmp_path):
+        course = Course(tmp_path)
+        course.copies.write_text("mine", encoding="utf-8")
+        with pytest.raises(CopyError, match="Your work is untouched"):
+            course.update()
+        assert course.copies.read_text(encoding="utf-8") == "mine"
+
+    @pytest.mark.skipif(os.name == "nt", reason="limits of a process are Unix's")
+    def test_a_disk_that_fills_up(self, course):
+        """A limit on a file's size stands for it: writing fails half-way in the same place."""
+        before = course.held()
+        course.edit("00_a", "x" * 10_000)
+        course.edit("01_b", "second edition")
+        code = (
+            "import resource, sys; from pathlib import Path\n"
+            "from tools.editions.my_course import CopyError, update_copies\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            "try: update_copies(*map(Path, sys.argv[1:]))\n"
+            "except CopyError as error: sys.exit(str(error))"
+        )
+        command = [sys.executable, "-c", code, course.lectures, course.copies]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1 and "leave some megabytes free" in done.stderr
+        assert course.held() == before
+        assert not list(course.copies.glob(".*.part"))
+        course.update()  # there is room again
+        assert course.held()["00_a.ipynb"] == course.edition("x" * 10_000)
+
+    def test_two_at_once(self, tmp_path):
+        course = Course(tmp_path)
+        for stem in (f"{number:02}_x" for number in range(2, 30)):
+            course.edit(stem, stem * 1000)
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from tools.editions.my_course import update_copies\n"
+            "update_copies(*map(Path, sys.argv[1:]))"
+        )
+        command = [sys.executable, "-c", code, course.lectures, course.copies]
+        both = [subprocess.Popen(command) for _ in range(2)]
+        assert [each.wait() for each in both] == [0, 0]
+        assert sorted(course.held()) == sorted(path.name for path in course.lectures.glob("*"))
+        assert all(map(json.loads, course.held().values()))
+
+
+def test_the_courses_own_lectures(tmp_path):
+    """As set-up calls it: Python alone, without the environment's packages."""
+    command = [sys.executable, "-I", "-S", "-c"]
+    root = Path(__file__).resolve().parents[2]
+    code = f"import sys; sys.path.insert(0, {str(root)!r}); from tools.editions import my_course"
+    done = subprocess.run(
+        [*command, f"{code}; sys.exit(my_course.main([sys.argv[1]]))", tmp_path / "mine"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    names = {path.name for path in (root / "notebooks").glob("*.ipynb")}
+    assert {path.name for path in (tmp_path / "mine").glob("*.ipynb")} == names

@@ -1,0 +1,70 @@
+"""The reader's copy of a lecture: no presenter cells, nothing that answers a prediction in sight.
+
+No cell has an output, and the text that says what came out of a prediction is folded: it opens with
+a click, once the cells above it have run.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+__all__ = ["reader_copy", "reader_text"]
+
+Cell = dict[str, Any]
+
+PREDICTION = re.compile(r"^.*\*\*(Predict|The claim, before the run)", re.MULTILINE)
+FOLDED = "<details>\n<summary>What came out</summary>\n\n{}\n\n</details>"
+
+
+def reader_text(notebook: dict[str, Any]) -> str:
+    """Return the reader's copy as a file's text: the same text for the same lecture, always."""
+    return json.dumps(reader_copy(notebook), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def reader_copy(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return the notebook as a reader should find it; the one given stays as it is."""
+    notebook = copy.deepcopy(notebook)
+    notebook["cells"] = [cell for cell in notebook["cells"] if not for_the_presenter(cell)]
+    for cell in notebook["cells"]:
+        cell["metadata"].pop("slideshow", None)
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    fold_answers(notebook["cells"])
+    return notebook
+
+
+def for_the_presenter(cell: Cell) -> bool:
+    """Whether a cell is a note for whoever shows the slides."""
+    return cell["metadata"].get("slideshow", {}).get("slide_type") == "notes"
+
+
+def fold_answers(cells: list[Cell]) -> None:
+    """Fold what follows a prediction's code, up to the next code, heading or prediction."""
+    state = "nothing asked"
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            state = {"asked": "run", "run": "run"}.get(state, "nothing asked")
+            continue
+        source = "".join(cell["source"])
+        if source.startswith("#"):
+            state = "nothing asked"
+        question = PREDICTION.search(source)
+        if state in ("run", "told"):
+            end = question.start() if question else len(source)
+            cell["source"] = fold(source[:end], source[end:]).splitlines(keepends=True)
+            state = "told"
+        if question:
+            state = "asked"
+
+
+def fold(answer: str, rest: str) -> str:
+    r"""Return the answer behind a line to click, and what follows it as it is.
+
+    >>> fold("It is 5.\n\n", "**Predict.** And now?").splitlines()[-3:]
+    ['</details>', '', '**Predict.** And now?']
+    """
+    folded = FOLDED.format(answer.strip()) if answer.strip() else ""
+    return "\n\n".join(filter(None, (folded, rest.strip())))

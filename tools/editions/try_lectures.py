@@ -1,0 +1,91 @@
+"""Run the lectures, every explorer and every quiz in the environment that runs this.
+
+    python -m tools.editions.try_lectures build/colab
+
+It asks for nothing but nbclient beside what the lectures need, so that it runs in environments that
+are not the course's own, such as one with Colab's packages.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from course_utils.lectures import COURSE, EXPLORERS
+from course_utils.widgets import widget_view
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+AT_RANDOM = 20  # events an explorer, beside every value of each control alone
+
+
+def try_lecture(path: Path) -> str | None:
+    """Run a notebook without its installing cell; return the error that was not meant, if any."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.id != "install"]
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": path.parent}})
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        return str(error)
+    live = sum(
+        VIEW in out.get("data", {}) for cell in notebook.cells for out in cell.get("outputs", ())
+    )
+    return None if live else "no cell showed a widget"
+
+
+def try_explorer(name: str) -> str | None:
+    """Move every control; return what went wrong."""
+    explorer, random = EXPLORERS[name](), Random(0)
+    events = [
+        (control, value) for control, each in explorer.inputs.items() for value in each.sweep()
+    ]
+    names = list(explorer.inputs)
+    for control in random.choices(names, k=AT_RANDOM):
+        events.append((control, explorer.inputs[control].sample(random)))
+    for control, value in events:
+        explorer.controls[control].value = value
+        if explorer.error is not None:
+            return f"{control} = {value!r}: {explorer.error!r}"
+    return None if VIEW in explorer._repr_mimebundle_() else "it is not live"
+
+
+def try_quiz(quiz) -> str | None:
+    """Choose every option of every question; return what went wrong."""
+    live = quiz.live()
+    for question in live.questions:
+        for place, option in enumerate(question.question.options):
+            question.choose(place)
+            if question.right != option.correct or not question.feedback.value:
+                return f"{option.text} is judged wrongly"
+    return None if VIEW in widget_view(live.box) else "it is not live"
+
+
+def main(arguments: list[str]) -> int:
+    """Try everything; print a line for each; return 1 where something is not as it should be."""
+    folder = Path(arguments[0]).resolve()
+    tries = [(each.stem, partial(try_lecture, folder / f"{each.stem}.ipynb")) for each in COURSE]
+    tries += [(name, partial(try_explorer, name)) for name in EXPLORERS]
+    for lecture in COURSE:
+        quiz = lecture.module("exercises").QUIZ  # pyright: ignore[reportOptionalMemberAccess]
+        tries.append((f"quiz of {lecture.stem}", partial(try_quiz, quiz)))
+    failed = 0
+    for name, attempt in tries:
+        start = time.perf_counter()
+        wrong = attempt()
+        failed += wrong is not None
+        print(
+            f"{name:40} {time.perf_counter() - start:5.1f} s  {wrong or 'as it should be'}",
+            flush=True,
+        )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
