@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import subprocess
 import sys
 import time
 from collections import deque
@@ -28,6 +27,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks._busy import core_taken
 from benchmarks._cases import NAIVE_LIMIT, Case, cpu_cases, gpu_cases, quick_cases
 from benchmarks._goals import Goal, cpu_goals, gpu_goals
 from benchmarks._measure import Pace, measure_case, reason
@@ -123,17 +123,6 @@ def memory_tasks(device: str, quick: bool) -> list[tuple[Case, str, str]]:
     tasks += [(N, other, "forward") for N in sizes[other]]
     tasks += [(N, who, "both") for who in sizes for N in sizes[who]]
     return [(replace(base, N=N), who, what) for N, who, what in tasks]
-
-
-@contextmanager
-def core_taken() -> Iterator[None]:
-    """Keep one core busy, as a video call does."""
-    taker = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield
-    finally:
-        taker.kill()
-        taker.wait()
 
 
 def room(device: str) -> float:

@@ -3,6 +3,7 @@
     python -m benchmarks.lectures             a table of the lectures
     python -m benchmarks.lectures --json      every cell, as benchmarks/results/lectures.json holds
     python -m benchmarks.lectures --only 04   one lecture
+    python -m benchmarks.lectures --busy      each quiet, then beside a program that takes a core
 
 A lecture runs in a fresh kernel from the first cell to the last, as when it is presented. Seconds
 of one machine; which cells are the heavy ones travels better than their seconds.
@@ -16,6 +17,7 @@ import os
 import sys
 from statistics import median
 
+from benchmarks._busy import core_taken
 from benchmarks._report import conditions
 from course_utils.lectures import COURSE
 from tools.notebook_file import find_lecture
@@ -33,17 +35,31 @@ def table(measured: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+def quiet_and_busy(number: str) -> tuple[float, float]:
+    """Seconds of a lecture, first alone, then with one core taken."""
+    path = find_lecture(number)
+    quiet = sum(measure_cells(path).values())
+    with core_taken():
+        return quiet, sum(measure_cells(path).values())
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--busy", action="store_true", help="a table of ratios")
     known = [f"{lecture.number:02}" for lecture in COURSE]
     parser.add_argument("--only", choices=known, action="append", help="measure this one")
     options = parser.parse_args(arguments)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as the committed outputs are made
     numbers = options.only or known
+    if options.busy:
+        print("lecture    quiet     busy    ratio")
+        for number in numbers:
+            quiet, busy = quiet_and_busy(number)
+            print(f"{number:8}{quiet:8.1f}{busy:9.1f}{busy / quiet:9.2f}", flush=True)
+        return 0
     measured = {number: measure_cells(find_lecture(number)) for number in numbers}
     where = conditions("lectures", arguments, PACKAGES)
-    where["threads"] = f"OMP_NUM_THREADS={os.environ['OMP_NUM_THREADS']}"
+    where["threads"] = f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}"
     if options.json:
         lectures = {
             number: {

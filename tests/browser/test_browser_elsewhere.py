@@ -20,7 +20,7 @@ CELLS = [
 FRONT_ENDS = {
     "jupyterlab": ("lab/tree", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
     "notebook": ("notebooks", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
-    "nbclassic": ("notebooks", ".code_cell .CodeMirror", ".output_wrapper"),
+    "nbclassic": ("nbclassic/notebooks", ".code_cell .CodeMirror", ".output_wrapper"),
 }
 # The button beside the cells: the first key may come before the page knows its shortcuts.
 RUN = (
@@ -61,8 +61,8 @@ def is_connected(tab):
     return tab.locator(idle).count() > 0
 
 
-def test_the_first_slider_follows_keys_and_the_mouse(ran):
-    tab, _ = ran
+def test_the_first_minutes(ran):
+    tab, output = ran
     explorer = tab.locator(".course-explorer")
     handle = explorer.locator(".noUi-handle").first
     handle.scroll_into_view_if_needed()
@@ -78,18 +78,12 @@ def test_the_first_slider_follows_keys_and_the_mouse(ran):
     tab.mouse.up()
     assert changed(explorer, before, "the mouse")["error"] == ""
 
+    exercise = tab.locator(output).nth(1)
+    wait_for(lambda: "Not yet" in exercise.inner_text(), exercise.inner_text)
 
-def test_the_exercise_says_what_is_wrong(ran):
-    tab, output = ran
-    said = tab.locator(output).nth(1)
-    wait_for(lambda: "Not yet" in said.inner_text(), lambda: said.inner_text())
-
-
-def test_the_quiz_explains_a_choice(ran):
-    tab, _ = ran
-    question = tab.locator(".course-quiz input[type=radio]").first
-    question.scroll_into_view_if_needed()
-    question.focus()
+    choice = tab.locator(".course-quiz input[type=radio]").first
+    choice.scroll_into_view_if_needed()
+    choice.focus()
     tab.keyboard.press("Space")
     tab.locator(".course-quiz button").first.click()
     said = tab.locator(".course-quiz [role=status]").first
