@@ -162,8 +162,8 @@ class Experts(Explorer):
     frames = ("balance", "capacity")
 
     def prepare(self) -> None:
-        for setting in product(TOY_EXPERTS, TOY_KS, TOY_BALANCES):
-            _labels(*setting)
+        for experts, k, capacity, balance in product(TOY_EXPERTS, TOY_KS, CAPACITIES, TOY_BALANCES):
+            self.compute(experts, k, balance, capacity)
 
     def compute(self, experts: int, k: int, balance: float, capacity: float | str) -> ExpertsState:
         return _routed(experts, k, None if isinstance(capacity, str) else capacity, balance)
