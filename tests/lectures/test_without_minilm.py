@@ -45,7 +45,17 @@ def hidden(monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
 
 
-@pytest.mark.parametrize("path", READING, ids=lambda path: path.stem)
+# Daily the lecture that reads most, and one that trains too; the others weekly.
+DAILY = ("00_start_here", "03_heads")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[] if path.stem in DAILY else pytest.mark.slow)
+        for path in READING
+    ],
+)
 def test_a_lecture_runs_on_random_weights_and_says_so(path, hidden):
     notebook = execute(read(path), Path(path).parent)
     assert [fault for fault in faults(notebook) if "raises" in fault] == []

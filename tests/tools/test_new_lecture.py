@@ -47,6 +47,7 @@ def run(folder, module, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_its_tests_pass(course):
     every = ("exercise", "explorer", "quiz")
     files = [f"tests/lectures/test_every_{name}.py" for name in every]

@@ -20,6 +20,8 @@ from tools.setup.environment import ensure, is_ready, is_whole
 from tools.setup.pip import explain, explain_error
 from tools.setup.place import ROOT, CommandError, Place
 
+pytestmark = pytest.mark.slow  # every run of .ci/run sets the course up, too
+
 LAB = ("kernels",)
 TEST = ("kernels", "test")
 UNREACHABLE = "http://127.0.0.1:9/simple"  # the port where nobody listens
@@ -138,7 +140,6 @@ def test_without_a_network_nothing_is_lost(place, monkeypatch):
     assert is_ready(LAB, place)
 
 
-@pytest.mark.slow
 def test_what_was_cut_off_is_made_anew(place, kept, capsys):
     add_to_index(kept.index, "torch", "2.13.2", files=3000)
     pin(place, CONSTRAINTS.replace("2.13.0", "2.13.2"))
@@ -156,7 +157,6 @@ def test_what_was_cut_off_is_made_anew(place, kept, capsys):
     assert installed(place)["torch"] == "2.13.2" and is_ready(LAB, place)
 
 
-@pytest.mark.slow
 def test_a_moved_folder_is_set_up_again(place, tmp_path):
     moved = Place(tmp_path / "moved")
     place.root.rename(moved.root)
@@ -206,7 +206,6 @@ def hold_first(place, kept):
     return first, second
 
 
-@pytest.mark.slow
 def test_two_at_once_take_turns(place, kept):
     both = hold_first(place, kept)
     (place.root / "hold").unlink()
@@ -215,7 +214,6 @@ def test_two_at_once_take_turns(place, kept):
     assert ["Setting up" in text for text in said] == [True, False]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="on Windows a child does not inherit the lock")
 def test_an_orphaned_pip_keeps_the_lock(place, kept):
     first, second = hold_first(place, kept)
@@ -228,7 +226,6 @@ def test_an_orphaned_pip_keeps_the_lock(place, kept):
     first.communicate()
 
 
-@pytest.mark.slow
 def test_torch_comes_from_the_index_that_is_named(place, kept, monkeypatch):
     cpu = kept.index.parent / "cpu"
     add_to_index(cpu, "torch", "2.13.0+cpu")
@@ -238,7 +235,6 @@ def test_torch_comes_from_the_index_that_is_named(place, kept, monkeypatch):
     assert installed(place)["torch"] == "2.13.0+cpu"
 
 
-@pytest.mark.slow
 def test_the_newest_are_taken_where_asked_for(place, kept, monkeypatch):
     add_to_index(kept.index, "triton", "3.9")
     monkeypatch.setenv("COURSE_PINS", "newest")
@@ -261,7 +257,6 @@ def mounted(place, how):
     )
 
 
-@pytest.mark.slow
 def test_a_read_only_file_system_is_named(place):
     pin(place, CONSTRAINTS + "six==1\n")
     how = 'mount --bind "$folder" "$folder" && mount -o remount,ro,bind "$folder"'
@@ -270,7 +265,6 @@ def test_a_read_only_file_system_is_named(place):
     assert re.fullmatch(r"\n\S.*/\.venv\.lock cannot be written \(Read-only .*\n", said.stderr)
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_named(place):
     how = 'copy=$(mktemp -d) && cp "$folder"/*.t* "$copy" && '
     how += 'mount -t tmpfs -o size=8m none "$folder" && cp "$copy"/* "$folder" && rm -r "$copy"'
