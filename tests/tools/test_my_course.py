@@ -58,6 +58,29 @@ def test_an_untouched_copy_follows(course):
     }
 
 
+def test_opening_and_saving_is_no_work(course):
+    """JupyterLab writes the kernel's name and version, and each source as it likes."""
+    path = course.copies / "00_a.ipynb"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metadata"] = {"kernelspec": {"name": "python3"}, "language_info": {"version": "3.12"}}
+    content["cells"][0] |= {"source": "first edition", "metadata": {"trusted": True}}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    course.edit("00_a", "second edition")
+    assert course.update() == []
+    assert course.held()["00_a.ipynb"] == course.edition("second edition")
+
+
+def test_an_output_is_work(course):
+    path = course.copies / "00_a.ipynb"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["cells"][0] |= {"cell_type": "code", "outputs": [{"output_type": "stream"}]}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    before = path.read_bytes()
+    course.edit("00_a", "second edition")
+    assert len(course.update()) == 1
+    assert path.read_bytes() == before
+
+
 def test_nothing_new_is_nothing_written(course):
     before = {path: path.stat().st_mtime_ns for path in course.copies.glob("*")}
     course.update()
@@ -89,7 +112,9 @@ def test_an_untouched_second_edition_follows(course):
     assert len(course.held()) == 3
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"cells": 5}', b"\xff\xfe", b"[" * 10**5])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b'{"cells": 5}', b'{"cells": [5]}', b"\xff\xfe", b"[" * 10**5]
+)
 def test_a_damaged_copy_is_said_and_left_alone(course, damage):
     (course.copies / "00_a.ipynb").write_bytes(damage)
     (line,) = course.update()

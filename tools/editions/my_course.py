@@ -23,7 +23,7 @@ __all__ = ["CopyError", "copies_of", "update_copies"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LECTURES, MY_COURSE = ROOT / "notebooks", ROOT / "my_course"
-RECORD = ".editions.json"  # a copy's file name → SHA-256 of the edition that was written there
+RECORD = ".editions.json"  # a copy's file name → digest of the edition that was written there
 
 
 class CopyError(Exception):
@@ -80,8 +80,8 @@ def _update(lecture: Path, folder: Path, record: dict[str, str]) -> list[str]:
     copies, said = copies_of(lecture.stem, folder), []
     target = copies[-1] if copies else _name(lecture.stem, folder, 1)
     old = target.read_bytes() if copies else b""
-    if copies and old != new and record.get(target.name) != _digest(old):  # it was worked in
-        damaged = not _is_notebook(old)
+    if copies and _digest(old) not in (_digest(new), record.get(target.name)):  # it was worked in
+        damaged = _work(old) is None
         if record.get(target.name) == _digest(new) and not damaged:
             return []
         worked_in, target = target, _name(lecture.stem, folder, len(copies) + 1)
@@ -89,17 +89,23 @@ def _update(lecture: Path, folder: Path, record: dict[str, str]) -> list[str]:
             "is damaged: it is no notebook" if damaged else "has your work, and its lecture changed"
         )
         said = [f"{worked_in.name} {why}. It stays as it is; {target.name} is the new edition."]
-    if old != new:
+    if _digest(old) != _digest(new):
         _write(target, new)
     record[target.name] = _digest(new)
     return said
 
 
-def _is_notebook(content: bytes) -> bool:
+def _work(content: bytes) -> list | None:
+    """Return what a reader may have worked on, cell by cell; None where this is no notebook.
+
+    The rest, such as the kernel's name, JupyterLab saves unasked.
+    """
+    names = ("cell_type", "attachments", "outputs")
     try:
-        return isinstance(json.loads(content)["cells"], list)
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return False
+        cells = json.loads(content)["cells"]
+        return [["".join(cell["source"]), *map(cell.get, names)] for cell in cells]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
 
 
 def _read_record(folder: Path) -> dict[str, str]:
@@ -112,6 +118,8 @@ def _read_record(folder: Path) -> dict[str, str]:
 
 
 def _digest(content: bytes) -> str:
+    work = _work(content)
+    content = content if work is None else json.dumps(work, sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()
 
 

@@ -114,6 +114,7 @@ def serve(place: Place, page: str, *options: str) -> int:
             [*lab_command(place, page), *options],
             cwd=place.root,
             env=place.activated(),
+            stdout=subprocess.DEVNULL,  # what is worth reading comes on the error stream
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
