@@ -95,6 +95,12 @@ def test_same_document_from_a_tensor():
         assert same_document_mask(lengths, device="meta").device.type == "meta"
 
 
+def test_arguments_by_name():
+    assert torch.equal(prefix_mask(T=5, prefix=2), prefix_mask(5, 2))
+    assert torch.equal(padding_mask(lengths=[2, 3], S=5), padding_mask([2, 3], 5))
+    assert torch.equal(same_document_mask(lengths=[2, 3]), same_document_mask([2, 3]))
+
+
 def test_dtype_and_device():
     made = [
         causal_mask(3, device="meta"),
