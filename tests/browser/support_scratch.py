@@ -63,12 +63,12 @@ Wave()
 DRAWS_FOR_A_WHILE = """
 import time
 from matplotlib.figure import Figure
-from course_utils.explorers import show
+from course_utils.explorers.show import AnnotatedFigure, show
 
 for n in range(12):
     figure = Figure(figsize=(4, 2))
     figure.subplots().plot([0, n + 1], [0, 1])
-    show(figure, alt=f"Figure {n}: a line that rises to the right, to one.")
+    show(AnnotatedFigure(figure, f"Figure {n}: a line that rises to the right, to one."))
     time.sleep(0.25)
 """
 FIGURES_DRAWN = 12
