@@ -112,6 +112,7 @@ def running_lab(
                 server.wait(timeout=20)
             if server.poll() is None:
                 server.kill()
+                server.wait()
 
 
 def wait_until_it_answers(lab: Lab, server: subprocess.Popen, log: Path) -> None:
