@@ -2,10 +2,10 @@
 # `make test ARGS="-k masks"` passes arguments on; `make lab PYTHON=python3.12` chooses a Python.
 PYTHON ?= python3
 ARGS ?=
-export LECTURE
+export LECTURE SEEDS
 
 COMMANDS := lab test test-all present timing edit setup doctor test-browser test-hub test-colab site bench \
-	bench-gpu lint outputs gpt2 constraints clean
+	bench-gpu claims lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help
 .PHONY: help $(COMMANDS)

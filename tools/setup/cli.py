@@ -53,6 +53,9 @@ COMMANDS = {
     "site": Command("build the edition for reading without a kernel", tasks.site, SITE),
     "bench": Command("measure what README states", tasks.bench, TEST),
     "bench-gpu": Command("test and measure the kernels on a GPU; results in OUT", bench_gpu),
+    "claims": Command(
+        "run every claim, or LECTURE=03's, on SEEDS=12 fresh seeds", tasks.claims, LAB
+    ),
     "lint": Command("check style, formatting, types and imports", tasks.lint, (*TEST, "site")),
     "outputs": Command("execute every lecture and save what it shows", tasks.outputs, TEST),
     "gpt2": Command("fetch the published GPT-2 for lecture 06 (550 MB)", tasks.gpt2, LAB),

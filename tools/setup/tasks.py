@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,13 +10,13 @@ from collections.abc import Callable
 
 from course_utils.lectures import Lecture
 
-from .environment import MINILM, project, remove
+from .environment import MINILM, remove
 from .lab import find_lecture
 from .place import CommandError, Place, say
 
 CONSTRAINTS_HEADER = """\
-# The exact versions that the course is tested with, one set for Python 3.11 to 3.13 on every system.
-# Written by `python3 course.py constraints`; with `--upgrade` it takes the newest that fit together.
+# The versions that the course is tested with, one set for Python 3.11 to 3.13 on every system.
+# `python3 course.py constraints` writes them; with `--upgrade` it takes the newest that fit.
 # Constraints install nothing: they say which version, where something is installed.
 """
 LEFT_BEHIND = (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist")
@@ -123,6 +122,13 @@ def timing(place: Place, arguments: list[str]) -> int:
     """Say whether a lecture's slides fit its minutes."""
     lecture = [os.environ["LECTURE"]] if os.environ.get("LECTURE") else []
     return run(place, "-m", "tools.presenting.timing", *lecture, *arguments)
+
+
+def claims(place: Place, arguments: list[str]) -> int:
+    """Run the lectures' claims on fresh seeds and say how often each held."""
+    lecture = [str(find_lecture(wanted).number)] if (wanted := os.environ.get("LECTURE")) else []
+    seeds = ["--seeds", os.environ["SEEDS"]] if os.environ.get("SEEDS") else []
+    return run(place, "-m", "tools.claims", *lecture, *seeds, *arguments)
 
 
 def lint(place: Place, arguments: list[str]) -> int:

@@ -3,7 +3,7 @@
 from course_utils.lectures.l03_heads.experiments.copying import (
     TwoPlaceCopier,
     copy_scores,
-    train_with_heads,
+    train_copier,
 )
 from course_utils.lectures.l03_heads.experiments.dates import (
     SOURCE_TOKENS,
@@ -45,5 +45,5 @@ __all__ = [
     "read_dates",
     "relation_weights",
     "to_tokens",
-    "train_with_heads",
+    "train_copier",
 ]

@@ -1,20 +1,16 @@
-"""A task that one head cannot do: say at once what stood one place back, and what three back.
+"""A task for two heads: say at once what stood one place back, and what three back.
 
-A head has one row of weights for each token, so what it brings is **one** mixture of values. Two
-tokens in one mixture are a bag: which of them stood where is lost, unless something tells them
-apart. Two heads bring two mixtures, and each answer gets its own.
+A head has one row of weights for each token, so what it brings is **one** mixture of values. Where
+the weights depend on positions alone, one head with a linear readout cannot do it, at any width and
+after any number of steps. Let it weigh the first token w, the second 1 − w. Where token i, then j
+was read, token k scores ``w G[k, i] + (1 − w) G[k, j]`` as the second answer, plus what the two do
+not change. Ask that j beats i for (i, j), and i beats j for (j, i). The sum of the two inequalities
+is ``(2w − 1) (G[i, j] + G[j, i] − G[i, i] − G[j, j]) > 0``. Ask that j beats k for (i, j), and k
+beats j for (i, k): the sum gives ``G[j, j] + G[k, k] > G[j, k] + G[k, j]`` for any two tokens. For
+w ≥ 1/2 both cannot hold; for w ≤ 1/2 the first answer has the same trouble.
 
-Why one head fails. Let the weights depend on the places alone, w on the first token and 1 − w on
-the second, and let the readout be linear. Where i, then j was read, token k scores
-``w G[k, i] + (1 − w) G[k, j]`` as the second answer, plus what the two do not change. Ask that j
-beats i for (i, j), and i beats j for (j, i). The sum of the two inequalities is
-``(2w − 1) (G[i, j] + G[j, i] − G[i, i] − G[j, j]) > 0``. Ask that j beats k for (i, j), and k beats
-j for (i, k): the sum gives ``G[j, j] + G[k, k] > G[j, k] + G[k, j]`` for any two tokens. For
-w ≥ 1/2 both cannot hold; for w ≤ 1/2 the first answer has the same trouble. No width helps.
-
-What does help is whatever breaks a condition: weights that depend on the tokens too (a wide head
-learns some of that), a second layer, or a feed-forward network behind the head, which takes the
-louder token of the mixture for the first.
+Where the weights may depend on the tokens too, w is no constant, and says something about them. One
+head then learns the task, many times later than two.
 """
 
 from collections.abc import Iterable
@@ -23,13 +19,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_utils.attention import attend
 from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
-from course_utils.layers import AttentionTrace, FeedForward, MultiHeadAttention
+from course_utils.layers import FeedForward, MultiHeadAttention, merge_heads, split_heads
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
 
-__all__ = ["CopyScores", "TwoPlaceCopier", "copy_scores", "train_with_heads"]
+__all__ = ["CopyScores", "TwoPlaceCopier", "copy_scores", "train_copier"]
 
 FIRST = max(BACK)  # the first place that has both answers
 
@@ -41,34 +38,45 @@ class TwoPlaceCopier(nn.Module):
 
     Args:
         num_heads: heads in each layer, H.
-        width: model width, C.
+        from_tokens: whether queries and keys see the tokens too, not positions alone.
         num_layers: number of attention layers.
         feedforward: whether a feed-forward network stands before the readout.
+        width: model width, C.
     """
 
     def __init__(
-        self, num_heads: int, *, width: int = 32, num_layers: int = 1, feedforward: bool = False
+        self,
+        num_heads: int,
+        *,
+        from_tokens: bool = False,
+        num_layers: int = 1,
+        feedforward: bool = False,
+        width: int = 32,
     ) -> None:
         super().__init__()
-        layers = [MultiHeadAttention(width, num_heads) for _ in range(num_layers)]
+        self.from_tokens, self.num_heads = from_tokens, num_heads
         self.tokens = nn.Embedding(TOKENS, width)
         self.positions = nn.Parameter(torch.randn(LENGTH, width))
+        layers = [MultiHeadAttention(width, num_heads) for _ in range(num_layers)]
         self.layers = nn.ModuleList(layers)
         self.feedforward = FeedForward(width, 4 * width) if feedforward else None
         self.readout = nn.Linear(width, 2 * TOKENS)
 
     def forward(
         self, token_ids: Int[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B asked 2 V"], tuple[AttentionTrace, ...]]:
-        """Return the scores of both answers from the fourth place on, and what the heads did."""
+    ) -> tuple[Float[Tensor, "B asked 2 V"], list[Float[Tensor, "B H T T"]]]:
+        """Return the scores of both answers from the fourth place on, and each layer's weights."""
         x, seen = self.tokens(token_ids) + self.positions, []  # (B, T, C)
         for layer in self.layers:
-            mixed, heads = layer(x, may_attend=causal_mask(LENGTH))
-            x = x + mixed
-            seen.append(heads)
+            matched = x if self.from_tokens else self.positions.expand_as(x)
+            parts = layer.query(matched), layer.key(matched), layer.value(x)
+            q, k, v = (split_heads(part, self.num_heads) for part in parts)
+            mixed, weights = attend(q, k, v, may_attend=causal_mask(LENGTH))
+            x = x + layer.output(merge_heads(mixed))
+            seen.append(weights)
         if self.feedforward is not None:
             x = x + self.feedforward(x)
-        return self.readout(x[:, FIRST:]).unflatten(-1, (2, TOKENS)), tuple(seen)
+        return self.readout(x[:, FIRST:]).unflatten(-1, (2, TOKENS)), seen
 
 
 class CopyScores(NamedTuple):
@@ -104,36 +112,23 @@ def copy_scores(
     return CopyScores(both, one, three, known[differ].float().mean().item())
 
 
-def train_with_heads(
-    numbers_of_heads: Iterable[int],
-    *,
-    seeds: Iterable[int] = range(5),
-    steps: int = 300,
-    every: int = 20,
-    learning_rate: float = 0.005,
-    width: int = 32,
-    num_layers: int = 1,
-    feedforward: bool = False,
-) -> dict[int, Training]:
-    """Train a ``TwoPlaceCopier`` for each number of heads: the same parameters, data and steps.
+def train_copier(
+    num_heads: int, *, seeds: Iterable[int] = range(5), steps: int = 300, **model: bool | int
+) -> Training:
+    """Train a ``TwoPlaceCopier``; the data and the steps are the same for any number of heads.
 
     ``Training.scores`` holds the share of places at which both answers are right, on 256 sequences
-    that are the same for all. A wide model wants a smaller learning rate.
+    that are the same for all, every 20 steps.
     """
     unseen = copy_batch(torch.Generator().manual_seed(TEST_SEED), batch=256)
-    return {
-        num_heads: train(
-            lambda num_heads=num_heads: TwoPlaceCopier(
-                num_heads, width=width, num_layers=num_layers, feedforward=feedforward
-            ),
-            copy_batch,
-            copy_loss,
-            seeds=seeds,
-            steps=steps,
-            learning_rate=learning_rate,
-            evaluate=lambda model: copy_scores(model, *unseen).both,
-            every=every,
-            label=f"{num_heads} {'head' if num_heads == 1 else 'heads'}",
-        )
-        for num_heads in numbers_of_heads
-    }
+    return train(
+        lambda: TwoPlaceCopier(num_heads, **model),  # type: ignore[arg-type]
+        copy_batch,
+        copy_loss,
+        seeds=seeds,
+        steps=steps,
+        learning_rate=0.005,
+        evaluate=lambda model: copy_scores(model, *unseen).both,
+        every=20,
+        label=f"{num_heads} {'head' if num_heads == 1 else 'heads'}",
+    )

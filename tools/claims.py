@@ -1,0 +1,186 @@
+"""Run the lectures' claims on fresh seeds, and keep how often each held.
+
+    python -m tools.claims [LECTURE] [--seeds 12] [--first 1000]
+
+Claims run side by side, one on each processor, and each for a few seeds at a time. What is done is
+kept in build/claims: when the run was interrupted, the same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+
+from tqdm import tqdm
+
+from course_utils.lectures import COURSE, Lecture
+from course_utils.teaching.claims import HEADER, RECORDS, Claim, Record, read_records
+from course_utils.threads import one_thread
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT, TABLE = ROOT / "build" / "claims", ROOT / "benchmarks" / "results" / "claims.md"
+FIRST = 70_000  # seeds that nobody chose a threshold with
+GROUP = 6  # seeds at a time: more are faster side by side, fewer lose less when interrupted
+ENOUGH = 0.9
+
+
+class ClaimError(Exception):
+    """A claim cannot be judged; the message says why."""
+
+
+def claims_of(lecture: Lecture) -> tuple[Claim, ...]:
+    """Return the claims of a lecture."""
+    module = lecture.module("claims")
+    return module.CLAIMS if module else ()
+
+
+def measure(claim: Claim, seeds: Sequence[int], budget: int) -> list[dict[str, float]]:
+    """Return the numbers of each seed, the same however many threads torch may use."""
+    with one_thread():
+        found = claim.run(seeds, budget)
+    return [{name: float(number) for name, number in each.items()} for each in found]
+
+
+def check_seeds_apart(claim: Claim, a: int, b: int) -> None:
+    """Check at the quick budget that a run depends on its own seed, and on nothing else.
+
+    Raises:
+        ClaimError: if it does not.
+    """
+    [alone], [again] = (measure(claim, [a], claim.quick) for _ in range(2))
+    if alone != again:
+        raise ClaimError(f"{claim.name}: seed {a} gave {alone}, and run again {again}")
+    other, beside = measure(claim, [b, a], claim.quick)
+    # Side by side, sums are made in another order: more than rounding would be a leak.
+    if any(abs(alone[key] - beside[key]) > 1e-3 * max(1, abs(alone[key])) for key in alone):
+        raise ClaimError(f"{claim.name}: seed {a} gave {alone} alone, and {beside} beside seed {b}")
+    if alone == other:
+        raise ClaimError(f"{claim.name}: seeds {a} and {b} both gave {alone}: no seed is used")
+
+
+def verdict(claim: Claim, record: Record) -> str:
+    """Return what is wrong with stating the claim after these runs; "" if nothing."""
+    if claim.states_its_rate or record.held >= ENOUGH * record.tried:
+        return ""
+    return f"{claim.name} held in {record.held} of {record.tried} runs, and does not say so"
+
+
+def run_group(stem: str, name: str, seeds: list[int]) -> list[dict[str, float]]:
+    """Run some seeds of one claim, in a process of its own."""
+    os.environ["TQDM_DISABLE"] = "1"
+    lecture = next(lecture for lecture in COURSE if lecture.stem == stem)
+    claim = next(claim for claim in claims_of(lecture) if claim.name == name)
+    check_seeds_apart(claim, seeds[0], seeds[0] + 1)
+    return measure(claim, seeds, claim.budget)
+
+
+def kept_file(lecture: Lecture, claim: Claim, seeds: list[int]) -> Path:
+    """Return where the numbers of these seeds are kept: another file after a change of the code."""
+    package = ROOT / lecture.package.replace(".", "/")
+    core = [p for p in (ROOT / "course_utils").rglob("*.py") if "lectures" not in p.parts]
+    files = [package / "claims.py", *package.glob("experiments*"), *package.rglob("experiments/*")]
+    code = b"".join(path.read_bytes() for path in sorted({*core, *files}) if path.is_file())
+    state = hashlib.sha256(code + repr((claim.budget, seeds)).encode()).hexdigest()[:16]
+    return KEPT / f"{claim.name}-{seeds[0]}-{state}.json"
+
+
+def run_all(lectures: Sequence[Lecture], seeds: list[int]) -> dict[str, Record]:
+    """Run every claim of these lectures on these seeds, or take what an earlier run has kept."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    groups = [seeds[start : start + GROUP] for start in range(0, len(seeds), GROUP)]
+    claims = [(lecture, claim) for lecture in lectures for claim in claims_of(lecture)]
+    files = {
+        (claim.name, number): kept_file(lecture, claim, group)
+        for lecture, claim in claims
+        for number, group in enumerate(groups)
+    }
+    workers = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+    with tqdm(total=len(files), unit="group") as bar:
+        waiting = {}
+        for lecture, claim in claims:
+            for number, group in enumerate(groups):
+                path = files[claim.name, number]
+                if path.exists():
+                    bar.update()
+                else:
+                    job = workers.submit(run_group, lecture.stem, claim.name, group)
+                    waiting[job] = path
+        try:
+            for job in as_completed(waiting):
+                waiting[job].write_text(json.dumps(job.result()), encoding="utf-8")
+                bar.update()
+        finally:
+            workers.shutdown(cancel_futures=True)
+    records = {}
+    for _, claim in claims:
+        numbers = []
+        for number in range(len(groups)):
+            numbers += json.loads(files[claim.name, number].read_text(encoding="utf-8"))
+        records[claim.name] = summed_up(claim, seeds, numbers)
+    return records
+
+
+def summed_up(claim: Claim, seeds: list[int], numbers: list[dict[str, float]]) -> Record:
+    """Return the record of a claim from what each seed gave."""
+    return Record(
+        budget=claim.budget,
+        seeds=seeds,
+        holds=[bool(claim.holds(each)) for each in numbers],
+        effect=[float(f"{each[claim.effect]:.4g}") for each in numbers],
+        baseline=[float(f"{each[claim.baseline]:.4g}") for each in numbers],
+    )
+
+
+def write_records(records: dict[str, Record]) -> None:
+    """Keep the records, in the lectures' order, and the table that people read."""
+    every = [(lecture, claim) for lecture in COURSE for claim in claims_of(lecture)]
+    known = {**(read_records() if RECORDS.exists() else {}), **records}
+    known = {claim.name: known[claim.name] for _, claim in every if claim.name in known}
+    lines = [f" {json.dumps(name)}: {json.dumps(asdict(known[name]))}" for name in known]
+    RECORDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    parts = ["# What this course claims, and how often it held\n"]
+    parts.append(
+        "Each claim was run on seeds that its author had not seen. `make claims` runs them again.\n"
+    )
+    for lecture in COURSE:
+        rows = [known[claim.name].row(claim) for claim in claims_of(lecture) if claim.name in known]
+        if rows:
+            parts.append(
+                "\n".join([f"## {lecture.number:02} · {lecture.title}\n", HEADER, *rows, ""])
+            )
+    TABLE.write_text("\n".join(parts), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("lecture", nargs="?", type=int, help="its number; all without it")
+    parser.add_argument("--seeds", type=int, default=12, help="how many runs each claim gets")
+    parser.add_argument("--first", type=int, default=FIRST, help="the first of the seeds")
+    chosen = parser.parse_args(arguments)
+    lectures = [each for each in COURSE if chosen.lecture in (None, each.number)]
+    seeds = list(range(chosen.first, chosen.first + chosen.seeds))
+    try:
+        records = run_all(lectures, seeds)
+    except ClaimError as error:
+        print(error, file=sys.stderr)
+        return 1
+    write_records(records)
+    claims = [claim for lecture in lectures for claim in claims_of(lecture)]
+    for claim in claims:
+        print(f"{records[claim.name].held:3} of {len(seeds)}  {claim.name}")
+    wrong = [line for claim in claims if (line := verdict(claim, records[claim.name]))]
+    print(*wrong, sep="\n", file=sys.stderr)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
