@@ -85,7 +85,8 @@ def run_group(stem: str, name: str, seeds: list[int]) -> list[dict[str, float]]:
 def kept_file(lecture: Lecture, claim: Claim, seeds: list[int]) -> Path:
     """Return where the numbers of these seeds are kept: another file after a change of the code."""
     package = ROOT / lecture.package.replace(".", "/")
-    core = [p for p in (ROOT / "course_utils").rglob("*.py") if "lectures" not in p.parts]
+    beside = {"lectures", "explorers", "teaching"}
+    core = [p for p in (ROOT / "course_utils").rglob("*.py") if not beside & {*p.parts}]
     files = [package / "claims.py", *package.glob("experiments*"), *package.rglob("experiments/*")]
     code = b"".join(path.read_bytes() for path in sorted({*core, *files}) if path.is_file())
     state = hashlib.sha256(code + repr((claim.budget, seeds)).encode()).hexdigest()[:16]
