@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from course_utils.lectures import COURSE, EXPLORERS
+from tools.claims import TABLE as CLAIMS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
@@ -93,6 +94,7 @@ def write_sources(out: Path, players: dict) -> None:
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         (source / name).write_text(on_site(text), encoding="utf-8")
+    shutil.copy(CLAIMS, source)
     write_reference(source / "reference")
 
 

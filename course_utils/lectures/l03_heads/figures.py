@@ -9,7 +9,6 @@ from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
 
 from course_utils.explorers.draw import end_label, label_tokens
-from course_utils.explorers.labels import spread_out
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     INK,
@@ -19,13 +18,13 @@ from course_utils.explorers.style import (
     course_style,
     new_figure,
 )
+from course_utils.training import Training
 
-__all__ = ["draw_alignment", "draw_head_scores", "draw_pruning", "draw_singular_values"]
+__all__ = ["draw_alignment", "draw_pruning", "draw_runs", "draw_singular_values"]
 
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 FLOOR = 1e-18  # of the largest singular value: below every rounding of float64
 LETTER = 0.11  # inches, a wide one of a token's label
-LABEL_GAP = 0.075  # of the axes' height, between the names at the ends of two curves
 
 
 def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> AnnotatedFigure:
@@ -66,39 +65,30 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
     return AnnotatedFigure(figure, words)
 
 
-def draw_head_scores(
-    scores: Mapping[int, np.ndarray], steps: np.ndarray, score: str
-) -> AnnotatedFigure:
-    """Learning curves for several numbers of heads: the median of the runs, in a band of all.
+def draw_runs(trained: Mapping[str, Training], score: str) -> AnnotatedFigure:
+    """Learning curves of several models: a line for every run, named at the end of the best.
 
     Args:
-        scores: number of heads → (runs, points).
-        steps: (points,) after how many steps each point was measured.
+        trained: what a model is called → its runs.
         score: the name of the vertical axis.
     """
     figure = new_figure(8.0, 3.8)
+    last = max(runs.steps_checked[-1] for runs in trained.values())
     with course_style():
-        axes = figure.add_axes((0.1, 0.16, 0.77, 0.8))
-        for runs, colour, dash in zip(scores.values(), SERIES, DASHES, strict=False):
-            axes.fill_between(steps, runs.min(0), runs.max(0), color=colour, alpha=0.2, linewidth=0)
-            axes.plot(steps, np.median(runs, 0), color=colour, linestyle=dash)
-        axes.set(xlabel="training steps", ylabel=score, xlim=(steps[0], steps[-1]))
-        low, high = axes.get_ylim()
-        ends = np.array([np.median(runs[:, -1]) for runs in scores.values()])
-        heights = low + (high - low) * spread_out((ends - low) / (high - low), LABEL_GAP)
-        for heads, height, colour in zip(scores, heights, SERIES, strict=False):
-            end_label(axes, float(steps[-1]), float(height), _heads(heads), colour)
-        axes.set_ylim(low, high)
+        axes = figure.add_axes((0.1, 0.16, 0.72, 0.8))
+        axes.set(xlabel="training steps", ylabel=score, xlim=(0, last), ylim=(0, 1.02))
+        for (name, runs), colour in zip(trained.items(), SERIES, strict=False):
+            for curve in runs.scores:
+                axes.plot(runs.steps_checked, curve, color=colour, linewidth=1.4, alpha=0.8)
+            end, height = runs.steps_checked[-1], float(runs.scores[:, -1].median())
+            end_label(axes, float(end), height, name, colour)
     parts = [
-        f"{_heads(heads)} {np.median(runs[:, -1]):.3f} ({runs[:, -1].min():.3f} to "
-        f"{runs[:, -1].max():.3f})"
-        for heads, runs in scores.items()
+        f"{name}, {len(ends)} runs, after {runs.steps_checked[-1]:,} steps "
+        f"{ends.min():.2f} to {ends.max():.2f}"
+        for name, runs in trained.items()
+        for ends in [runs.scores[:, -1]]
     ]
-    words = (
-        f"{score} after {steps[-1]:,} steps, median and range of "
-        f"{len(next(iter(scores.values())))} runs: {'; '.join(parts)}."
-    )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, f"{score}: {'; '.join(parts)}.")
 
 
 def draw_alignment(

@@ -2,19 +2,23 @@
 
 import numpy as np
 import pytest
+import torch
 
 from course_utils.lectures.l03_heads import figures
+from course_utils.training import Training
 from tests.explorers.support_explorers import overhang
 
 VALUES = {
     heads: np.r_[np.linspace(9, 5, 12 // heads), np.full(17 - 12 // heads, 1e-15)]
     for heads in (1, 2, 4)
 }
-STEPS = np.array([0, 100, 200, 300])
-SCORES = {
-    1: np.array([[0.1, 0.3, 0.4, 0.5], [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.7]]),
-    2: np.array([[0.1, 0.6, 0.9, 1.0]] * 3),
-    4: np.array([[0.1, 0.5, 0.9, 0.99]] * 3),
+CURVES = {
+    "one head": [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]],
+    "two heads": [[0.1, 0.9, 1.0]] * 3,
+}
+RUNS = {
+    name: Training(torch.zeros(3, 0), torch.tensor(curves), (20, 40, 60), [], "", 0.0)
+    for name, curves in CURVES.items()
 }
 SOURCE, TARGET = list("12 March"), ["03", "-", "12"]
 WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(8), 3)
@@ -22,7 +26,7 @@ CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
 LONG = np.full((19, 23), 1 / 23), ["September"] * 23, ["transformer"] * 19
 PICTURES = {
     "singular values": lambda: figures.draw_singular_values(VALUES, 12),
-    "scores": lambda: figures.draw_head_scores(SCORES, STEPS, "share right"),
+    "runs": lambda: figures.draw_runs(RUNS, "share right"),
     "alignment": lambda: figures.draw_alignment(WEIGHTS, SOURCE, TARGET),
     "long words": lambda: figures.draw_alignment(*LONG),
     "pruning": lambda: figures.draw_pruning(CHANGES, [(3, 1)], "1 − cosine"),
@@ -49,18 +53,16 @@ def test_singular_values():
     assert full.endswith("1 head, 5 numbers wide: value 5 is 1 of the largest.")
 
 
-def test_head_scores():
-    picture = PICTURES["scores"]()
+def test_runs():
+    picture = PICTURES["runs"]()
     axes = picture.figure.axes[0]
-    assert [line.get_ydata().tolist() for line in axes.lines] == [
-        np.median(runs, 0).tolist() for runs in SCORES.values()
+    drawn = [line.get_ydata().tolist() for line in axes.lines]
+    assert np.allclose(drawn, [curve for curves in CURVES.values() for curve in curves])
+    assert [(text.get_text(), round(text.xy[1], 3)) for text in axes.texts] == [
+        ("one head", 0.5),
+        ("two heads", 1.0),
     ]
-    band = axes.collections[0].get_paths()[0].vertices
-    assert {0.4, 0.7} <= set(band[band[:, 0] == 300, 1].tolist()), "a band of all runs"
-    names = [text.xy[1] for text in axes.texts]
-    assert abs(names[1] - names[2]) > 0.05, "the names of two curves that end alike stand apart"
-    assert "share right after 300 steps, median and range of 3 runs: " in picture.words
-    assert "1 head 0.500 (0.400 to 0.700)" in picture.words
+    assert "one head, 3 runs, after 60 steps 0.40 to 0.70" in picture.words
 
 
 def test_alignment():

@@ -80,20 +80,11 @@ class TwoPlaceCopier(nn.Module):
 
 
 class CopyScores(NamedTuple):
-    """Shares of places, 0 to 1.
-
-    Attributes:
-        both: where both answers are right.
-        one_back: where the first is.
-        three_back: where the second is.
-        pair: where the two tokens are known, in whatever order: those with the most probability
-            in both answers together. Only places with two different tokens count.
-    """
+    """Shares of places, 0 to 1: where both answers are right, and where each of them is."""
 
     both: float
     one_back: float
     three_back: float
-    pair: float
 
 
 @torch.no_grad()
@@ -101,15 +92,9 @@ def copy_scores(
     model: nn.Module, token_ids: Int[Tensor, "B T"], answers: Int[Tensor, "B asked 2"]
 ) -> CopyScores:
     """Return how often the model's most probable answers are right."""
-    logits, _ = model(token_ids)
-    right = logits.argmax(dim=-1) == answers
-    likely = logits.softmax(dim=-1).sum(dim=-2).topk(2).indices.sort(dim=-1).values
-    known = (likely == answers.sort(dim=-1).values).all(dim=-1)
-    differ = answers[..., 0] != answers[..., 1]
-    both, one, three = (
-        share.float().mean().item() for share in (right.all(dim=-1), *right.unbind(dim=-1))
-    )
-    return CopyScores(both, one, three, known[differ].float().mean().item())
+    right = model(token_ids)[0].argmax(dim=-1) == answers
+    shares = right.all(dim=-1), *right.unbind(dim=-1)
+    return CopyScores(*(share.float().mean().item() for share in shares))
 
 
 def train_copier(
