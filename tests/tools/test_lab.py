@@ -143,19 +143,6 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
         server.get("/api")
 
 
-def test_sliders_keep_their_arrow_keys():
-    """Each binding of JupyterLab's own to an arrow is replaced by one that spares controls."""
-    schema = Path(sys.prefix, "share/jupyter/lab/schemas/@jupyterlab/notebook-extension")
-    own = json.loads((schema / "tracker.json").read_text())["jupyter.lab.shortcuts"]
-    arrows = [each for each in own if re.fullmatch(r"Arrow\w+", " ".join(each["keys"]))]
-    text = (SETTINGS / "course.json").read_text(encoding="utf-8")
-    ours = json.loads(text)["@jupyterlab/shortcuts-extension:shortcuts"]["shortcuts"]
-    assert len(arrows) == 4 and len(ours) == 8
-    for each in arrows:
-        assert {**each, "disabled": True} in ours
-        assert {**each, "selector": f"{each['selector']}:not([role=slider], select, input)"} in ours
-
-
 def test_what_the_presenter_has_changed_stays(tmp_path):
     lab.present_options(tmp_path)
     [file] = tmp_path.rglob("plugin.jupyterlab-settings")
@@ -172,8 +159,6 @@ def test_our_settings_are_settings_that_jupyterlab_has():
     for plugin, values in [item for settings in ours for item in settings.items()]:
         schema = json.loads((schemas / f"{plugin.replace(':', '/')}.json").read_text())
         for name, value in values.items():
-            if name == "shortcuts":
-                continue
             allowed = schema["properties"][name]
             choices = [choice["const"] for choice in allowed.get("oneOf", [])]
             assert value in (choices or allowed.get("enum") or [True, False])
