@@ -168,8 +168,8 @@ def run_late_router(seeds, steps):
 CLAIMS = (
     Claim(
         name="brain_damage_one_shot",
-        sentence="At 70 %, at one go and after 150 steps of training, brain damage reads more "
-        "digits right than magnitude in {held} of {tried} fresh runs.",
+        sentence="At 70 %, at one go and after 150 steps of training, brain damage keeps more "
+        "accuracy than magnitude in {held} of {tried} fresh runs.",
         run=run_one_shot,
         holds=lambda n: n["brain damage"] > n["magnitude"],
         effect="brain damage",
@@ -179,7 +179,7 @@ CLAIMS = (
     ),
     Claim(
         name="magnitude_one_shot_trained_longer",
-        sentence="After 1,000 steps it is magnitude that reads more, in {held} of {tried}.",
+        sentence="After 1,000 steps it is magnitude that keeps more, in {held} of {tried}.",
         run=run_one_shot,
         holds=lambda n: n["magnitude"] > n["brain damage"],
         effect="magnitude",
@@ -189,7 +189,7 @@ CLAIMS = (
     ),
     Claim(
         name="brain_damage_in_rounds",
-        sentence="In rounds to 95 %, brain damage reads more than magnitude in {held} of {tried} "
+        sentence="In rounds to 95 %, brain damage keeps more than magnitude in {held} of {tried} "
         "fresh runs.",
         run=run_rounds,
         holds=lambda n: n["brain damage, 95%"] > n["magnitude, 95%"],
@@ -272,8 +272,8 @@ CLAIMS = (
     ),
     Claim(
         name="experts_beat_as_many_numbers",
-        sentence="One network of four times the width, which stores as many numbers and does four "
-        "times the work, has the higher error in {held} of {tried} fresh runs.",
+        sentence="One network of four times the width, which stores about as many numbers and does "
+        "four times the work, has the higher error in {held} of {tried} fresh runs.",
         run=run_dense,
         holds=lambda n: n["four experts"] < n["four times as wide"],
         effect="four experts",
