@@ -86,6 +86,14 @@ def test_balancing_cures_it(trained, balance):
     assert errors(trained[balance]).mean() < errors(trained["none"]).mean() - 0.03
 
 
+def test_one_expert_is_a_dense_network():
+    model, (points, _) = PlaneExperts(1, hidden=7), draw(31)
+    tokens = F.pad(points, (0, 1), value=model.common)
+    (expert,) = model.layer.experts
+    torch.testing.assert_close(model(points)[0], (tokens + expert(tokens))[:, :2])
+    assert expert.expand.weight.shape == (7, 3)
+
+
 def test_only_one_way_moves_the_bias(trained):
     for balance, training in trained.items():
         for model in training.models:

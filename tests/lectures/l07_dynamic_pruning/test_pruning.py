@@ -1,5 +1,7 @@
 """The digit reader: what it is asked, that it learns, and what each rule deletes."""
 
+import copy
+
 import pytest
 import torch
 
@@ -8,9 +10,11 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
     DigitReader,
+    _cut,
     digit_accuracy,
     digit_batch,
     pruned_accuracies,
+    pruned_in_rounds,
     rescale_units,
     train_digit_readers,
 )
@@ -65,3 +69,24 @@ def test_random_deletions_repeat():
     model = DigitReader()
     first, second = (pruned_accuracies([model], [0.5], rules=["random"]) for _ in range(2))
     assert torch.equal(first["random"], second["random"])
+
+
+def test_rounds_delete_for_good_and_train_on(readers):
+    before = [model.expand.weight.clone() for model in readers.models]
+    shares = (0, 0.5, 0.9)
+    found = pruned_in_rounds(readers.models, shares, seeds=(0, 1), steps=40)
+    at_once = pruned_accuracies(readers.models, shares)
+    for rule in RULES:
+        assert torch.equal(found[rule][:, 0], at_once[rule][:, 0])
+        assert (found[rule][:, 2] > at_once[rule][:, 2]).all()
+    assert (found["magnitude"][:, 2] > found["random"][:, 2] + 0.1).all()
+    assert all(map(torch.equal, before, [model.expand.weight for model in readers.models]))
+
+
+def test_what_is_gone_stays_gone(readers):
+    model = _cut(readers.models[0], "magnitude", 0.9, row=0)
+    done = train_digit_readers(seeds=(5,), steps=10, build=lambda: copy.deepcopy(model))
+    assert kept_weights(model) == kept_weights(done.models[0]) == 175 + 34
+    other = _cut(done.models[0], "random", 0.95, row=0)
+    assert kept_weights(other) == 88 + 34
+    assert not (other.expand.weight.bool() & ~model.expand.weight.bool()).any()

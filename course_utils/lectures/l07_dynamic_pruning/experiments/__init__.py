@@ -20,6 +20,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
 from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
     pruned_accuracies,
+    pruned_in_rounds,
     rescale_units,
     train_digit_readers,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "plane_batch",
     "plane_error",
     "pruned_accuracies",
+    "pruned_in_rounds",
     "pruning_table",
     "rescale_units",
     "share_heads",

@@ -67,13 +67,15 @@ def plane_batch(
 class PlaneExperts(nn.Module):
     """A mixture of experts on the residual of points in the plane: ``(token + moe(token))[:2]``.
 
-    A token is ``(x, y, common)``. Each expert is a network of 3 to 16 to 3 with ReLU.
+    A token is ``(x, y, common)``. Each expert is a network of 3 to 16 to 3 with ReLU. One expert
+    gets all points with a gate of 1: a dense network.
 
     Args:
         num_experts: number of experts.
         k: how many of them each point takes.
         common: the coordinate that all tokens share.
         capacity: the capacity factor, as in ``MixtureOfExperts``; None for no limit.
+        hidden: width of each expert.
     """
 
     def __init__(
@@ -83,10 +85,13 @@ class PlaneExperts(nn.Module):
         *,
         common: float = COMMON,
         capacity: float | None = None,
+        hidden: int = 16,
     ) -> None:
         super().__init__()
         self.common = common
-        self.layer = MixtureOfExperts(3, 16, num_experts, k, activation="relu", capacity=capacity)
+        self.layer = MixtureOfExperts(
+            3, hidden, num_experts, k, activation="relu", capacity=capacity
+        )
 
     def forward(
         self,
@@ -134,6 +139,7 @@ def train_experts(
     seeds: Iterable[int] = range(3),
     steps: int = 500,
     weight: float = 0.2,
+    hidden: int = 16,
 ) -> dict[str, Training]:
     """Train ``PlaneExperts`` with each way of balancing: the same seeds, data and steps.
 
@@ -147,7 +153,7 @@ def train_experts(
     }
     return {
         balance: train(
-            lambda: PlaneExperts(num_experts, k, common=common),
+            lambda: PlaneExperts(num_experts, k, common=common, hidden=hidden),
             plane_batch,
             losses[balance],
             seeds=seeds,

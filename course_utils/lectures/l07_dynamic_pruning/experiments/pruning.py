@@ -8,6 +8,8 @@ them.
 - ``"brain damage"`` deletes those that cost the least loss, to second order (``layers.pruning``).
 - ``"random"`` deletes any: what a rule has to beat.
 
+Each deletes at one go, or in rounds, with training on after each: what is deleted stays deleted.
+
 Units can be rescaled without changing what a ReLU network computes: c times what goes into a unit,
 and 1 / c times what comes out. Optimal Brain Damage's saliency stays the same then, weight by
 weight; magnitudes do not.
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, linear
 
 from course_utils.layers.pruning import (
     brain_damage_saliency,
@@ -37,6 +39,7 @@ __all__ = [
     "digit_batch",
     "digit_loss",
     "pruned_accuracies",
+    "pruned_in_rounds",
     "rescale_units",
     "train_digit_readers",
 ]
@@ -83,6 +86,8 @@ def digit_batch(
 class DigitReader(nn.Module):
     """Two layers: ``W_2 relu(W_1 x + b_1) + b_2``, with 1752 weights and 34 biases.
 
+    What ``kept_expand`` and ``kept_readout`` have a 0 for is gone, and gets no gradient.
+
     >>> tuple(DigitReader()(digit_batch(torch.Generator(), batch=5)[0]).shape)
     (5, 10)
     """
@@ -91,10 +96,13 @@ class DigitReader(nn.Module):
         super().__init__()
         self.expand = nn.Linear(PIXELS, _HIDDEN)
         self.readout = nn.Linear(_HIDDEN, 10)
+        self.register_buffer("kept_expand", torch.ones(_HIDDEN, PIXELS))
+        self.register_buffer("kept_readout", torch.ones(10, _HIDDEN))
 
     def forward(self, pixels: Float[Tensor, "B pixels"]) -> Float[Tensor, "B 10"]:
         """Return the scores of the ten digits."""
-        return self.readout(self.expand(pixels).relu())
+        hidden = linear(pixels, self.expand.weight * self.kept_expand, self.expand.bias).relu()
+        return linear(hidden, self.readout.weight * self.kept_readout, self.readout.bias)
 
 
 def digit_loss(
@@ -111,17 +119,22 @@ def digit_accuracy(model: nn.Module) -> float:
     return (model(pixels).argmax(dim=1) == digits).float().mean().item()
 
 
-def train_digit_readers(*, seeds: Iterable[int] = (0, 1, 2)) -> Training:
+def train_digit_readers(
+    *,
+    seeds: Iterable[int] = (0, 1, 2),
+    steps: int = _STEPS,
+    build: Callable[[], DigitReader] = DigitReader,
+) -> Training:
     """Train one ``DigitReader`` for each seed, side by side; ``scores`` holds the accuracies."""
     return train(
-        DigitReader,
+        build,
         digit_batch,
         digit_loss,
         seeds=seeds,
-        steps=_STEPS,
+        steps=steps,
         learning_rate=0.005,
         evaluate=digit_accuracy,
-        every=_STEPS,
+        every=steps,
         label="digit readers",
     )
 
@@ -142,6 +155,45 @@ def pruned_accuracies(
     return found
 
 
+def pruned_in_rounds(
+    models: Sequence[DigitReader],
+    sparsities: Sequence[float],
+    *,
+    seeds: Sequence[int],
+    steps: int = _STEPS,
+    rules: Iterable[str] = RULES,
+) -> dict[str, Float[Tensor, "models sparsities"]]:
+    """Prune to one sparsity after the other, train on after each, and measure how well they read.
+
+    Args:
+        models: as trained; they stay as they are.
+        sparsities: rising shares; nothing is deleted or trained for a leading 0.
+        seeds: one for each model: of the digits that it is trained on.
+        steps: of training after each round.
+        rules: of ``RULES``.
+    """
+    found = {}
+    for rule in rules:
+        now, scores = list(models), []
+        for number, share in enumerate(sparsities, start=1):
+            if share:
+                cut = [_cut(each, rule, share, row) for row, each in enumerate(now)]
+                others = [TEST_SEED - 1 - 100 * seed - number for seed in seeds]  # unseen digits
+                build = iter(cut).__next__
+                now = train_digit_readers(seeds=others, steps=steps, build=build).models  # type: ignore
+            scores.append([digit_accuracy(each) for each in now])  # type: ignore
+        found[rule] = torch.tensor(scores).T
+    return found
+
+
+def _cut(model: DigitReader, rule: str, share: float, row: int) -> DigitReader:
+    kept = saliency_mask(_saliency(model, rule, row), share)
+    cut = prune(model, kept)
+    for layer in ("expand", "readout"):
+        getattr(cut, f"kept_{layer}").mul_(kept[f"{layer}.weight"])
+    return cut
+
+
 def _saliency(model: DigitReader, rule: str, row: int) -> Mapping[str, Tensor]:
     if rule == "brain damage":
         generator = torch.Generator().manual_seed(_SALIENCY_SEED)
@@ -152,7 +204,11 @@ def _saliency(model: DigitReader, rule: str, row: int) -> Mapping[str, Tensor]:
     if rule == "magnitude":
         return sizes
     generator = torch.Generator().manual_seed(row)
-    return {name: torch.rand(size.shape, generator=generator) for name, size in sizes.items()}
+    # What is 0 has gone before, and must not come back.
+    return {
+        name: torch.rand(size.shape, generator=generator) * (size > 0)
+        for name, size in sizes.items()
+    }
 
 
 @torch.no_grad()
