@@ -131,7 +131,9 @@ def run_late(seeds, tokens):
         numbers = {}
         for name, late in (("masked after", True), ("masked before", False)):
             reach = gradient_reach(partial(one_layer, weights=weights, masked_late=late), x)
-            numbers[name] = (reach.triu(1) != 0).sum() / (tokens * (tokens - 1) / 2)
+            ahead = reach.triu(1)
+            numbers[name] = (ahead != 0).sum() / (tokens * (tokens - 1) / 2)
+            numbers[f"{name}, largest gradient"] = ahead.max()
         found.append(numbers)
     return found
 
