@@ -15,6 +15,7 @@ from course_utils.training import TEST_SEED, train
 __all__ = ["CLAIMS"]
 
 PLACES, KINDS = 16, 8  # places to name, and kinds of tokens beside the start token
+TEXTS = ALIKE, RANDOM, MARKED = "all tokens alike", "random tokens", "a start token, then alike"
 TRAINED, LONGEST = 32, 256  # notes
 NEAR, AWAY = 8, None  # kinds of keys: the answer stays near, or moves away
 
@@ -36,9 +37,9 @@ class Counter(nn.Module):
 
 
 def tokens_to_count(text, generator):
-    """Draw 16 texts: "alike", "random", or "start", which is alike after a start token."""
-    ids = torch.randint(KINDS if text == "random" else 1, (16, PLACES), generator=generator)
-    if text == "start":
+    """Draw 16 texts of one of the three kinds."""
+    ids = torch.randint(KINDS if text == RANDOM else 1, (16, PLACES), generator=generator)
+    if text == MARKED:
         ids[:, 0] = KINDS
     return (ids,)
 
@@ -52,7 +53,7 @@ def count_loss(model, ids):
 def run_counting(seeds, steps):
     """The mean probability of the right place, for each kind of text."""
     found = [{} for _ in seeds]
-    for text in ("alike", "random", "start"):
+    for text in TEXTS:
         batch = partial(tokens_to_count, text)
         [ids] = batch(torch.Generator().manual_seed(TEST_SEED))
         with torch.enable_grad():
@@ -175,10 +176,10 @@ CLAIMS = (
         "and 1/16 where all tokens are alike; random tokens lie in between.",
         run=run_counting,
         holds=lambda n: (
-            n["start"] > 0.9 and abs(n["alike"] - 1 / PLACES) < 1e-3 and 0.1 < n["random"] < 0.9
+            n[MARKED] > 0.9 and abs(n[ALIKE] - 1 / PLACES) < 1e-3 and 0.1 < n[RANDOM] < 0.9
         ),
-        effect="start",
-        baseline="alike",
+        effect=MARKED,
+        baseline=ALIKE,
         budget=300,
         quick=20,
     ),
@@ -214,7 +215,7 @@ CLAIMS = (
     ),
     Claim(
         name="rope_ends_where_none_does",
-        sentence="When it moves away, plain RoPE ends within 0.1 of no positions at all.",
+        sentence="When the answer moves away, plain RoPE ends within 0.1 of no positions at all.",
         run=run_rope_away,
         holds=lambda n: abs(n["RoPE"] - n["no positions"]) < 0.1,
         effect="RoPE",

@@ -60,9 +60,11 @@ def run_leak(seeds, steps):
 
 
 def run_honest(seeds, steps):
-    """The causal model's mean loss over the last 100 batches."""
-    losses = train_on_random(causal_mask(T), seeds, steps).losses[:, -100:].mean(dim=1)
-    return [{"causal": loss, "entropy": log(V)} for loss in losses]
+    """How far above the entropy the causal model's loss is: the mean of 100 batches."""
+    losses = train_on_random(causal_mask(T), seeds, steps).losses - log(V)
+    return [
+        {"above ln 11": row[-100:].mean(), "after 150 steps": row[50:150].mean()} for row in losses
+    ]
 
 
 def small_network(seed, layers=2):
@@ -226,8 +228,8 @@ CLAIMS = (
     ),
     Claim(
         name="summed_channels_hide_leaks",
-        sentence="In fresh networks only rounding is left of its gradient, less than 1e-5 where "
-        "the whole Jacobian has more than 1.",
+        sentence="In fresh networks only rounding is left of that sum's gradient: less than 1e-5 "
+        "where the whole Jacobian has more than 1.",
         run=run_summed,
         holds=lambda n: n["summed"] < 1e-5 and n["whole"] > 1,
         effect="summed",
@@ -248,11 +250,11 @@ CLAIMS = (
     ),
     Claim(
         name="the_honest_stay_above_the_entropy",
-        sentence="The causal model's loss stays above it, even in 1,500 steps.",
+        sentence="The causal model's loss stays above ln 11, the entropy, even in 1,500 steps.",
         run=run_honest,
-        holds=lambda n: n["causal"] > n["entropy"],
-        effect="causal",
-        baseline="entropy",
+        holds=lambda n: n["above ln 11"] > 0,
+        effect="above ln 11",
+        baseline="after 150 steps",
         budget=1500,
         quick=10,
     ),

@@ -141,7 +141,7 @@ CLAIMS = (
     ),
     Claim(
         name="sixteen_bit_error_grows",
-        sentence="From 256 to 4,096 keys this error grows by a factor of 2.5 to 5.",
+        sentence="From 256 to 4,096 keys the error of bfloat16 sums grows by a factor of 2.5 to 5.",
         run=run_growth,
         holds=lambda n: 2.5 < n["bfloat16 sums, times"] < 5,
         effect="bfloat16 sums, times",
