@@ -39,11 +39,11 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
         draw_scale(figure, (left - 0.1) / 8, below / tall, side / tall)
     parts = []
     for name, share in shares.items():
-        felt, wrong = int((share > 0).sum()), int(leaks[name].sum())
-        found = f"{wrong} of them where nothing may be felt" if wrong else "all where they may be"
-        parts.append(f"{name}: {felt} of {share.size} gradients are not 0, {found}")
+        found, wrong = int((share > 0).sum()), int(leaks[name].sum())
+        where = f"{wrong} of them where they must be 0" if wrong else "all where they may be"
+        parts.append(f"{name}: {found} of {share.size} gradients are not 0, {where}")
     words = (
-        f"What each output feels of each token, as a share of its row; white is exactly 0. "
+        f"How much each output depends on each token, as a share of its row; white is exactly 0. "
         f"{'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, words)

@@ -275,5 +275,5 @@ def test_reach_marks_leaks():
     assert wrong[0].tolist() == [1, 2, 3, 4, 5, 6]
     assert wrong[1].tolist() == [0, 1, 2, 3, 4, 5]
     assert "right: 28 of 49 gradients are not 0, all where they may be" in picture.words
-    leak = "off by one: 34 of 49 gradients are not 0, 6 of them where nothing may be felt"
+    leak = "off by one: 34 of 49 gradients are not 0, 6 of them where they must be 0"
     assert leak in picture.words

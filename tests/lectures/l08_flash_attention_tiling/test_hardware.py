@@ -49,6 +49,8 @@ def test_derived_rates():
     assert a100.l2_bandwidth == pytest.approx(5120 * 1.41e9)
     assert GPUS["H100 SXM"].l2_bandwidth is None
     assert a100.ridge == pytest.approx(312 / 2.039)
+    # FlashAttention-3, section 3.1: 3.9 TFLOPS of special functions on an H100.
+    assert GPUS["H100 SXM"].special_rate == pytest.approx(3.9e12, rel=0.01)
     assert a100.levels[1] == ("shared memory", 108 * 164 * KB, a100.shared_bandwidth)
     assert a100.levels[2][1] == 40 * MB
 
@@ -70,6 +72,7 @@ def test_the_table_names_gpus_and_sources():
     assert lines[0] == "| | A100 SXM 80GB | H100 SXM | H200 SXM | RTX 4090 |"
     assert {line.count("|") for line in lines} == {6}
     assert "| its bandwidth | 2.04 TB/s | 3.35 TB/s | 4.80 TB/s | 1.01 TB/s |" in lines
+    assert "| exp, log (derived) | 2.4 T a second | 3.9 T a second |" in table
     assert "| 16-bit matrix products, dense | 312 TFLOP/s | 989 TFLOP/s |" in table
     for gpu in GPUS.values():
         assert all(source in sources for source in gpu.sources)

@@ -1,10 +1,11 @@
-"""Least times against the three quotients they come from, tiles against memory counted by hand."""
+"""Least times against the four quotients they come from, tiles against memory counted by hand."""
 
 import pytest
 
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS, KB
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     attainable_flops,
+    least_times,
     tile_memory,
     time_bound,
 )
@@ -21,18 +22,10 @@ H100 = GPUS["H100 SXM"]
 @pytest.mark.parametrize("name", GPUS)
 def test_the_busiest_part_sets_the_time(name):
     gpu = GPUS[name]
-    second = Cost(int(gpu.tensor_flops), int(gpu.vector_flops), int(gpu.memory_bandwidth), 0)
-    for limit, times in (
-        ("products", (2, 1, 1)),
-        ("vector units", (1, 2, 1)),
-        ("memory", (1, 1, 2)),
-    ):
-        products, other, moved = times
-        cost = Cost(
-            products * second.matmul_flops, other * second.vector_flops,
-            moved * second.bytes_read - 1000, 1000,
-        )  # fmt: skip
-        bound = time_bound(cost, gpu)
+    rates = (gpu.tensor_flops, gpu.vector_flops, gpu.special_rate, gpu.memory_bandwidth)
+    for busiest, limit in enumerate(("products", "vector units", "special functions", "memory")):
+        amounts = [int(rate) * (1 + (part == busiest)) for part, rate in enumerate(rates)]
+        bound = time_bound(Cost(*amounts[:3], amounts[3] - 1000, 1000), gpu)
         assert bound.limit == limit and bound.seconds == pytest.approx(2)
 
 
@@ -51,18 +44,29 @@ def test_costs_lie_on_the_roof():
         tiled_forward(2048, 2048, 128, block_m=64, block_n=64, cached=True),
     ):
         bound = time_bound(cost, A100)
-        assert bound.limit != "vector units"
+        assert bound.limit in ("products", "memory")
         rate = cost.matmul_flops / bound.seconds
         assert rate == pytest.approx(attainable_flops(A100, cost.intensity))
-    narrow = tiled_forward(4096, 4096, 8, block_m=128, block_n=128, cached=True)
-    assert time_bound(narrow, H100).limit == "vector units"
+
+
+@pytest.mark.parametrize(("gpu", "width"), [(A100, 32), (H100, 64), (GPUS["RTX 4090"], 8)])
+def test_the_width_at_which_exp_takes_as_long_as_the_products(gpu, width):
+    assert gpu.tensor_flops / (4 * gpu.special_rate) == pytest.approx(width, rel=0.002)
+    tiles = {"block_m": 128, "block_n": 128, "cached": True}
+    at, below, above = (
+        least_times(tiled_forward(4096, 4096, D, **tiles), gpu)
+        for D in (width, width // 2, 2 * width)
+    )
+    assert at["special functions"] == pytest.approx(at["products"], rel=0.01)
+    assert below["special functions"] > 1.9 * below["products"]
+    assert above["products"] > 1.9 * above["special functions"]
 
 
 def test_memory_limits_the_naive_form():
     sizes = {"T": 4096, "S": 4096, "D": 64, "heads": 64}
     naive = time_bound(naive_forward(**sizes), H100)
     tiled = time_bound(tiled_forward(block_m=128, block_n=128, cached=True, **sizes), H100)
-    assert (naive.limit, tiled.limit) == ("memory", "products")
+    assert (naive.limit, tiled.limit) == ("memory", "special functions")  # and the products nearly
     assert naive.seconds > 9 * tiled.seconds
 
 

@@ -111,19 +111,21 @@ def live_tiles(T, S, block_m, block_n, causal):
 @pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
 @pytest.mark.parametrize("causal", [False, True])
 def test_tiled_costs_tile_by_tile(T, S, block_m, block_n, causal):
-    read = products = other = 0
+    read = products = other = special = 0
     blocks, seen = set(), set()
     for rows, keys in live_tiles(T, S, block_m, block_n, causal):
         read += 2 * 2 * len(keys) * D  # k and v, 2 bytes a number
         products += 2 * (2 * len(rows) * len(keys) * D)
-        other += len(rows) * (5 * len(keys) + D + 5)
+        other += len(rows) * (4 * len(keys) + D + 4)
+        special += len(rows) * (len(keys) + 1)  # alpha too
         blocks.add(tuple(rows))
         seen.update(keys)
     readers = sum(map(len, blocks))
     read += 2 * readers * D
-    other += readers * (D + 2)
+    other += readers * (D + 1)
+    special += readers  # log l
     tiles = {"block_m": block_m, "block_n": block_n, "causal": causal}
-    expected = Cost(products, other, read, T * (2 * D + 4))
+    expected = Cost(products, other, special, read, T * (2 * D + 4))
     assert tiled_forward(T, S, D, **tiles) == expected
     once = dataclasses.replace(expected, bytes_read=2 * D * (readers + 2 * len(seen)))
     assert tiled_forward(T, S, D, cached=True, **tiles) == once
@@ -205,4 +207,4 @@ def test_heads_multiply_everything():
 def test_intensity_is_about_block_m():
     cost = tiled_forward(8192, 8192, 64, block_m=128, block_n=128)
     assert cost.matmul_flops / cost.bytes == pytest.approx(128, rel=0.05)
-    assert Cost(0, 0, 0, 0).intensity == 0
+    assert Cost(0, 0, 0, 0, 0).intensity == 0

@@ -4,7 +4,8 @@ Each entry names the vendor's documents that its figures are from. They were che
 of these documents and against each other: a tensor rate is lanes × SMs × clock. Tensor rates are
 for dense bfloat16 and float16 products with float32 sums: the doubled figure on a datasheet is
 "with sparsity", which needs half the weights to be zero. Derived are the rates of the memories on
-the chip, and the size of all SMs together. What no vendor document gives is None.
+the chip, the rate of the special functions, and the size of all SMs together. What no vendor
+document gives is None.
 
 Sizes on the chip count in 1024s (KB = 1024 bytes), sizes of the main memory in 1000s (GB = 10^9
 bytes), as the datasheets do.
@@ -23,6 +24,10 @@ GB = 10**9
 # Bytes that the 32 banks of one SM's shared memory deliver at each tick of the clock, on every
 # architecture here (CUDA C++ Programming Guide, shared memory: 32 banks of 32 bits).
 SHARED_BYTES_PER_CLOCK = 128
+# Results of exp2, log2, 1/x and the like that one SM gives at each tick, on every architecture here
+# (the same guide, throughput of native arithmetic instructions). Shah et al., "FlashAttention-3",
+# 2024, section 3.1, make of it the same 3.9 TFLOPS for an H100 as `special_rate` does.
+SPECIAL_PER_CLOCK = 16
 
 CUDA_GUIDE = "NVIDIA, CUDA C++ Programming Guide, technical specifications per compute capability"
 
@@ -72,6 +77,11 @@ class GPU:
     def l2_bandwidth(self) -> float | None:
         """Derived from the bytes per clock, where these are published."""
         return None if self.l2_per_clock is None else self.l2_per_clock * self.clock
+
+    @property
+    def special_rate(self) -> float:
+        """Derived: results of special functions (exp, log) per second, all SMs together."""
+        return SPECIAL_PER_CLOCK * self.num_sms * self.clock
 
     @property
     def ridge(self) -> float:
@@ -181,6 +191,7 @@ def gpu_table() -> str:
         ("shared memory's, all SMs (derived)", lambda gpu: _terabytes(gpu.shared_bandwidth)),
         ("16-bit matrix products, dense", lambda gpu: f"{gpu.tensor_flops / 1e12:.0f} TFLOP/s"),
         ("float32, not tensor cores", lambda gpu: f"{gpu.vector_flops / 1e12:.1f} TFLOP/s"),
+        ("exp, log (derived)", lambda gpu: f"{gpu.special_rate / 1e12:.1f} T a second"),
         ("FLOPs per byte read (ridge)", lambda gpu: f"{gpu.ridge:.0f} FLOP/byte"),
     ]
     lines = [["", *GPUS], ["---"] * (1 + len(GPUS))]

@@ -8,8 +8,9 @@ holds k and v of many heads, but not their matrices.
 All functions take T queries, S keys and the head width D, of one head; ``heads``, batch times
 query heads, multiplies. ``element_size`` is the bytes of a number, ``block_m`` the queries and
 ``block_n`` the keys in a tile; ``causal`` is aligned at the bottom right: the last query attends to
-the last key. FLOPs: a multiply-add is two, an exponential, a maximum, a division one. Products of
-matrices (for tensor cores) and the rest (for the vector units) are kept apart.
+the last key. FLOPs: a multiply-add is two, an exponential, a maximum, a division one. Three kinds
+are kept apart, as a GPU has units of different speed for them: products of matrices (tensor cores),
+exponentials and logarithms (special function units), and the rest (vector units).
 
 Sources: Williams, Waterman, Patterson, "Roofline", 2009; Dao et al., "FlashAttention", 2022,
 section 3.2; Dao, "FlashAttention-2", 2023, section 2.
@@ -31,34 +32,35 @@ __all__ = [
 
 STATISTIC = 4  # bytes of a float32: m, l, lse, delta and the sums are never kept in 16 bits
 
-# Vector FLOPs for each score, in the order in which they happen.
-_NAIVE_SOFTMAX = 6  # scale, maximum, subtract, exp, sum, divide
-_TILED_SOFTMAX = 5  # the same without the division, which comes once, at the end of the row
+# Vector FLOPs for each score, in the order in which they happen; its exp is counted apart.
+_NAIVE_SOFTMAX = 5  # scale, maximum, subtract, sum, divide
+_TILED_SOFTMAX = 4  # the same without the division, which comes once, at the end of the row
 _NAIVE_GRADIENT = 5  # dP * P, its sum, dP - delta, times P, times scale
-_TILED_GRADIENT = 6  # scale, subtract lse, exp: the weights again; dP - delta, times P, times scale
-# For each row of each tile, beside the D products that rescale the accumulator: the new maximum,
-# old minus new, its exp (alpha), l times alpha, plus the tile's sum.
-_RESCALE = 5
-_FINISH = 2  # for each row, beside the D divisions: log l, plus m
+_TILED_GRADIENT = 5  # scale, subtract lse: the weights again; dP - delta, times P, times scale
+# For each row of each tile, beside the D products that rescale the accumulator and the exp that
+# makes alpha: the new maximum, old minus new, l times alpha, plus the tile's sum.
+_RESCALE = 4
+_FINISH = 1  # for each row, beside the D divisions and log l: plus m
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a computation takes: FLOPs in matrix products, other FLOPs, bytes read and written.
+    """What a computation takes: FLOPs in products, other FLOPs, exp and log, bytes moved.
 
-    >>> Cost(matmul_flops=80, vector_flops=20, bytes_read=30, bytes_written=10).intensity
+    >>> Cost(80, 20, 5, bytes_read=30, bytes_written=10).intensity
     2.0
     """
 
     matmul_flops: int
     vector_flops: int
+    special_results: int
     bytes_read: int
     bytes_written: int
 
     @property
     def flops(self) -> int:
         """All floating-point operations."""
-        return self.matmul_flops + self.vector_flops
+        return self.matmul_flops + self.vector_flops + self.special_results
 
     @property
     def bytes(self) -> int:
@@ -74,6 +76,7 @@ class Cost:
         return Cost(
             self.matmul_flops + other.matmul_flops,
             self.vector_flops + other.vector_flops,
+            self.special_results + other.special_results,
             self.bytes_read + other.bytes_read,
             self.bytes_written + other.bytes_written,
         )
@@ -82,6 +85,7 @@ class Cost:
         return Cost(
             self.matmul_flops * times,
             self.vector_flops * times,
+            self.special_results * times,
             self.bytes_read * times,
             self.bytes_written * times,
         )
@@ -105,6 +109,7 @@ def naive_forward(T: int, S: int, D: int, *, element_size: int = 2, heads: int =
     return heads * Cost(
         matmul_flops=4 * T * S * D,
         vector_flops=_NAIVE_SOFTMAX * T * S,
+        special_results=T * S,
         bytes_read=element_size * (T * D + 2 * S * D + 2 * T * S),
         bytes_written=element_size * (T * D + 2 * T * S),
     )
@@ -153,6 +158,7 @@ def tiled_forward(
         vector_flops=_TILED_SOFTMAX * blocks.pairs
         + blocks.tile_rows * (D + _RESCALE)
         + blocks.own * (D + _FINISH),
+        special_results=blocks.pairs + blocks.tile_rows + blocks.own,
         bytes_read=element_size * D * (blocks.own + 2 * keys),
         bytes_written=T * (element_size * D + STATISTIC),
     )
@@ -174,6 +180,7 @@ def naive_backward(T: int, S: int, D: int, *, element_size: int = 2, heads: int 
     return heads * Cost(
         matmul_flops=8 * T * S * D,
         vector_flops=_NAIVE_GRADIENT * T * S,
+        special_results=0,
         bytes_read=element_size * (3 * T * D + 2 * S * D + 5 * T * S),
         bytes_written=element_size * (T * D + 2 * S * D + 2 * T * S),
     )
@@ -208,16 +215,18 @@ def tiled_backward(
     key = element_size * 2 * D  # a row of k and v
     queries = _query_blocks(T, S, block_m, block_n, causal)
     keys = _key_blocks(T, S, block_m, block_n, causal)
-    delta = Cost(0, 2 * T * D, element_size * 2 * T * D, STATISTIC * T)
+    delta = Cost(0, 2 * T * D, 0, element_size * 2 * T * D, STATISTIC * T)
     dq = Cost(
         matmul_flops=6 * queries.pairs * D,
         vector_flops=_TILED_GRADIENT * queries.pairs,
+        special_results=queries.pairs,
         bytes_read=queries.own * row + queries.visited * key,
         bytes_written=queries.own * element_size * D,
     )
     dk_and_dv = Cost(
         matmul_flops=8 * keys.pairs * D,
         vector_flops=_TILED_GRADIENT * keys.pairs,
+        special_results=keys.pairs,
         bytes_read=keys.own * key + keys.visited * row,
         bytes_written=keys.own * element_size * 2 * D,
     )

@@ -101,7 +101,7 @@ def _standing(cost: Cost, gpu: str) -> Standing:
 class Roofline(Explorer):
     """Sizes, tile and GPU → bytes moved, intensity, least time, whether the tile fits."""
 
-    title = "What limits attention: the products, or the memory?"
+    title = "What limits attention: products, exps, or memory?"
     inputs = {
         "gpu": Choice("graphics processor", tuple(GPUS), "H100 SXM"),
         "reads": Choice("a query reads", (EVERY, CAUSAL), EVERY),
@@ -113,6 +113,7 @@ class Roofline(Explorer):
     scenes = {
         "as in the kernel": AS_SHOWN,
         "few queries in a tile": {**AS_SHOWN, "block_m": 16},
+        "narrow heads: exp limits": {**AS_SHOWN, "width": 32},
         "a tile too large": {**AS_SHOWN, "width": 128, "block_m": 256, "block_n": 128},
         "a graphics card": {**AS_SHOWN, "gpu": "RTX 4090", "width": 128, "block_n": 128},
         "causal": {**AS_SHOWN, "reads": CAUSAL},
@@ -221,7 +222,7 @@ class Roofline(Explorer):
             f"Tiled {state.block_m} × {state.block_n}: {_describe(plain)}, if nothing is cached; "
             f"{_describe(cached)}, if k and v of the heads at work ({_size(state.l2_needed)}) "
             f"stay in the L2 cache ({_size(state.l2)}). Beyond {state.ridge:.0f} FLOP/byte "
-            f"(dotted) the products limit. {_fit(state)}{_matrix_in_cache(state)}"
+            f"(dotted) the memory does not limit. {_fit(state)}{_matrix_in_cache(state)}"
         )
 
 

@@ -1,0 +1,283 @@
+"""What lecture 05 claims of random and trained networks; `make claims LECTURE=05` re-runs it."""
+
+from functools import partial
+from math import log
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from course_utils.attention import attend
+from course_utils.layers import EncoderBlock
+from course_utils.masks import causal_mask, sliding_window_mask
+from course_utils.measure.dependence import gradient_reach
+from course_utils.models.causal_lm import CausalLM, CausalLMConfig
+from course_utils.models.minilm_or_random import reading_encoder
+from course_utils.teaching.claims import Claim
+from course_utils.training import TEST_SEED, train
+
+__all__ = ["CLAIMS"]
+
+V, T = 11, 16  # kinds of random tokens, and how many of them in a text
+C = 16  # width of the small networks
+COMMON = 3  # tokens that two texts begin with
+
+
+def next_token_loss(mask):
+    """The lecture's loss under a mask."""
+
+    def loss(model, x, y):
+        return cross_entropy(model(x, may_attend=mask).flatten(0, 1), y.flatten())
+
+    return loss
+
+
+def random_text(generator):
+    """32 random texts, and what comes next at each place."""
+    text = torch.randint(V, (32, T + 1), generator=generator)
+    return text[:, :-1], text[:, 1:]
+
+
+def train_on_random(mask, seeds, steps):
+    """Train the lecture's model on random tokens under a mask."""
+    config = CausalLMConfig(V, width=32, num_layers=1, num_heads=2, max_positions=T)
+    loss = next_token_loss(mask)
+    return train(
+        lambda: CausalLM(config), random_text, loss, seeds=seeds, steps=steps, learning_rate=3e-3
+    )
+
+
+def run_leak(seeds, steps):
+    """The off-by-one model's loss in training and in use, and what guessing costs."""
+    leaky = train_on_random(torch.ones(T, T, dtype=torch.bool).tril(1), seeds, steps)
+    text = random_text(torch.Generator().manual_seed(TEST_SEED))
+    with torch.no_grad():
+        in_use = [next_token_loss(causal_mask(T))(model, *text) for model in leaky.models]
+    in_training = leaky.losses[:, -10:].mean(dim=1)
+    return [
+        {"in training": a, "in use": b, "guessing": log(V)}
+        for a, b in zip(in_training, in_use, strict=True)
+    ]
+
+
+def run_honest(seeds, steps):
+    """How far above the entropy the causal model's loss is: the mean of 100 batches."""
+    losses = train_on_random(causal_mask(T), seeds, steps).losses - log(V)
+    return [
+        {"above ln 11": row[-100:].mean(), "after 150 steps": row[50:150].mean()} for row in losses
+    ]
+
+
+def small_network(seed, layers=2):
+    """A fresh network, and an input for it: `model(x, mask)`."""
+    torch.manual_seed(seed)
+    blocks = [EncoderBlock(C, 2, 32) for _ in range(layers)]
+
+    def model(x, mask):
+        x = x[None]  # a batch of one
+        for block in blocks:
+            x, _ = block(x, mask)
+        return x[0]
+
+    return model, torch.randn(14, C)
+
+
+def run_window(seeds, most):
+    """How far back a gradient reaches, in networks of random depth and window."""
+    found = []
+    for seed in seeds:
+        layers, window = 1 + seed % most, 2 + seed // most % 3
+        model, x = small_network(seed, layers)
+        mask = sliding_window_mask(len(x), window)
+        reach = gradient_reach(partial(model, mask=mask), x)
+        t, s = reach.nonzero().T
+        found.append(
+            {
+                "reach": (t - s).max(),
+                "L (w − 1)": layers * (window - 1),
+                "w": window,
+                "future": reach.triu(1).max(),
+            }
+        )
+    return found
+
+
+def run_summed(seeds, tokens):
+    """The gradient of the summed channels towards the future, and the whole one."""
+    mask = torch.ones(tokens, tokens, dtype=torch.bool).tril(1)
+    found = []
+    for seed in seeds:
+        model, x = small_network(seed)
+        whole = torch.autograd.functional.jacobian(partial(model, mask=mask), x[:tokens])
+        summed = whole.sum(dim=1).abs().sum(dim=-1)  # (T, S)
+        ahead = {"summed": summed, "whole": whole.abs().sum(dim=(1, 3))}
+        found.append({name: each.triu(1).max() for name, each in ahead.items()})
+    return found
+
+
+def one_layer(x, weights, masked_late):
+    """One layer of attention, with the mask before or after the softmax."""
+    q, k, v = (x @ w for w in weights)
+    mask = causal_mask(len(x))
+    if masked_late:
+        return attend(q, k, v)[1].where(mask, 0) @ v
+    return attend(q, k, v, may_attend=mask)[0]
+
+
+def run_late(seeds, tokens):
+    """The share of future pairs that leak where the mask comes after the softmax, and before."""
+    found = []
+    for seed in seeds:
+        generator = torch.Generator().manual_seed(seed)
+        x = torch.randn(tokens, C, generator=generator)
+        weights = torch.randn(3, C, C, generator=generator)
+        numbers = {}
+        for name, late in (("masked after", True), ("masked before", False)):
+            reach = gradient_reach(partial(one_layer, weights=weights, masked_late=late), x)
+            ahead = reach.triu(1)
+            numbers[name] = (ahead != 0).sum() / (tokens * (tokens - 1) / 2)
+            numbers[f"{name}, largest gradient"] = ahead.max()
+        found.append(numbers)
+    return found
+
+
+def gradient(model, loss):
+    """All gradients of a loss in one row."""
+    parts = torch.autograd.grad(loss, [*model.parameters()], retain_graph=True)
+    return torch.cat([part.flatten() for part in parts])
+
+
+def run_one_pass(seeds, tokens):
+    """One pass against one for each prefix: outputs and gradients, and outputs without a mask."""
+    config = CausalLMConfig(29, width=64, num_layers=2, num_heads=4, max_positions=512)
+    found = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        model, text = CausalLM(config), torch.randint(29, (1, tokens + 1))
+        x, y = text[:, :-1], text[0, 1:]
+        at_once = model(x)[0]
+        apart = torch.cat([model(x[:, : t + 1])[:, -1] for t in range(tokens)])
+        unmasked = model(x, may_attend=torch.ones(tokens, tokens, dtype=torch.bool))[0]
+        taught, summed = (gradient(model, cross_entropy(out, y)) for out in (at_once, apart))
+        found.append(
+            {
+                "largest difference": (at_once - apart).abs().max().item(),
+                "without the mask": (unmasked - apart).abs().max().item(),
+                "gradients, relative": (taught - summed).norm() / summed.norm(),
+            }
+        )
+    return found
+
+
+@torch.no_grad()
+def after_six_layers(ids, mask_of):
+    """MiniLM's vectors of the tokens that two texts have in common."""
+    encoder = reading_encoder()
+    x = encoder.embeddings(ids[None])
+    for layer in encoder.layers:
+        x, _ = layer(x, mask_of(len(ids)))
+    return x[0, :COMMON]
+
+
+def run_common_beginning(seeds, pairs):
+    """Pairs of random texts that begin alike: how much the vectors there differ."""
+    found = []
+    for seed in seeds:
+        generator = torch.Generator().manual_seed(seed)
+        differences = {"causal": [], "every token": []}
+        for _ in range(pairs):
+            tails = torch.randint(4, 198, (2,), generator=generator).tolist()
+            beginning, *endings = (
+                torch.randint(1000, 29000, (count,), generator=generator)
+                for count in (COMMON, *tails)
+            )
+            texts = [torch.cat([beginning, ending]) for ending in endings]
+            for name, mask_of in (("causal", causal_mask), ("every token", lambda T: None)):
+                first, second = (after_six_layers(text, mask_of) for text in texts)
+                differences[name].append((first - second).abs().max())
+        found.append(
+            {
+                "causal, largest": max(differences["causal"]),
+                "no mask, smallest": min(differences["every token"]),
+            }
+        )
+    return found
+
+
+CLAIMS = (
+    Claim(
+        name="late_masks_leak",
+        sentence="With random weights, masking after the softmax leaks in more than 9 of 10 pairs "
+        "of an output and a later token.",
+        run=run_late,
+        holds=lambda n: n["masked after"] > 0.9 and n["masked before"] == 0,
+        effect="masked after",
+        baseline="masked before",
+        budget=12,
+        quick=5,
+    ),
+    Claim(
+        name="windows_reach",
+        sentence="In fresh networks of 1 to 4 layers with windows of 2 to 4, the gradient reaches "
+        "exactly L (w − 1) tokens back, and none forward.",
+        run=run_window,
+        holds=lambda n: n["reach"] == n["L (w − 1)"] and n["future"] == 0,
+        effect="reach",
+        baseline="w",
+        budget=4,
+        quick=2,
+    ),
+    Claim(
+        name="summed_channels_hide_leaks",
+        sentence="In fresh networks only rounding is left of that sum's gradient: less than 1e-5 "
+        "where the whole Jacobian has more than 1.",
+        run=run_summed,
+        holds=lambda n: n["summed"] < 1e-5 and n["whole"] > 1,
+        effect="summed",
+        baseline="whole",
+        budget=12,
+        quick=5,
+    ),
+    Claim(
+        name="a_leak_trains_too_well",
+        sentence="After 150 steps the off-by-one model's loss is below 0.2 in training, and above "
+        "4 in use.",
+        run=run_leak,
+        holds=lambda n: n["in training"] < 0.2 and n["in use"] > 4,
+        effect="in use",
+        baseline="guessing",
+        budget=150,
+        quick=10,
+    ),
+    Claim(
+        name="the_honest_stay_above_the_entropy",
+        sentence="The causal model's loss stays above ln 11, the entropy, even in 1,500 steps.",
+        run=run_honest,
+        holds=lambda n: n["above ln 11"] > 0,
+        effect="above ln 11",
+        baseline="after 150 steps",
+        budget=1500,
+        quick=10,
+    ),
+    Claim(
+        name="one_pass_is_many",
+        sentence="In fresh networks, 128 predictions of one pass differ by less than 1e-5 from "
+        "those of 128 passes, and their gradient by less than 1e-5 of its length.",
+        run=run_one_pass,
+        holds=lambda n: max(n["largest difference"], n["gradients, relative"]) < 1e-5,
+        effect="largest difference",
+        baseline="without the mask",
+        budget=128,
+        quick=8,
+    ),
+    Claim(
+        name="equal_up_to_rounding",
+        sentence="Under the mask, random texts of up to 200 tokens that begin alike differ there "
+        "by less than 1e-5 after six layers; without it, by more than 0.1.",
+        run=run_common_beginning,
+        holds=lambda n: n["causal, largest"] < 1e-5 and n["no mask, smallest"] > 0.1,
+        effect="causal, largest",
+        baseline="no mask, smallest",
+        budget=4,
+        quick=1,
+    ),
+)
