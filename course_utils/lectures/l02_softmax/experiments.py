@@ -17,12 +17,13 @@ from course_utils.shapes import Float, Int
 from course_utils.threads import one_thread
 from course_utils.training import Training, train
 
-__all__ = ["Setting", "train_with_and_without_scale"]
+__all__ = ["RATES", "STARTS", "Setting", "steps_until_done", "train_with_and_without_scale"]
 
 NAMES, VALUES, PAIRS = 16, 8, 12
 WIDTH = 32
-# Within the rates at which the unscaled model learns best; the scaled one would bear more.
-LEARNING_RATES = {"adam": 0.004, "sgd": 0.12}
+# A small, a middle and a large rate. The unscaled model of width 64 learns best at the middle one.
+RATES = {"adam": (0.001, 0.004, 0.016), "sgd": (0.03, 0.12, 0.5)}
+DONE = 0.2  # the mean loss of 20 steps
 # How the scores come to their size: (factor on the scores, factor on W_q at the start), as powers
 # of d_k. "small start" has no scale, and begins with the scores that "scaled" begins with.
 STARTS = {"scaled": (-0.5, 0.0), "unscaled": (0.0, 0.0), "small start": (0.0, -0.5)}
@@ -102,8 +103,11 @@ def train_with_and_without_scale(
     optimizers: Sequence[str] = ("adam", "sgd"),
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     steps: int = 250,
+    rate: float | None = None,
 ) -> dict[Setting, Training]:
     """Train the recall model in every combination; nothing else differs between two trainings.
+
+    Without a ``rate`` each optimiser has the middle one of ``RATES``.
 
     One seed means one stream of batches, and one draw of the weights at a given width, whatever
     the start and the optimiser: differences between curves of one seed come from those alone.
@@ -114,21 +118,33 @@ def train_with_and_without_scale(
     """
     with one_thread():  # steps of a few milliseconds: a second thread is mostly waited for
         return {
-            (setting := Setting(d_k, start, optimizer)): _train(setting, seeds, steps)
+            (setting := Setting(d_k, start, optimizer)): _train(setting, seeds, steps, rate)
             for optimizer in optimizers
             for d_k in widths
             for start in starts
         }
 
 
-def _train(setting: Setting, seeds: Sequence[int], steps: int) -> Training:
+def steps_until_done(training: Training) -> list[int]:
+    """After how many steps the mean loss of the last 20 was below 0.2, for each seed.
+
+    A run that does not get there counts one step more than it had.
+    """
+    losses = training.losses
+    window = min(20, losses.shape[1])
+    done = losses.unfold(1, window, 1).mean(dim=-1) < DONE
+    done = torch.cat([done, torch.ones(len(losses), 1, dtype=torch.bool)], dim=1)
+    return (done.int().argmax(dim=1) + window).tolist()
+
+
+def _train(setting: Setting, seeds: Sequence[int], steps: int, rate: float | None) -> Training:
     return train(
         lambda: OneHeadRecall(setting.d_k, setting.start),
         recall_batch,
         recall_loss,
         seeds=seeds,
         steps=steps,
-        learning_rate=LEARNING_RATES[setting.optimizer],
+        learning_rate=rate or RATES[setting.optimizer][1],
         optimizer=setting.optimizer,
         label=f"d_k {setting.d_k}, {setting.start}, {setting.optimizer}",
     )

@@ -9,6 +9,7 @@ import torch
 from course_utils.lectures.l00_start_here.experiments.context_shift import (
     BAT_ANIMAL,
     BAT_CLUB,
+    BAT_ELSEWHERE,
     angles,
     measure_context_shift,
     word_vectors,
@@ -60,3 +61,9 @@ def test_two_bats_enter_alike_and_part():
     same, other = shift.same_meaning.mean(0), shift.other_meaning.mean(0)
     assert bool((other[1:] > same[1:]).all())
     assert float(other[-1] - same[-1]) > 5
+
+
+def test_one_meaning_elsewhere_does_not_part():
+    shift = measure_context_shift(BAT_ANIMAL, BAT_ELSEWHERE, "bat")
+    gap = shift.other_meaning.mean(0) - shift.same_meaning.mean(0)
+    assert float(gap.abs().max()) < 1  # two meanings: more than 5 degrees

@@ -14,8 +14,10 @@ from course_utils.lectures.l02_softmax.experiments import (
     Setting,
     recall_batch,
     recall_loss,
+    steps_until_done,
     train_with_and_without_scale,
 )
+from course_utils.training import Training
 
 
 def seeded(seed=0):
@@ -145,6 +147,22 @@ def test_scale_matters_for_wide_heads(trained):
     narrow = mean_loss(trained, 4, "unscaled") / mean_loss(trained, 4, "scaled")
     # Measured over 8 seeds: 1.7 to 2.9 at width 64, 1.02 to 1.13 at width 4.
     assert (wide > 1.4).all() and (narrow < 1.3).all()
+
+
+def test_done_is_a_mean_of_twenty_steps():
+    losses = torch.ones(2, 60)
+    losses[0, 30:] = 0.0  # 16 zeros after 46 steps: the mean of 20 is 0.2, after 47 it is 0.15
+    training = Training(losses, torch.zeros(2, 0), (), [], "", 0.0)
+    assert steps_until_done(training) == [47, 61]
+
+
+def test_rate_is_the_middle_one_unless_told():
+    only = {"widths": [4], "starts": ["scaled"], "optimizers": ["sgd"], "seeds": [0], "steps": 3}
+    default, middle, large = (
+        next(iter(train_with_and_without_scale(**only, rate=rate).values())).losses
+        for rate in (None, 0.12, 0.5)
+    )
+    assert torch.equal(default, middle) and not torch.equal(default, large)
 
 
 def test_trained_head_finds_the_pair(trained):

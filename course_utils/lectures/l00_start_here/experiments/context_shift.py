@@ -29,6 +29,14 @@ BAT_CLUB = (
     "The bat swung hard and missed the ball.",
     "The bat broke during the ninth inning.",
 )
+# The animal again, in other words and other places: a control.
+BAT_ELSEWHERE = (
+    "The bat frightened the children at the zoo.",
+    "The bat drank nectar from a white flower.",
+    "The bat carried her young on her belly.",
+    "The bat lived under an old wooden bridge.",
+    "The bat was caught by a hungry owl.",
+)
 
 
 @dataclass(frozen=True)

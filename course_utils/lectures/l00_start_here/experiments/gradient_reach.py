@@ -1,7 +1,7 @@
 """How far back the last state of a layer depends on its inputs: the gradient by distance.
 
-The layers are fresh: PyTorch's default initialisation, no training. The probe shows what a
-layer can pass back before it has learnt anything.
+The layers are fresh, without any training, and start as PyTorch starts them unless told otherwise.
+The probe shows what a layer can pass back before it has learnt anything.
 """
 
 from functools import lru_cache
@@ -53,14 +53,16 @@ def gradient_by_distance(
     return shares.quantile(0.5, dim=0)
 
 
-def _gradient_norms(kind: Kind, width: int, length: int) -> Float[Tensor, " length"]:
+def _gradient_norms(
+    kind: Kind, width: int, length: int, **start: bool | float
+) -> Float[Tensor, " length"]:
     """Draw a layer, and estimate the Jacobian's norm for each distance.
 
     With a random direction u, standard normal, the mean square of |d(u . last state) / d(input)|
     is the squared norm; the mean is over inputs as well.
     """
     # float64: at distance 500 a vanilla RNN's gradient is below float32's smallest number.
-    layer = _fresh_layer(kind, width).double()
+    layer = _fresh_layer(kind, width, **start).double()  # type: ignore[arg-type]
     inputs = torch.randn(SEQUENCES, length, width, dtype=torch.float64, requires_grad=True)
     directions = torch.randn(SEQUENCES, width, dtype=torch.float64)
     last_states = layer(inputs)[0][:, -1]  # (sequences, C)
@@ -68,11 +70,39 @@ def _gradient_norms(kind: Kind, width: int, length: int) -> Float[Tensor, " leng
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
 
 
-def _fresh_layer(kind: Kind, width: int) -> nn.Module:
+def powers_left(
+    kind: Kind, distance: int = 30, *, width: int = 32, seed: int = 0, **start: bool | float
+) -> float:
+    """The logarithm to base 10 of the gradient ``distance`` steps back, as a share of the last's.
+
+    Args:
+        kind: "rnn" or "lstm".
+        distance: steps back.
+        width: of inputs and state.
+        seed: of the layer and the inputs.
+        start: ``orthogonal=True`` for the recurrent matrix, ``forget_bias`` of an LSTM.
+
+    >>> powers_left("rnn") < powers_left("rnn", orthogonal=True) < -1
+    True
+    """
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        norms = _gradient_norms(kind, width, distance + 1, **start)
+    return (norms[distance] / norms[0]).log10().item()
+
+
+def _fresh_layer(
+    kind: Kind, width: int, *, orthogonal: bool = False, forget_bias: float = 0.0
+) -> nn.Module:
     if kind == "attention":
         return _AttentionLayer(width)
-    layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[kind]
-    return layer(width, width, batch_first=True)
+    layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[kind](width, width, batch_first=True)
+    with torch.no_grad():
+        if orthogonal:
+            nn.init.orthogonal_(layer.weight_hh_l0)
+        if forget_bias:
+            layer.bias_ih_l0[width : 2 * width] += forget_bias  # gates: in, forget, new, out
+    return layer
 
 
 class _AttentionLayer(nn.Module):

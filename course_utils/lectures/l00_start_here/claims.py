@@ -1,0 +1,155 @@
+"""What lecture 00 claims of fresh and trained layers; `make claims LECTURE=00` runs it."""
+
+from course_utils.lectures.l00_start_here.experiments import compare_on_data_sets
+from course_utils.lectures.l00_start_here.experiments.fixed_state import (
+    AttentionRecall,
+    LSTMRecall,
+    pairs_known,
+    train_first_token,
+    train_recall,
+)
+from course_utils.lectures.l00_start_here.experiments.gradient_reach import powers_left
+from course_utils.teaching.claims import Claim
+
+__all__ = ["CLAIMS"]
+
+
+def run_starts(seeds, distance):
+    """The power of ten of the gradient that is left, by layer and start."""
+    starts = {
+        "RNN": ("rnn", {}),
+        "RNN, orthogonal": ("rnn", {"orthogonal": True}),
+        "LSTM": ("lstm", {}),
+        "LSTM, forget bias 3": ("lstm", {"forget_bias": 3.0}),
+    }
+    return [
+        {
+            name: powers_left(kind, distance, seed=seed, **start)
+            for name, (kind, start) in starts.items()
+        }
+        for seed in seeds
+    ]
+
+
+def run_first_token(seeds, steps):
+    """The share of first tokens that is named after 30 others."""
+    kept, default = (
+        train_first_token(bias, seeds=seeds, steps=steps).scores[:, -1] for bias in (3.0, 0.0)
+    )
+    names = "forget bias 3", "PyTorch's start"
+    return [dict(zip(names, each, strict=True)) for each in zip(kept, default, strict=True)]
+
+
+def known(model, pairs, seeds, steps, state):
+    """Return how many of the pairs each trained model knows."""
+    shares = train_recall(model, pairs, state=state, seeds=seeds, steps=steps).scores[:, -1]
+    return [pairs_known(share, pairs) for share in shares.tolist()]
+
+
+def run_few_pairs(seeds, steps):
+    """Four pairs."""
+    lstm, attention = (known(model, 4, seeds, steps, 8) for model in (LSTMRecall, AttentionRecall))
+    names = "LSTM, pairs known", "attention"
+    return [dict(zip(names, each, strict=True)) for each in zip(lstm, attention, strict=True)]
+
+
+def run_many_pairs(seeds, steps):
+    """Sixteen pairs, in a small state and in a large one."""
+    small, large = (known(LSTMRecall, 16, seeds, steps, state) for state in (8, 64))
+    names = "state of 8, pairs known", "state of 64"
+    return [dict(zip(names, each, strict=True)) for each in zip(small, large, strict=True)]
+
+
+def run_attention(seeds, steps):
+    """Sixteen pairs in a head of width 16, and an LSTM with a state of 16."""
+    attention, lstm = (
+        known(model, 16, seeds, steps, 16) for model in (AttentionRecall, LSTMRecall)
+    )
+    names = "attention, pairs known", "LSTM, state of 16"
+    return [dict(zip(names, each, strict=True)) for each in zip(attention, lstm, strict=True)]
+
+
+def run_kernels(seeds, steps):
+    """Errors against the true curve; the static kernel has the best of its bandwidths."""
+    static, attention = compare_on_data_sets(seeds)
+    names = "attention's error", "best static kernel's"
+    return [dict(zip(names, each, strict=True)) for each in zip(attention, static, strict=True)]
+
+
+CLAIMS = (
+    Claim(
+        name="start_decides_the_reach_of_an_rnn",
+        sentence="Thirty steps back a fresh RNN has less than 1e-7 of the last input's gradient "
+        "left as PyTorch starts it, and more than 1e-5 with an orthogonal matrix.",
+        run=run_starts,
+        holds=lambda n: n["RNN"] < -7 and n["RNN, orthogonal"] > -5,
+        effect="RNN",
+        baseline="RNN, orthogonal",
+        budget=30,
+        quick=5,
+    ),
+    Claim(
+        name="start_decides_the_reach_of_an_lstm",
+        sentence="A fresh LSTM has less than 1e-5 left as PyTorch starts it, and more than a tenth "
+        "with a forget bias of 3.",
+        run=run_starts,
+        holds=lambda n: n["LSTM"] < -5 and n["LSTM, forget bias 3"] > -1,
+        effect="LSTM",
+        baseline="LSTM, forget bias 3",
+        budget=30,
+        quick=5,
+    ),
+    Claim(
+        name="forget_bias_trains",
+        sentence="After 800 steps of training an LSTM with a forget bias of 3 names the first of "
+        "31 tokens in {held} of {tried} fresh runs; as PyTorch starts it, it guesses.",
+        run=run_first_token,
+        holds=lambda n: n["forget bias 3"] > 0.95 and n["PyTorch's start"] < 0.2,
+        effect="forget bias 3",
+        baseline="PyTorch's start",
+        budget=800,
+        quick=3,
+    ),
+    Claim(
+        name="small_state_knows_few_pairs",
+        sentence="After 1,000 steps an LSTM with a state of 8 numbers knows most of 4 pairs.",
+        run=run_few_pairs,
+        holds=lambda n: n["LSTM, pairs known"] > 2.5,
+        effect="LSTM, pairs known",
+        baseline="attention",
+        budget=1000,
+        quick=5,
+    ),
+    Claim(
+        name="small_state_loses_many_pairs",
+        sentence="Of 16 pairs it knows fewer than four, even after 3,000 steps, when a state of 64 "
+        "knows more than ten: so it was in {held} of {tried} fresh runs.",
+        run=run_many_pairs,
+        holds=lambda n: n["state of 8, pairs known"] < 4 and n["state of 64"] > 10,
+        effect="state of 8, pairs known",
+        baseline="state of 64",
+        budget=3000,
+        quick=5,
+    ),
+    Claim(
+        name="attention_knows_all_pairs",
+        sentence="Attention with a head of width 16 knows all 16 after 300 steps.",
+        run=run_attention,
+        holds=lambda n: n["attention, pairs known"] > 15.9,
+        effect="attention, pairs known",
+        baseline="LSTM, state of 16",
+        budget=300,
+        quick=5,
+    ),
+    Claim(
+        name="learned_kernel_beats_the_best_static_one",
+        sentence="The learned query is nearer to the truth than the best static kernel in {held} "
+        "of {tried} fresh draws.",
+        run=run_kernels,
+        holds=lambda n: n["attention's error"] < n["best static kernel's"],
+        effect="attention's error",
+        baseline="best static kernel's",
+        budget=200,
+        quick=200,
+    ),
+)
