@@ -256,7 +256,7 @@ CLAIMS = (
         effect="above ln 11",
         baseline="after 150 steps",
         budget=1500,
-        quick=10,
+        quick=60,
     ),
     Claim(
         name="one_pass_is_many",
