@@ -12,10 +12,15 @@ from course_utils.lectures.l06_gpt2_block.experiments.induction import (
 from course_utils.lectures.l06_gpt2_block.experiments.norms import gradient_norms, train_with_warmup
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
 from course_utils.lectures.l06_gpt2_block.experiments.sizes import final_losses, train_sizes
-from course_utils.lectures.l06_gpt2_block.experiments.small_text import bigram_loss, train_gpt
+from course_utils.lectures.l06_gpt2_block.experiments.small_text import (
+    LIVE_GPT,
+    bigram_loss,
+    train_gpt,
+)
 from course_utils.lectures.l06_gpt2_block.experiments.symbols import symbol_table
 
 __all__ = [
+    "LIVE_GPT",
     "bigram_loss",
     "final_losses",
     "fit_power_law",
