@@ -203,7 +203,7 @@ def draw_runs(
             steps = window + np.arange(smooth.shape[1])
             axes.plot(steps, smooth.T, style, color=colour, linewidth=1.5)
             ends = smooth[:, -1]
-            end_label(axes, steps[-1], float(np.median(ends)), name, colour)
+            end_label(axes, float(steps[-1]), float(np.median(ends)), name, colour)
             parts.append(f"{name} {', '.join(f'{end:.2f}' for end in ends)}")
         axes.set(xlabel="step", ylabel="loss (nats)", xlim=(0, steps[-1]))
         axes.set_ylim(0, 1.1 * max(table.max() for table in losses.values()))
