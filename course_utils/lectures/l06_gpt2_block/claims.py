@@ -243,9 +243,9 @@ CLAIMS = (
     ),
     Claim(
         name="first_and_last_gradient",
-        sentence="In pre-LN the first block's gradient is more than twice the last one's.",
+        sentence="In pre-LN the first block's gradient is larger than the last one's.",
         run=run_ends,
-        holds=lambda n: n["pre LN"] < 0.5,
+        holds=lambda n: n["pre LN"] < 1,
         effect="pre LN",
         baseline="post LN",
         budget=48,
