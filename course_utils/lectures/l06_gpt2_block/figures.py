@@ -17,7 +17,6 @@ from course_utils.explorers.style import (
     BLUE,
     INK,
     MAGNITUDE_MAP,
-    MUTED,
     ORANGE,
     course_style,
     new_figure,
@@ -105,7 +104,7 @@ def draw_induction(
     with course_style():
         axes = figure.add_axes((0.085, 0.125, 0.375, 0.77))
         axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
-        axes.set(xlabel="token read", ylabel="token that reads")
+        axes.set(xlabel="key", ylabel="query")
         axes.set_title(f"layer {layer}, head {head}")
         HeatMap(axes).set_data(weights)
         look = {"color": ORANGE, "linewidth": 1.6, "linestyle": "--"}
@@ -123,9 +122,9 @@ def draw_induction(
     copies = np.diagonal(weights, 1 - half)[1:]  # from token 2 N - 1 down to N
     others = np.delete(scores.ravel(), layer * scores.shape[1] + head)
     words = (
-        f"What layer {layer}, head {head} reads in {count} tokens, the second {half} a copy "
+        f"What layer {layer}, head {head} attends to in {count} tokens, the second {half} a copy "
         f"of the first. A token of the copy gives {copies.mean():.2f} of its weight to the token "
-        f"behind its first occurrence (between the dashed lines). Over many sequences the score is "
+        f"after its first occurrence (between the dashed lines). Over many sequences the score is "
         f"{scores[layer, head]:.2f}; the other heads: {others.min():.2f} to {others.max():.2f}."
     )
     return AnnotatedFigure(figure, words)
@@ -134,7 +133,7 @@ def draw_induction(
 def _draw_scores(axes: Axes, scores: np.ndarray, layer: int, head: int) -> None:
     layers, heads = scores.shape
     axes.set(xlim=(-0.5, heads - 0.5), ylim=(layers - 0.5, -0.5))
-    axes.set(xlabel="head", title="weight on the token behind", xticks=range(heads))
+    axes.set(xlabel="head", title="weight on the token after", xticks=range(heads))
     axes.set_yticks(range(layers), [f"layer {each}" for each in range(layers)], rotation=90)
     for label in axes.get_yticklabels():
         label.set_verticalalignment("center")
@@ -147,39 +146,74 @@ def _draw_scores(axes: Axes, scores: np.ndarray, layer: int, head: int) -> None:
     axes.add_patch(Rectangle((head - 0.5, layer - 0.5), 1, 1, clip_on=False, **frame))
 
 
-def draw_ablation(gains: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """What a model gains from having seen a sequence before, whole and without some of its heads.
+def draw_ablation(losses: Mapping[str, np.ndarray]) -> AnnotatedFigure:
+    """The loss of what can be known, of whole models and without some of their heads.
 
-    A dot is a seed, the bar their median. The first row is the whole model; a bar is orange where
-    more than half of the whole model's gain is gone.
+    A dot is a seed, the bar their median, orange above 1 nat.
 
     Args:
-        gains: what was left out → (seeds,) gains in nats, the whole model first.
+        losses: what was left out → (seeds,) losses in nats.
     """
-    whole, *others = gains
-    medians = {name: float(np.median(values)) for name, values in gains.items()}
-    kept = {name: median / medians[whole] for name, median in medians.items()}
-    rows, height = len(gains), 0.31 * len(gains) + 0.75
+    medians = {name: float(np.median(values)) for name, values in losses.items()}
+    rows, height = len(losses), 0.31 * len(losses) + 0.75
     figure = new_figure(8.0, height)
     with course_style():
-        longest = max(len(name) for name in gains)
+        longest = max(len(name) for name in losses)
         left = 0.03 + 0.0115 * longest
         axes = figure.add_axes((left, 0.58 / height, 0.965 - left, 1 - 0.68 / height))
-        axes.set(ylim=(rows - 0.5, -0.5), xlabel="gain (nats)")
-        axes.set_yticks(range(rows), list(gains))
+        axes.set(ylim=(rows - 0.5, -0.5), xlabel="loss (nats)")
+        axes.set_yticks(range(rows), list(losses))
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_axisbelow(True)
-        for row, (name, values) in enumerate(gains.items()):
-            colour = BLUE if kept[name] >= 0.5 else ORANGE
+        for row, (name, values) in enumerate(losses.items()):
+            colour = BLUE if medians[name] <= 1 else ORANGE
             axes.barh(row, medians[name], height=0.72, color=colour, alpha=0.55)
             axes.plot(values, np.full(len(values), row), "o", color=colour, markersize=6)
-        axes.axvline(0, color=MUTED, linewidth=1.2)
-    parts = [f"{name} {medians[name]:.2f} ({kept[name]:.0%} of it)" for name in others]
+    parts = [
+        f"{name} {medians[name]:.2f} ({values.min():.2f} to {values.max():.2f})"
+        for name, values in losses.items()
+    ]
     words = (
-        "What is gained from having seen the sequence before, median of "
-        f"{_seeds(len(gains[whole]))}; orange where less than half is left. "
-        f"{whole}: {medians[whole]:.2f}; {'; '.join(parts)}."
+        f"Loss in the second half, where the tokens can be known, median of {_seeds(len(values))} "
+        f"and all of them as dots; orange above 1 nat. {'; '.join(parts)}."
+    )
+    return AnnotatedFigure(figure, words)
+
+
+def draw_runs(
+    losses: Mapping[str, np.ndarray], level: float, meaning: str, *, window: int = 20
+) -> AnnotatedFigure:
+    """Each run's loss over the steps as a line of its own: a band would hide sudden falls.
+
+    Args:
+        losses: name → (runs, steps), two at most.
+        level: a loss to compare with, as a dotted line.
+        meaning: what it is the loss of.
+        window: number of steps to average over.
+    """
+    figure, parts = new_figure(8.0, 3.6), []
+    with course_style():
+        axes = figure.add_axes((0.085, 0.165, 0.765, 0.81))
+        axes.axhline(level, color=INK, linewidth=1.6, linestyle=":")
+        for (name, table), (colour, style) in zip(
+            losses.items(), ((BLUE, "-"), (ORANGE, "--")), strict=False
+        ):
+            smooth = np.lib.stride_tricks.sliding_window_view(table, window, axis=1).mean(-1)
+            steps = window + np.arange(smooth.shape[1])
+            axes.plot(steps, smooth.T, style, color=colour, linewidth=1.5)
+            ends = smooth[:, -1]
+            end_label(axes, float(steps[-1]), float(np.median(ends)), name, colour)
+            parts.append(f"{name} {', '.join(f'{end:.2f}' for end in ends)}")
+        axes.set(xlabel="step", ylabel="loss (nats)", xlim=(0, steps[-1]))
+        axes.set_ylim(0, 1.1 * max(table.max() for table in losses.values()))
+        axes.annotate(
+            meaning, (0.985, level), (0, 4), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", fontsize=11,
+        )  # fmt: skip
+    words = (
+        f"Loss over the steps, mean of {window}, a line for each run. The dotted line, "
+        f"{level:.2f}: {meaning}. At the end: {'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, words)
 

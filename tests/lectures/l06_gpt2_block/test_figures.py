@@ -22,16 +22,17 @@ STRIPE[HALF:] *= 0.2
 for _query in range(HALF, 2 * HALF):
     STRIPE[_query, _query - HALF + 1] += 0.8
 SCORES = np.array([[0.01, 0.05, 0.1], [0.2, 0.93, 0.0]])
-WHOLE = np.array([2.0, 2.2, 2.4])
-GAINS = {"whole": WHOLE, "without layer 1, head 1": 0 * WHOLE - 0.11, "without layer 0": WHOLE / 2,
-         "without layer 1, head 0": 0.99 * WHOLE}  # fmt: skip
+WHOLE = np.array([0.1, 0.2, 0.4])
+ROLES = {"whole": WHOLE, "without layer 1, head 1": WHOLE + 3, "without layer 0": 5 * WHOLE}
+RUNS = {"two": RANDOM.uniform(0, 2, (3, 60)), "one": RANDOM.uniform(2, 3, (2, 60))}
 SIZES = np.array([7_001.0, 31_013.0, 120_011.0, 676_992.0])
 LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
 LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
 FIGURES = {
     "norms": figures.draw_gradient_norms(NORMS),
     "induction": figures.draw_induction(STRIPE, SCORES, 1, 1),
-    "ablation": figures.draw_ablation(GAINS),
+    "ablation": figures.draw_ablation(ROLES),
+    "runs": figures.draw_runs(RUNS, 1.22, "order unknown"),
     "law": figures.draw_power_law(SIZES, LOSSES, LAW),
 }
 
@@ -76,17 +77,20 @@ def test_lines_hold_an_induction_heads_keys():
     assert "the other heads: 0.00 to 0.20" in words
 
 
-def test_orange_where_half_is_gone():
+def test_orange_above_one_nat():
     axes = FIGURES["ablation"].figure.axes[0]
-    widths = [bar.get_width() for bar in axes.patches]
-    assert widths == pytest.approx([2.2, -0.11, 1.1, 2.178])
-    colours = [line.get_color() for line in axes.lines[:4]]
-    assert colours == [BLUE, ORANGE, BLUE, BLUE]
-    assert axes.lines[2].get_xdata().tolist() == (WHOLE / 2).tolist()
-    words = FIGURES["ablation"].words
-    assert "median of 3 seeds" in words and "whole: 2.20" in words
-    assert "without layer 1, head 1 -0.11 (-5% of it)" in words
-    assert "without layer 0 1.10 (50% of it)" in words
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.2, 3.2, 1])
+    assert [line.get_color() for line in axes.lines] == [BLUE, ORANGE, BLUE]
+    assert axes.lines[2].get_xdata().tolist() == (5 * WHOLE).tolist()
+    assert "without layer 1, head 1 3.20 (3.10 to 3.40)" in FIGURES["ablation"].words
+
+
+def test_each_run_is_a_line():
+    level, *runs = FIGURES["runs"].figure.axes[0].lines
+    assert set(level.get_ydata()) == {1.22} and len(runs) == 5
+    for line, run in zip(runs, [*RUNS["two"], *RUNS["one"]], strict=True):
+        assert line.get_ydata()[-1] == pytest.approx(run[-20:].mean())
+        assert line.get_xdata()[[0, -1]].tolist() == [20, 60]
 
 
 def test_line_and_band_are_the_law():
