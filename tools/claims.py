@@ -9,13 +9,16 @@ kept in build/claims: when the run was interrupted, the same command goes on whe
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -56,6 +59,18 @@ def measure(claim: Claim, seeds: Sequence[int], budget: int) -> list[dict[str, f
     return [{name: float(number) for name, number in each.items()} for each in found]
 
 
+def check_numbers(claim: Claim, numbers: dict[str, float]) -> None:
+    """Check that a run measured what the claim names.
+
+    Raises:
+        ClaimError: if a name is missing, or a number is NaN or infinite.
+    """
+    if missing := {claim.effect, claim.baseline} - numbers.keys():
+        raise ClaimError(f"{claim.name}: {missing} is not among {sorted(numbers)}")
+    if odd := [name for name, number in numbers.items() if not math.isfinite(number)]:
+        raise ClaimError(f"{claim.name}: {odd} is no finite number")
+
+
 def check_seeds_apart(claim: Claim, a: int, b: int) -> None:
     """Check at the quick budget that a run depends on its own seed, and on nothing else.
 
@@ -63,6 +78,7 @@ def check_seeds_apart(claim: Claim, a: int, b: int) -> None:
         ClaimError: if it does not.
     """
     [alone], [again] = (measure(claim, [a], claim.quick) for _ in range(2))
+    check_numbers(claim, alone)
     if alone != again:
         raise ClaimError(f"{claim.name}: seed {a} gave {alone}, and run again {again}")
     other, beside = measure(claim, [b, a], claim.quick)
@@ -94,10 +110,25 @@ def kept_file(lecture: Lecture, claim: Claim, seeds: list[int]) -> Path:
     package = ROOT / lecture.package.replace(".", "/")
     beside = {"lectures", "explorers", "teaching"}
     core = [p for p in (ROOT / "course_utils").rglob("*.py") if not beside & {*p.parts}]
-    files = [package / "claims.py", *package.glob("experiments*"), *package.rglob("experiments/*")]
-    code = b"".join(path.read_bytes() for path in sorted({*core, *files}) if path.is_file())
-    state = hashlib.sha256(code + repr((claim.budget, seeds)).encode()).hexdigest()[:16]
+    files = [
+        package / "claims.py",
+        *package.glob("experiments.py"),
+        *package.rglob("experiments/*.py"),
+    ]
+    code = "".join(what_runs(path) for path in sorted({*core, *files}))
+    state = hashlib.sha256(f"{code} {claim.budget} {seeds}".encode()).hexdigest()[:16]
     return KEPT / f"{claim.name}-{seeds[0]}-{state}.json"
+
+
+@cache
+def what_runs(path: Path) -> str:
+    """Return a file's code without its comments, and without what claims say of their numbers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call):
+            words = ("sentence", "holds", "effect", "baseline")
+            call.keywords = [each for each in call.keywords if each.arg not in words]
+    return ast.dump(tree)
 
 
 def run_all(lectures: Sequence[Lecture], seeds: list[int]) -> dict[str, Record]:

@@ -14,7 +14,15 @@ from course_utils.teaching import claims as shown
 from course_utils.teaching.claims import Claim, Record, read_records, wilson_interval
 from course_utils.training import train
 from tools import claims
-from tools.claims import ClaimError, check_seeds_apart, claims_of, measure, summed_up, verdict
+from tools.claims import (
+    ClaimError,
+    check_numbers,
+    check_seeds_apart,
+    claims_of,
+    measure,
+    summed_up,
+    verdict,
+)
 from tools.setup.place import ROOT
 
 STATED = [(lecture, claim) for lecture in COURSE for claim in claims_of(lecture)]
@@ -42,6 +50,14 @@ def test_claim_stands_in_its_lecture_as_it_was_measured(lecture, claim):
     assert verdict(claim, record) == ""
 
 
+@pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
+def test_claim_runs(lecture, claim):
+    [numbers] = measure(claim, [3], claim.quick)
+    check_numbers(claim, numbers)
+    assert claim.holds(numbers) in (True, False)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
 def test_claim_depends_on_its_seed_alone(lecture, claim):
     check_seeds_apart(claim, 3, 5)
@@ -127,6 +143,19 @@ def test_seeds_that_are_not_apart_are_caught(run, said):
         check_seeds_apart(dataclasses.replace(LINE, run=run), 3, 5)
 
 
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"effect": "fti"}, "'fti'"),
+        ({"run": lambda seeds, steps: [{"fit": float("nan"), "mean": 1}]}, "no finite"),
+    ],
+    ids=["a name misspelt", "NaN"],
+)
+def test_numbers_that_no_claim_can_rest_on_are_caught(broken, said):
+    with pytest.raises(ClaimError, match=said):
+        check_seeds_apart(dataclasses.replace(LINE, **broken), 3, 5)
+
+
 def test_run_is_the_same_on_one_thread_and_on_two():
     before = torch.get_num_threads()
     found = []
@@ -164,6 +193,17 @@ def test_interrupted_run_goes_on(monkeypatch, tmp_path):
     del asked[:]
     assert claims.run_all([lecture], seeds)["line"].held == 24
     assert len(asked) == 24 - 6 * done
+
+
+def test_what_a_claim_says_of_its_numbers_decides_no_run(tmp_path):
+    def written(sentence, holds, budget, comment):
+        path = tmp_path / f"{sentence}{holds}{budget}{comment}.py"
+        path.write_text(
+            f"# {comment}\nClaim(sentence='{sentence}', holds={holds}, budget={budget})\n"
+        )
+        return claims.what_runs(path)
+
+    assert written("a", "b", 3, "c") == written("d", "e", 3, "f") != written("a", "b", 4, "c")
 
 
 def test_interval_covers_the_rate():
