@@ -68,7 +68,8 @@ def test_scenes_and_sliders_work_on_the_slides(presented):
     for place, _ in presented.explorers():
         presented.show(place)
         where = f"slide {place + 1}"
-        explorer = presented.page.locator(".cp-on .course-explorer").first
+        explorer = presented.page.locator(".cp-on.cp-figure .course-explorer").first
+        assert explorer.count() == 1, f"{where}: the explorer's code is beside it"
         # Sliders first: in a scene, one of them may have nothing to say.
         handle = explorer.locator(SLIDER)
         if handle.count():
