@@ -1,24 +1,25 @@
 """Claims that rest on a run, and how often they held when somebody else chose the seeds.
 
 A lecture's ``claims.py`` declares them; ``make claims`` runs each on fresh seeds and keeps what
-came out in ``course_utils/data/claims.json``; ``show_claims`` is the table that a lecture shows.
+came out in ``lectures/claims.json``; ``show_claims`` is the table that a lecture shows.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 from IPython.display import Markdown
 
 __all__ = ["Claim", "Record", "read_records", "show_claims", "wilson_interval"]
 
-RECORDS = Path(__file__).resolve().parents[1] / "data" / "claims.json"
+RECORDS = Path(__file__).resolve().parents[1] / "lectures" / "claims.json"
 RATE = "{held} of {tried}"
 Numbers = dict[str, float]
 Z_95 = 1.959963984540054
@@ -44,7 +45,7 @@ class Claim:
 
     name: str
     sentence: str
-    run: Callable[[Sequence[int], int], list[Numbers]]
+    run: Callable[[Sequence[int], int], Sequence[Mapping[Any, Any]]]  # numbers, or tensors of one
     holds: Callable[[Numbers], bool]
     effect: str
     baseline: str
@@ -119,7 +120,7 @@ def spread(values: Sequence[float]) -> str:
     >>> spread([1.0, 2.0, 3.0, 4.0, 500.0])
     '3 (2 to 4)'
     """
-    low, _, high = quantiles(values, method="inclusive") if len(values) > 1 else values * 3
+    low, _, high = quantiles(values, method="inclusive") if len(values) > 1 else [values[0]] * 3
     return f"{median(values):.3g} ({low:.3g} to {high:.3g})"
 
 

@@ -154,8 +154,9 @@ def test_the_version_is_the_same_everywhere():
     assert TABLE["authors"] == citation["authors"]
 
 
-def test_the_lab_setting_is_part_of_the_package():
+def test_what_jupyterlab_is_to_find_is_part_of_the_package():
     shared = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
-    [(source, target)] = shared.items()
-    assert (ROOT / source).is_file()
-    assert Path(target).parent.as_posix() == "share/jupyter/lab/settings/overrides.d"
+    setting, extension = shared
+    assert (ROOT / setting).is_file() and (ROOT / extension / "package.json").is_file()
+    assert Path(shared[setting]).parent.as_posix() == "share/jupyter/lab/settings/overrides.d"
+    assert Path(shared[extension]).parent.as_posix() == "share/jupyter/labextensions"

@@ -111,7 +111,7 @@ def run_query_gradient(seeds, rows):
         for scale in (1.0, 1 / 8):
             query = q.clone().requires_grad_()
             ((scale * query @ k.T).softmax(dim=-1) * u).sum().backward()
-            sizes[scale] = query.grad.norm(dim=-1).quantile(tenth)
+            sizes[scale] = query.grad.norm(dim=-1).quantile(tenth)  # pyright: ignore[reportOptionalMemberAccess]
         low, middle = sizes[1.0] / sizes[1 / 8][1]
         found.append({"median row, times": middle, "one row in ten, below": low})
     return found

@@ -122,7 +122,7 @@ def run_dates(seeds, steps):
     places = dates.places_to_read(source)
     found = []
     for model in done.models:
-        written, weights = model.translate(source)
+        written, weights = model.translate(source)  # pyright: ignore[reportCallIssue]
         there = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
         right = (written == target).all(dim=1).float().mean()
         found.append(

@@ -83,10 +83,10 @@ def shares(scheme, seeds, steps, length, num_keys, rotary=None):
     found = []
     for model in readers(scheme, tuple(seeds), steps):
         if rotary:
-            experiments.stretch_rotary(model, rotary)
+            experiments.stretch_rotary(model, rotary)  # pyright: ignore[reportArgumentType]
         found.append(experiments.recall_accuracy(model, [length], num_keys=num_keys).item())
         if rotary:
-            experiments.stretch_rotary(model, Rotary())
+            experiments.stretch_rotary(model, Rotary())  # pyright: ignore[reportArgumentType]
     return found
 
 

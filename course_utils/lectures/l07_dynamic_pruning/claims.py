@@ -1,5 +1,7 @@
 """What lecture 07 claims of trained models; `make claims LECTURE=07` runs it on fresh seeds."""
 
+from typing import Any
+
 import torch
 
 from course_utils.language_modeling import text_loss
@@ -14,16 +16,21 @@ RULES = ("magnitude", "brain damage")
 ROUNDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
 
+def trained_readers(seeds, steps) -> list[Any]:
+    """The readers of digits, before anything is pruned."""
+    return pruning.train_digit_readers(seeds=seeds, steps=steps).models
+
+
 def run_one_shot(seeds, steps):
     """Both rules at 70 %, at one go."""
-    readers = pruning.train_digit_readers(seeds=seeds, steps=steps).models
+    readers = trained_readers(seeds, steps)
     found = pruning.pruned_accuracies(readers, (0.7,), rules=RULES)
     return [{rule: found[rule][row, 0] for rule in RULES} for row in range(len(seeds))]
 
 
 def run_rounds(seeds, steps):
     """Both rules to 95 % in rounds, after a first training of so many steps."""
-    readers = pruning.train_digit_readers(seeds=seeds, steps=steps).models
+    readers = trained_readers(seeds, steps)
     found = pruning.pruned_in_rounds(
         readers, ROUNDS, seeds=seeds, steps=min(steps, 150), rules=RULES
     )
@@ -36,7 +43,7 @@ def run_rounds(seeds, steps):
 
 def run_rescaled(seeds, steps):
     """What the rescaling of units costs each rule at 70 %."""
-    readers = pruning.train_digit_readers(seeds=seeds, steps=steps).models
+    readers = trained_readers(seeds, steps)
     streams = [torch.Generator().manual_seed(seed) for seed in seeds]
     rescaled = [pruning.rescale_units(*each) for each in zip(readers, streams, strict=True)]
     before, after = (

@@ -44,6 +44,8 @@ class TwoPlaceCopier(nn.Module):
         width: model width, C.
     """
 
+    layers: Iterable[MultiHeadAttention]
+
     def __init__(
         self,
         num_heads: int,
@@ -58,7 +60,7 @@ class TwoPlaceCopier(nn.Module):
         self.tokens = nn.Embedding(TOKENS, width)
         self.positions = nn.Parameter(torch.randn(LENGTH, width))
         layers = [MultiHeadAttention(width, num_heads) for _ in range(num_layers)]
-        self.layers = nn.ModuleList(layers)
+        self.layers = nn.ModuleList(layers)  # type: ignore[assignment]
         self.feedforward = FeedForward(width, 4 * width) if feedforward else None
         self.readout = nn.Linear(width, 2 * TOKENS)
 

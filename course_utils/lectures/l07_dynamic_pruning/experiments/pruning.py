@@ -17,6 +17,7 @@ weight; magnitudes do not.
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -91,6 +92,9 @@ class DigitReader(nn.Module):
     >>> tuple(DigitReader()(digit_batch(torch.Generator(), batch=5)[0]).shape)
     (5, 10)
     """
+
+    kept_expand: Tensor
+    kept_readout: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -174,14 +178,15 @@ def pruned_in_rounds(
     """
     found = {}
     for rule in rules:
-        now, scores = list(models), []
+        now: list[Any] = list(models)
+        scores = []
         for number, share in enumerate(sparsities, start=1):
             if share:
                 cut = [_cut(each, rule, share, row) for row, each in enumerate(now)]
                 others = [TEST_SEED - 1 - 100 * seed - number for seed in seeds]  # unseen digits
                 build = iter(cut).__next__
-                now = train_digit_readers(seeds=others, steps=steps, build=build).models  # type: ignore
-            scores.append([digit_accuracy(each) for each in now])  # type: ignore
+                now = train_digit_readers(seeds=others, steps=steps, build=build).models
+            scores.append([digit_accuracy(each) for each in now])
         found[rule] = torch.tensor(scores).T
     return found
 
