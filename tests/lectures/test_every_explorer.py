@@ -34,7 +34,7 @@ from tests.explorers.support_explorers import (
 
 COMBINATIONS = 10  # with a picture; every pair of values is tried without one
 # The first events fill what is kept on purpose: backdrops, readings, painted pieces.
-SOME, THOUSAND = (150, 100), (600, 400)
+SOME, THOUSAND = (90, 60), (600, 400)
 NO_NUMBER = re.compile(r"\b(nan|inf|None)\b", re.I)
 QUOTED = re.compile("“[^”]*”")  # a model may write "none"
 
