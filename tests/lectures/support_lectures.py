@@ -9,7 +9,7 @@ import re
 from nbformat import NotebookNode
 
 from tests.lectures.support_notebooks import called, imported, markdown_cells, numbered, tree
-from tools.editions.notebook_outputs import MAY_RAISE, code_cells, tags
+from tools.editions.notebook_outputs import MAY_RAISE, code_cells, executed_sources, tags
 
 EXERCISE = "exercise"
 # Beside EXERCISE: the cell holds a whole function with a fault, which its reader mends.
@@ -73,6 +73,12 @@ def rule_instructive_failure(notebook: NotebookNode) -> list[str]:
     """One cell fails on purpose and shows our message."""
     failing = [cell for cell in code_cells(notebook) if MAY_RAISE in tags(cell)]
     return [] if failing else [f"no cell tagged {MAY_RAISE}"]
+
+
+def rule_outputs(notebook: NotebookNode) -> list[str]:
+    """Outputs are those of the cells as they are now, the ones that nothing compares too."""
+    same = notebook.metadata.get("executed_sources") == executed_sources(notebook)
+    return [] if same else ["a cell has changed since the lecture ran: `make outputs`"]
 
 
 def rule_source_notes(notebook: NotebookNode) -> list[str]:
