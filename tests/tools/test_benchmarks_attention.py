@@ -43,7 +43,7 @@ def quick(tmp_path_factory):
 
 
 def test_a_quick_run_measures_every_rival(quick):
-    assert quick["conditions"]["torch"] == torch.__version__
+    assert torch.__version__.startswith(quick["conditions"]["torch"])  # perhaps with its build
     assert [(c["N"], c["causal"], c["G"]) for c in quick["cases"]] == [
         *((67, False, 4), (131, False, 4), (131, True, 4), (67, False, 2)),
     ]
@@ -224,6 +224,7 @@ def test_an_allocation_of_known_size(before):
     lines = [
         "from torch import int8, ones",
         "from benchmarks._memory import peak_growth",
+        "ones(7)",  # a build for CUDA maps some of its code at the first call
         before,
         f"print(peak_growth(lambda: ones({SIZE}, dtype=int8)))",
     ]
