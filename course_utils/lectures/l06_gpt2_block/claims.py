@@ -259,7 +259,7 @@ CLAIMS = (
         effect="pre LN",
         baseline="post LN",
         budget=60,
-        quick=10,
+        quick=3,
     ),
     Claim(
         name="post_ln_needs_warmup",
@@ -270,7 +270,7 @@ CLAIMS = (
         effect="no warm up",
         baseline="warm up",
         budget=300,
-        quick=10,
+        quick=3,
     ),
     Claim(
         name="post_ln_at_a_low_rate",
@@ -281,7 +281,7 @@ CLAIMS = (
         effect="low rate",
         baseline="high rate",
         budget=150,
-        quick=10,
+        quick=3,
     ),
     Claim(
         name="small_gpt_beats_pairs",

@@ -1,8 +1,7 @@
-"""Induction: the rows, what the scores mean, and that training finds the two heads."""
+"""Induction: the rows, the loss, and what the scores mean."""
 
 import math
 
-import pytest
 import torch
 from torch.nn.functional import one_hot
 
@@ -16,11 +15,10 @@ from course_utils.lectures.l06_gpt2_block.experiments.induction import (
     repeat_loss,
     repeated_tokens,
     shifted_repeats,
-    train_induction,
 )
 from tests.core.support_gpt2 import H, L, ours
 
-n, SEED = LENGTH, 302
+n = LENGTH
 
 
 def generator(seed=3):
@@ -102,28 +100,3 @@ def test_loss_without_each_head():
     assert found.shape == (L, H)
     expected = repeat_loss(without_heads(model, [(1, 2)]), rows)
     assert abs(found[1, 2].item() - expected.item()) < 1e-6
-
-
-@pytest.fixture(scope="module")
-def trained():
-    """A seed that learns early. It takes seconds."""
-    return train_induction(seeds=(SEED,), steps=400)
-
-
-def test_it_learns_induction_by_two_heads(trained):
-    model, rows = trained.models[0], repeated_tokens(generator(77))
-    assert repeat_loss(model, rows) < 0.3
-    previous = int(previous_token_scores(model, rows)[0].argmax())
-    induction = int(induction_scores(model, rows)[1].argmax())
-    assert previous_token_scores(model, rows)[0, previous] > 0.5  # even weights: 0.25
-    assert induction_scores(model, rows)[1, induction] > 0.8
-    losses = loss_without_each_head(model, rows)
-    assert losses[1, induction] > 1 > losses[1, 1 - induction]
-    # The second head depends on the first: nothing else tells it where to attend.
-    alone = induction_scores(without_heads(model, [(0, previous)]), rows)[1, induction]
-    assert alone < 0.3
-
-
-def test_one_layer_does_not():
-    model = train_induction(seeds=(SEED,), steps=400, num_layers=1).models[0]
-    assert repeat_loss(model, repeated_tokens(generator(77))) > 1.2

@@ -37,8 +37,8 @@ class LSTMCell(nn.Module):
         """Return the last state."""
         x = self.input(x)
         hidden = cell = x.new_zeros(len(x), x.shape[-1] // 4)
-        for step in range(x.shape[1]):
-            enter, forget, new, leave = (x[:, step] + self.recurrent(hidden)).chunk(4, dim=-1)
+        for now in x.unbind(dim=1):
+            enter, forget, new, leave = (now + self.recurrent(hidden)).chunk(4, dim=-1)
             cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
             hidden = leave.sigmoid() * cell.tanh()
         return hidden
