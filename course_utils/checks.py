@@ -322,21 +322,21 @@ def check_may_attend(
 
     >>> check_may_attend(torch.zeros(2, 3), (2, 3), torch.device("cpu"))
     Traceback (most recent call last):
-    TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks like an \
-additive mask; pass mask == 0 (or mask > -inf) instead
+    TypeError: may_attend must be boolean, True = may attend, got torch.float32: this looks like \
+an additive mask; pass mask == 0 (or mask > -inf) instead
     """
     __tracebackhide__ = True
     if may_attend is None:
         return
     _check_tensor(name, may_attend)
-    rule = f"{name} must be boolean, True = may read, got {may_attend.dtype}"
+    rule = f"{name} must be boolean, True = may attend, got {may_attend.dtype}"
     if may_attend.is_floating_point():
         raise TypeError(
             f"{rule}: this looks like an additive mask; pass mask == 0 (or mask > -inf) instead"
         )
     if may_attend.dtype != torch.bool:
         raise TypeError(
-            f"{rule}: pass mask.bool() if 1 means may read, mask == 0 if it means hidden"
+            f"{rule}: pass mask.bool() if 1 means may attend, mask == 0 if it means hidden"
         )
     check_broadcasts(name, may_attend, "the scores (..., T, S)", shape)
     if may_attend.device != device:

@@ -34,8 +34,8 @@ AXES: dict[str, str] = {
     "B": "batch: independent sequences",
     "H": "query heads",
     "G": "key/value heads",
-    "T": "queries: positions that read",
-    "S": "keys: positions that are read",
+    "T": "queries: positions that attend",
+    "S": "keys: positions attended to",
     "D": "head width of queries and keys, d_k",
     "E": "value width of a head",
     "C": "model width, d_model",
@@ -56,8 +56,8 @@ def axis_table(letters: Iterable[str] | None = None) -> str:
     >>> print(axis_table("TS"))
     | axis | meaning |
     | :---: | --- |
-    | `T` | queries: positions that read |
-    | `S` | keys: positions that are read |
+    | `T` | queries: positions that attend |
+    | `S` | keys: positions attended to |
     """
     if letters is not None and not isinstance(letters, Iterable):
         raise TypeError(f"letters must be taken from {''.join(AXES)}, got {letters!r}")

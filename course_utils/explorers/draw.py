@@ -92,7 +92,7 @@ def arc_segments(reader: np.ndarray, read: np.ndarray, count: int) -> np.ndarray
     """
     angle = np.linspace(0.0, np.pi, ARC_POINTS)
     reach = np.abs(reader - read)
-    # A word that reads itself gets a loop as tall as a third of a row.
+    # A word that attends to itself gets a loop as tall as a third of a row.
     half_height = np.where(reach == 0, -0.3, (read - reader) / 2)
     depth = 0.07 + 0.84 * reach / max(count - 1, 1)
     x = -depth[:, None] * np.sin(angle)
@@ -159,7 +159,7 @@ def draw_weights(
     rows: Sequence[str],
     columns: Sequence[str],
 ) -> Axes:
-    """A small weight matrix with a number in each square; row = reading word."""
+    """A small weight matrix with a number in each square; row = query."""
     axes.imshow(weights, vmin=0, vmax=1, cmap=MAGNITUDE_MAP)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xticks(range(len(columns)), columns)

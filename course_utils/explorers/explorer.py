@@ -7,15 +7,19 @@ picture when `compute` fails, and shows itself as a live widget with a PNG and a
 A drag sends many events. ipywidgets keeps one message of a control in flight and, while the kernel
 is busy, remembers the newest value alone; so drawing at every event that arrives is enough for the
 latest to win and the last to be drawn.
+
+An event's picture has a pixel for each of the page's, which is soft on most screens of today. Once
+the hand rests, it is drawn again with four times as many.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import html
 import reprlib
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -43,6 +47,7 @@ CSS = """<style>
 </style>"""
 
 
+REST = 0.25  # seconds without an event: a held arrow key sends some thirty a second
 _NO_BACKDROP = object()  # equal to no key, so the first backdrop is always drawn
 
 
@@ -88,6 +93,7 @@ class Explorer:
         self.__problem = _words_widget("course-error")
         self.__problem.layout.display = "none"
         self.__box: ipywidgets.VBox | None = None
+        self.__rest: asyncio.TimerHandle | None = None
         self.__apply(values)
         for control in self.controls.values():
             control.observe(self.__on_change, names="value")
@@ -163,6 +169,7 @@ class Explorer:
 
     def close(self) -> None:
         """Let go of the widgets. A notebook's cell that is run again closes what it showed."""
+        self.__stop_waiting()
         if self.__box is not None:
             self.__box.close()
         for widget in (*self.controls.values(), self.__image, self.__caption, self.__problem):
@@ -213,6 +220,7 @@ class Explorer:
     def __refresh(self) -> None:
         """Compute, draw, and only then show: a failure leaves the last good picture in place."""
         values = self.values
+        self.__stop_waiting()
         try:
             with one_thread():  # the browser that shows the picture needs the other cores
                 if not self.__prepared:
@@ -231,6 +239,21 @@ class Explorer:
         self.__caption.value = _as_html(words, "course-caption", "status")
         if self.__problem.layout.display is None:
             self.__problem.value, self.__problem.layout.display = "", "none"
+        self.__wait_for_rest()
+
+    def __stop_waiting(self) -> None:
+        if self.__rest is not None:
+            self.__rest.cancel()
+
+    def __wait_for_rest(self) -> None:
+        with suppress(RuntimeError):  # no event loop: a script, and nobody who looks
+            self.__rest = asyncio.get_running_loop().call_later(REST, self.__sharpen)
+
+    def __sharpen(self) -> None:
+        with DRAWING:
+            assert self.__picture is not None
+            png = self.__picture.sharp_png()
+            self.__image.value = _as_picture(png, self.__words, self.size)
 
     def __render(self, state: Any, *, fresh: bool = False) -> bytes:
         if self.__picture is None:

@@ -11,6 +11,7 @@ from IPython.display import display
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from course_utils.explorers.picture import twice_as_many_pixels
 from course_utils.explorers.png import encode_png
 from course_utils.explorers.style import course_style
 
@@ -30,15 +31,17 @@ class AnnotatedFigure:
 
 
 def show(picture: AnnotatedFigure) -> None:
-    """Display a figure, and its words under it as the caption.
+    """Display a figure, sharp on any screen, and its words under it as the caption.
 
     Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are an output of
     their own.
     """
-    with course_style():
+    width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
+    with course_style(), twice_as_many_pixels(picture.figure):
         canvas = FigureCanvasAgg(picture.figure)
         canvas.draw()
         png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
-    words = picture.words
-    display({"image/png": png, "text/plain": f"figure: {words}"}, raw=True)
+    words, on_page = picture.words, {"width": width, "height": height}
+    bundle = {"image/png": png, "text/plain": f"figure: {words}"}
+    display(bundle, metadata={"image/png": on_page}, raw=True)
     display({"text/html": f"<small>{html.escape(words)}</small>", "text/plain": words}, raw=True)

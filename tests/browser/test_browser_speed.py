@@ -60,8 +60,9 @@ class Slider:
         page.evaluate(ARM, self.picture)
         page.keyboard.press("ArrowRight")
         elapsed = page.evaluate("() => window.courseLatency")
-        # Let the kernel finish what a press set off, so that it is not counted with the next.
-        page.wait_for_timeout(120)
+        # Let the kernel finish what a press set off, the sharp picture too, so that it is not
+        # counted with the next.
+        page.wait_for_timeout(700)
         return elapsed
 
 

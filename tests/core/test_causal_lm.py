@@ -240,5 +240,5 @@ test_refused = each_refused(
     (lambda: build()(IDS, caches=[filled(2), filled(2, max_positions=7)]),
      "ValueError: token_ids must bring the cache to at most max_positions (7), got 9"),
     (lambda: build()(IDS, may_attend=torch.zeros(T, T)),
-     "TypeError: may_attend must be boolean, True = may read"),
+     "TypeError: may_attend must be boolean, True = may attend"),
 )  # fmt: skip

@@ -113,11 +113,11 @@ REFUSED = [
     (lambda: checks.check_ids("x", torch.tensor([-1, 99]), "T", 31),
      "ValueError: x must lie in 0 to 30, got -1"),
     (lambda: checks.check_may_attend(torch.zeros(T, S), (T, S), CPU),
-     "TypeError: may_attend must be boolean, True = may read, got torch.float32: this looks "
+     "TypeError: may_attend must be boolean, True = may attend, got torch.float32: this looks "
      "like an additive mask; pass mask == 0 (or mask > -inf) instead"),
     (lambda: checks.check_may_attend(torch.ones(T, S).long(), (T, S), CPU),
-     "TypeError: may_attend must be boolean, True = may read, got torch.int64: pass "
-     "mask.bool() if 1 means may read, mask == 0 if it means hidden"),
+     "TypeError: may_attend must be boolean, True = may attend, got torch.int64: pass "
+     "mask.bool() if 1 means may attend, mask == 0 if it means hidden"),
     (lambda: checks.check_may_attend([[True]], (T, S), CPU),
      "TypeError: may_attend must be a torch.Tensor, got list"),
     (lambda: checks.check_may_attend(torch.ones(S, T) > 0, (T, S), CPU),

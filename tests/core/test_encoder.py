@@ -94,7 +94,7 @@ test_refused = each_refused(
      "ValueError: the length of token_ids, T, must be at most 11, got 14"),
     (lambda: Encoder(CONFIG)(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
     (lambda: Encoder(CONFIG)(IDS, torch.zeros(B, 1, 1, T)),
-     "TypeError: may_attend must be boolean, True = may read"),
+     "TypeError: may_attend must be boolean, True = may attend"),
     (lambda: replace(CONFIG, num_heads=7), "ValueError: num_heads (7) must divide width (15)"),
     (lambda: replace(CONFIG, num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
     (lambda: replace(CONFIG, norm_eps=0.0), "ValueError: norm_eps must be positive, got 0.0"),

@@ -1,5 +1,6 @@
 """Small explorers to try the engine on, and what its tests look at."""
 
+import asyncio
 import base64
 import dataclasses
 import gc
@@ -16,6 +17,7 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_utils.explorers import Explorer
+from course_utils.explorers import explorer as engine
 from course_utils.explorers.inputs import Choice, FreeText, Slider
 
 PAPERS = ("plain", "lined")
@@ -106,6 +108,17 @@ def shown_png(explorer):
     """The bytes that a browser would decode."""
     (data,) = re.findall(r'src="data:image/png;base64,([^"]+)"', image_of(explorer).value)
     return base64.b64decode(data)
+
+
+def sharpened(explorer):
+    """The bytes that a browser would decode, once the hand has rested after an event."""
+
+    async def rest():
+        explorer.set()
+        await asyncio.sleep(engine.REST + 0.01)
+
+    asyncio.run(rest())
+    return shown_png(explorer)
 
 
 def alternative_text(explorer):

@@ -37,13 +37,14 @@ def shown(figure, words):
         result = show(AnnotatedFigure(figure, words))
     assert result is None, "a returned figure would be shown twice"
     assert captured.stdout == captured.stderr == ""
+    assert captured.outputs[0].metadata == {"image/png": {"width": 300, "height": 200}}
     return [output.data for output in captured.outputs]
 
 
 def test_picture_and_words():
     picture, words = shown(line_figure(), WORDS)
     with Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))) as image:
-        assert image.size == (300, 200)
+        assert image.size == (600, 400), "two pixels for each of the page's"
         assert len(np.unique(np.asarray(image))) > 2, "the picture is blank"
     assert WORDS in picture["text/plain"]
     assert words["text/plain"] == WORDS

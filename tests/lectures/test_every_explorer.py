@@ -31,6 +31,7 @@ from tests.explorers.support_explorers import (
     press,
     random_events,
     same_state,
+    sharpened,
 )
 
 COMBINATIONS = 10  # with a picture; every pair of values is tried without one
@@ -173,6 +174,25 @@ def test_same_values_same_picture(explorer):
     values = random_values(explorer, Random(3))
     explorer.set(**values)
     assert type(explorer)(**values).png() == explorer.png()
+
+
+def blurred(png):
+    """Mean colours of squares of 10 by 10 pixels of the page, whatever the resolution."""
+    with Image.open(io.BytesIO(png)) as image:
+        size = 80, image.height * 80 // image.width
+        return np.asarray(image.resize(size, Image.Resampling.BOX), dtype=float)
+
+
+def test_sharp_picture_shows_the_same(explorer, made, monkeypatch):
+    monkeypatch.setattr(engine, "REST", 0.01)
+    explorer.set(**defaults(explorer))
+    png, sharp = explorer.png(), sharpened(explorer)
+    with Image.open(io.BytesIO(sharp)) as image:
+        assert image.size == tuple(round(200 * inches) for inches in explorer.size)
+    # A letter's edges differ, 1 or 2 levels of 255 on average; what lies elsewhere, 10 and more.
+    assert np.abs(blurred(sharp) - blurred(png)).mean() < 3
+    assert explorer.png(fresh=True) == png
+    assert made == []
 
 
 @pytest.mark.parametrize("events", [SOME, pytest.param(THOUSAND, marks=pytest.mark.slow)])

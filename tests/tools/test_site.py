@@ -64,9 +64,8 @@ def shown(**data):
 
 
 def picture(text):
-    return shown(
-        **{"image/png": base64.b64encode(PNG).decode(), "text/plain": text.splitlines(True)}
-    )
+    data = {"image/png": base64.b64encode(PNG).decode(), "text/plain": text.splitlines(True)}
+    return {**shown(**data), "metadata": {"image/png": {"width": 3, "height": 2}}}
 
 
 def html_outputs(page):
@@ -99,7 +98,7 @@ def test_a_figure_carries_its_words_once(converted, pictures):
     read = parsed(figure)
     image = read.img
     assert image["alt"] == read.figcaption.text == WORDS
-    assert (image["width"], image["height"]) == ("6", "4")
+    assert (image["width"], image["height"]) == ("3", "2"), "half its pixels: sharp"
     (kept,) = pictures.folder.iterdir()
     assert image["src"] == f"../figures/{kept.name}"
     with Image.open(kept) as stored, Image.open(io.BytesIO(PNG)) as original:

@@ -25,9 +25,10 @@ class Pictures:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def figure(self, png: bytes, words: str) -> str:
+    def figure(self, png: bytes, words: str, on_page: dict[str, int]) -> str:
         """Keep a picture as lossless WebP and return it as HTML, with its words in sight."""
-        picture, (width, height) = lossless_webp(png)
+        picture, _ = lossless_webp(png)
+        width, height = on_page["width"], on_page["height"]
         name = keep(picture, self.folder)
         words = html.escape(words)
         return (
@@ -78,7 +79,7 @@ def _page_outputs(
     for output in cell["outputs"]:
         data = output.get("data", {})
         if "image/png" in data:
-            output = _as_html(_picture_html(cell, data, player, pictures))
+            output = _as_html(_picture_html(cell, output, player, pictures))
         elif "text/html" in data and _is_caption(data):
             continue  # it stands under its figure already
         elif "text/html" in data:
@@ -101,13 +102,15 @@ def scrolled_by_keyboard(page: str) -> str:
 
 def _picture_html(
     cell: dict[str, Any],
-    data: dict[str, Any],
+    output: Output,
     player: Callable[[str], str],
     pictures: Pictures,
 ) -> str:
+    data = output["data"]
     words = _text(data["text/plain"])
     if words.startswith(FIGURE):
-        return pictures.figure(base64.b64decode(_text(data["image/png"])), words[len(FIGURE) :])
+        png, on_page = _text(data["image/png"]), output["metadata"]["image/png"]
+        return pictures.figure(base64.b64decode(png), words[len(FIGURE) :], on_page)
     names = EXPLORE.findall(_text(cell["source"]))
     if len(names) != 1:
         raise ValueError(

@@ -23,7 +23,7 @@ def draw_three_words(weights: np.ndarray, tokens: Sequence[str]) -> AnnotatedFig
         draw_weights(axes, weights, tokens, tokens)
     own = ", ".join(f"{token} {weights[i, i]:.2f}" for i, token in enumerate(tokens))
     words = (
-        "A table of weights; the row is the word that reads. Each word reads itself with weight "
+        "A table of weights; the row is the query. Each word attends to itself with weight "
         f"{own}. The smallest weight is {weights.min():.2f}, the largest {weights.max():.2f}."
     )
     return AnnotatedFigure(figure, words)

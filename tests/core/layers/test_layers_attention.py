@@ -166,7 +166,7 @@ test_refused = each_refused(
      "ValueError: memory must be None in a layer with positions, whose distances are those "
      "within one sequence, got position=Alibi()"),
     (lambda: LAYER(X, may_attend=torch.zeros(T, T)),
-     "TypeError: may_attend must be boolean, True = may read"),
+     "TypeError: may_attend must be boolean, True = may attend"),
     (lambda: LAYER(X, may_attend=causal_mask(T, S)),
      "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7)"),
     (lambda: LAYER(X, cache={}), "TypeError: cache must be a KVCache, got {} (dict)"),

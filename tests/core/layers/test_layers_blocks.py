@@ -232,6 +232,6 @@ test_refused = each_refused(
     (lambda: BLOCK(X, MEMORY, memory_may_attend=causal_mask(T)),
      "ValueError: memory_may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 11)"),
     (lambda: BLOCK(X, MEMORY, memory_may_attend=causal_mask(T, S).long()),
-     "TypeError: memory_may_attend must be boolean, True = may read"),
+     "TypeError: memory_may_attend must be boolean, True = may attend"),
     (lambda: BLOCK(X, MEMORY, cache={}), "TypeError: cache must be a DecoderCache, got {} (dict)"),
 )  # fmt: skip

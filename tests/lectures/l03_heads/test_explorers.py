@@ -162,16 +162,16 @@ def test_squares_and_titles_fit():
 def test_colours_of_the_squares(split):
     assert len(COLOURS) >= max(TOKENS[1], *HEADS, *WIDTHS)
     split.set(step=2, tokens=5, heads=2, width=3, colour_by=TOKEN, back=TURNED)
-    right, wrong = (blocks._pixels for blocks in split._blocks)
+    right, wrong = (blocks._painted(1) for blocks in split._blocks)
     corners = [TITLE + 2 + 44 * row for row in range(5)]  # squares of 44 pixels
     firsts = [tuple(right[y, 2, :3]) for y in corners]
     assert len(set(firsts)) == 5, "five tokens, five colours"
     held = [tuple(wrong[y, 2, :3]) for y in corners]
     assert held[0] == firsts[0] and held[2] == firsts[1] and held[4] == firsts[2]
     assert len(set(held)) == 5, "the second piece of a token is paler"
-    assert np.array_equal(split._memory[0]._pixels, split._memory[1]._pixels)
+    assert np.array_equal(*(memory._painted(1) for memory in split._memory))
     move(split, step=5)
-    assert not np.array_equal(split._memory[0]._pixels, split._memory[1]._pixels)
+    assert not np.array_equal(*(memory._painted(1) for memory in split._memory))
     assert all(artist.get_visible() for artist in split._reach)
     move(split, step=ATTENTION - 1)
     assert not any(artist.get_visible() for artist in split._reach)

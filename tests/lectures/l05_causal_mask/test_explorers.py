@@ -136,17 +136,18 @@ def test_gradients_match_the_masks_reach(masks, kind):
 
 def test_words_count_what_is_drawn(masks):
     masks.set(**masks.scenes["window 3, 4 layers"])
-    assert "may read 3 of 12 tokens, and through 4 layers its output feels 9." in masks.words
+    assert "may attend to 3 of 12 tokens" in masks.words
+    assert "after 4 layers its output depends on 9." in masks.words
     assert "Of 144 gradients 72 are exactly 0" in masks.words
     masks.set(**masks.scenes["leak: off by one"])
     assert "A leak: 11 gradients that must be 0 are not (orange, ×)" in masks.words
-    assert "outputs feel the next token" in masks.words
+    assert "outputs depend on the next token" in masks.words
     move(masks, layers=3)
-    assert "A leak: 30 gradients" in masks.words and "feel up to 3 tokens ahead" in masks.words
+    assert "A leak: 30 gradients" in masks.words and "depend on up to 3 tokens ahead" in masks.words
     move(masks, queries=1)
     assert "The leak cannot show here" in masks.words
     masks.set(**masks.scenes["top left: wrong step"])
-    assert "may read 1 of 12 tokens" in masks.words and "11 tokens came before" in masks.words
+    assert "may attend to 1 of 12 tokens" in masks.words and "11 tokens came before" in masks.words
     masks.set(**masks.scenes["decoding step"])
     assert "done, kept in the cache" in masks.words
     for kind in (PREFIX, PADDING):
@@ -154,7 +155,7 @@ def test_words_count_what_is_drawn(masks):
             move(masks, kind=kind, size=size)
             assert f"11 tokens came before (grey rows: {words}" in masks.words
     masks.set(**masks.scenes["decoding step"])
-    assert "may read 12 of 12 tokens" in masks.words
+    assert "may attend to 12 of 12 tokens" in masks.words
     masks.set(**{**masks.scenes["padding"], "size": 11})
     assert "Token 11 is padding" in masks.words
 

@@ -196,4 +196,4 @@ def date_loss(
 
 
 def _may_read(source: Tensor) -> Tensor:
-    return (source != PAD)[:, None, None, :]  # for every head and every token that reads
+    return (source != PAD)[:, None, None, :]  # for every head and every query

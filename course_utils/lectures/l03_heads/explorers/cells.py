@@ -2,7 +2,7 @@
 
 Writing is the slow part of a picture, and two tensors have up to 400 digits. So each kind of
 square, digit and all, is painted once and copied to its places from then on; and so is each line
-of text.
+of text. Sizes in pixels are those of a page; a sharp picture has `scale` times as many.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Blocks(Artist):
         super().__init__()
         mute_axes(axes)
         self._area, self._height, self._largest, self._digits = axes, height, largest, digits
-        self._pixels = np.zeros((1, 1, 4), np.uint8)
+        self._shown: tuple[np.ndarray, np.ndarray, int, Sequence[str]] | None = None
         axes.add_artist(self)
 
     def set_data(
@@ -52,25 +52,35 @@ class Blocks(Artist):
             count: how many shades there are.
             titles: one above each block, or none at all.
         """
-        width, height = (round(side) for side in self._area.bbox.size)
-        if self._height:
-            wide = min(self._largest, width // values.size)
-            tiles = _tiles(wide, self._height, count, self._digits)
-            self._pixels = _together(tiles, values.reshape(1, -1), shades.reshape(1, -1))
-        else:
-            across, side = block_grid(values.shape, TITLE * bool(titles), width, height)
-            side = min(side, self._largest)
-            parts = _together(_tiles(side, side, count, self._digits), values, shades)
-            self._pixels = paint_blocks(parts, titles, across, width, height)
+        self._shown = values, shades, count, titles
         self.stale = True
 
     def draw(self, renderer: RendererBase) -> None:
         """Paint from the upper left corner of the axes."""
-        if not self.get_visible():
+        if not self.get_visible() or self._shown is None:
             return
         left, top = round(self._area.bbox.x0), round(self._area.bbox.y1)
-        upwards = np.ascontiguousarray(self._pixels[::-1])  # Agg paints upwards
+        upwards = np.ascontiguousarray(self._painted(_scale_of(self._area))[::-1])  # as Agg paints
         renderer.draw_image(renderer.new_gc(), left, top - len(upwards), upwards)
+
+    def _painted(self, scale: int) -> np.ndarray:
+        assert self._shown is not None
+        values, shades, count, titles = self._shown
+        width, height = (round(side / scale) for side in self._area.bbox.size)
+        if self._height:
+            wide = min(self._largest, width // values.size)
+            tiles = _tiles(wide, self._height, count, self._digits, scale)
+            return _together(tiles, values.reshape(1, -1), shades.reshape(1, -1))
+        across, side = block_grid(values.shape, TITLE * bool(titles), width, height)
+        side = min(side, self._largest)
+        parts = _together(_tiles(side, side, count, self._digits, scale), values, shades)
+        return paint_blocks(parts, titles, across, width, height, scale)
+
+
+def _scale_of(axes: Axes) -> int:
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return round(figure.dpi / DPI)
 
 
 class TextLine(Artist):
@@ -94,7 +104,7 @@ class TextLine(Artist):
     def draw(self, renderer: RendererBase) -> None:
         """Paint the line, and cut it at the right edge of the axes."""
         left, _, right, top = (round(edge) for edge in self._area.bbox.extents)
-        mask = _letters(self._text, self._size)[:, : right - left]
+        mask = _letters(self._text, self._size * _scale_of(self._area))[:, : right - left]
         upwards = np.zeros((*mask.shape, 4), np.uint8)
         upwards[..., :3] = (255 * np.array(to_rgb(INK))).round()
         upwards[..., 3] = mask[::-1]  # Agg paints upwards
@@ -102,18 +112,24 @@ class TextLine(Artist):
 
 
 def paint_blocks(
-    parts: np.ndarray, titles: Sequence[str], across: int, width: int, height: int
+    parts: np.ndarray,
+    titles: Sequence[str],
+    across: int,
+    width: int,
+    height: int,
+    scale: int = 1,
 ) -> np.ndarray:
     """Pictures (blocks, high, wide, 4) in reading order on a white sheet, `across` to a line."""
-    title = TITLE * bool(titles)
-    sheet = np.full((height, width, 4), 255, np.uint8)
+    title, gap = scale * TITLE * bool(titles), scale * GAP
+    sheet = np.full((scale * height, scale * width, 4), 255, np.uint8)
     for index, part in enumerate(parts):
         down, right = divmod(index, across)
         high, wide, _ = part.shape
-        top, left = down * (high + title + GAP) + title, right * (wide + GAP)
+        top, left = down * (high + title + gap) + title, right * (wide + gap)
         sheet[top : top + high, left : left + wide] = part
         if titles:
-            _write(sheet, titles[index], left + wide / 2, top - TITLE / 2, TITLE_SIZE, INK)
+            size = scale * TITLE_SIZE
+            _write(sheet, titles[index], left + wide / 2, top - title / 2, size, INK)
     return sheet
 
 
@@ -141,20 +157,21 @@ def _together(tiles: np.ndarray, values: np.ndarray, shades: np.ndarray) -> np.n
 
 
 @lru_cache(maxsize=128)
-def _tiles(wide: int, high: int, count: int, digits: bool) -> np.ndarray:
+def _tiles(wide: int, high: int, count: int, digits: bool, scale: int) -> np.ndarray:
     """Every kind of square, (colour, shade, high, wide, 4), with a white line around each."""
-    made = np.full((len(COLOURS), count, high, wide, 4), 255, np.uint8)
+    made = np.full((len(COLOURS), count, scale * high, scale * wide, 4), 255, np.uint8)
     for value, colour in enumerate(COLOURS):
         for shade in range(count):
             tile = made[value, shade]
             white = PALEST * shade / max(count - 1, 1)
             rgb = (1 - white) * np.array(to_rgb(colour)) + white
-            tile[:-1, :-1, :3] = (255 * rgb).round()
+            tile[:-scale, :-scale, :3] = (255 * rgb).round()
             if digits and min(wide, high) >= SMALLEST_WITH_DIGIT:
                 dark = rgb @ [0.2126, 0.7152, 0.0722] < 0.45
                 ink = "white" if dark else INK
-                size = LARGE if min(wide, high) > 30 else SMALL
-                _write(tile, str(value), (wide - 1) / 2, (high - 1) / 2, size, ink)
+                size = scale * (LARGE if min(wide, high) > 30 else SMALL)
+                x, y = (scale * (side - 1) / 2 for side in (wide, high))
+                _write(tile, str(value), x, y, size, ink)
     return made
 
 

@@ -18,8 +18,8 @@ from course_utils.explorers.style import MUTED
 from course_utils.lectures.l03_heads.explorers.cells import Blocks, TextLine
 
 MAP = (
-    "Small map, if each token may read itself and earlier ones only (a causal mask): a row's token "
-    "has read the blue ones; orange is the future."
+    "Small map, if each token may attend to itself and earlier ones only (a causal mask): a "
+    "row's token depends on the blue ones; orange is the future."
 )
 STEPS = ("x", "view", "transpose", "attention", "transpose back", "join")
 ATTENTION = STEPS.index("attention")

@@ -116,7 +116,7 @@ CACHED_STEP = Exercise(
     facts=_facts,
     tolerance=Tolerance(relative=1e-4, absolute=1e-5),
     praise="One row of scores instead of a whole matrix, and no mask: what the cache holds is the "
-    "past, so the newest token may read all of it.",
+    "past, so the newest token may attend to all of it.",
     mistakes=(
         Mistake(
             "nothing appended",

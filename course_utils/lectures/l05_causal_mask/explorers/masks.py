@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Slider, Steps
-from course_utils.explorers.style import MUTED
+from course_utils.explorers.style import GRID
 from course_utils.lectures.l05_causal_mask.explorers.stack import (
     MOST_LAYERS,
     MOST_TOKENS,
@@ -98,7 +98,7 @@ def document_lengths(size: int, tokens: int) -> list[int]:
 class Masks(Explorer):
     """A mask and a number of layers → the mask, real weights, real gradients."""
 
-    title = "What may a token read, and what does it feel through L layers?"
+    title = "What may a token attend to, and on what does it depend after L layers?"
     inputs = {
         "kind": Choice("mask", KINDS, WINDOW),
         "size": Slider("window, prefix, text", 1, LARGEST_SIZE, 1, 3),
@@ -139,7 +139,7 @@ class Masks(Explorer):
         )
 
     def draw(self, figure: Figure, state: MaskState) -> None:
-        titles = ("mask: may read", "weights, layer 1", "gradient, L layers")
+        titles = ("mask: may attend", "weights, layer 1", "gradient, L layers")
         side, gap, left, bottom = 2.11, 0.15, 0.62, 0.62
         width, height = self.size
         self._panels = [
@@ -153,13 +153,14 @@ class Masks(Explorer):
         self._mask, self._weights, self._gradient = maps
         look = {"color": "white", "markeredgewidth": 1.5}
         self._crosses = [axes.plot([], [], "x", **look)[0] for axes in self._panels]
-        look = {"color": MUTED, "linewidth": 0.35, "clip_on": False, "antialiased": False}
+        look = {"color": GRID, "antialiased": False, "snap": True, "clip_on": False}
+        look["linewidth"] = 0.72  # points: one pixel of the page
         self._grids = [axes.plot([], [], **look)[0] for axes in self._panels]
         for axes in self._panels:
             axes.spines[:].set_visible(False)
             axes.tick_params(length=0, pad=3)
-            axes.set_xlabel("token read", labelpad=2)
-        self._panels[0].set_ylabel("token that reads", labelpad=2)
+            axes.set_xlabel("key", labelpad=2)
+        self._panels[0].set_ylabel("query", labelpad=2)
         self.animate(*maps, *self._crosses, *self._grids)
         draw_scale(figure, (left + 3 * (side + gap) - 0.05) / width, bottom / height, side / height)
 
@@ -202,7 +203,7 @@ def _asking(state: MaskState) -> str:
         return ""
     newest = "The newest token asks" if state.queries == 1 else f"The newest {state.queries} ask"
     if state.kind in (PREFIX, PADDING) and min(state.size, state.keys) > state.cached:
-        grey = "not asked again, though newer tokens are among those that they read"
+        grey = "not asked again, though newer tokens are among those that they attend to"
     else:
         grey = "done, kept in the cache"
     return f"{newest}; {_tokens(state.cached)} came before (grey rows: {grey})."
@@ -212,40 +213,40 @@ def _rule(state: MaskState) -> str:
     size, count = state.size, state.keys
     if state.kind == WINDOW:
         if size == 1:
-            return "Window of 1: each token reads itself alone."
-        return f"Window of {size}: each token reads itself and the {size - 1} before it."
+            return "Window of 1: each token attends to itself alone."
+        return f"Window of {size}: each token attends to itself and the {size - 1} before it."
     if state.kind == PREFIX:
         if size >= count:
-            return f"The prefix is the whole text: all read all {_tokens(count)}."
+            return f"The prefix is the whole text: each token attends to all {_tokens(count)}."
         first = "the first token" if size == 1 else f"the first {size}"
-        return f"All read {first}; besides, each reads itself and what is before it."
+        return f"All attend to {first}; besides, each attends to itself and what is before it."
     if state.kind == PADDING:
         if size >= count:
-            return "No token is padding: all read all."
+            return "No token is padding: all attend to all."
         which = f"Token {size} is" if size == count - 1 else f"Tokens {size} to {count - 1} are"
-        return f"{which} padding: nobody reads them, though they read."
+        return f"{which} padding: no query attends to them, though they attend to others."
     if state.kind == PACKED:
         documents = len(document_lengths(size, count))
         what = "1 document" if documents == 1 else f"{documents} documents"
-        return f"{what} in one row, {size} tokens each at most: no token reads outside its own."
+        return f"{what} in one row, {size} tokens each at most: no token attends outside its own."
     if state.kind == TOP_LEFT:
         if not state.cached:
             return "With T = S top left and bottom right are the same causal mask."
         return (
             "Aligned top left, as torch's is_causal, the first that asks is taken for token 0 and "
-            "reads that alone."
+            "attends to that alone."
         )
     if state.kind == OFF_BY_ONE:
-        return "tril(1) where tril(0) was meant: each token reads the next one too."
-    return "Each token reads itself and what is before it."
+        return "tril(1) where tril(0) was meant: each token attends to the next one too."
+    return "Each token attends to itself and what is before it."
 
 
 def _newest(state: MaskState) -> str:
-    reads, feels = int(state.may_attend[-1].sum()), int((state.gradient[-1] > 0).sum())
+    attended, reached = int(state.may_attend[-1].sum()), int((state.gradient[-1] > 0).sum())
     through = "1 layer" if state.layers == 1 else f"{state.layers} layers"
     return (
-        f"The newest token may read {reads} of {_tokens(state.keys)}, and through {through} its "
-        f"output feels {feels}."
+        f"The newest token may attend to {attended} of {_tokens(state.keys)}, and after {through} "
+        f"its output depends on {reached}."
     )
 
 
@@ -256,7 +257,7 @@ def _proof(state: MaskState) -> str:
         which = "1 gradient that must be 0 is not"
         which = which if count == 1 else f"{count} gradients that must be 0 are not"
         ahead = "the next token" if farthest == 1 else f"up to {farthest} tokens ahead"
-        return f"A leak: {which} (orange, ×); outputs feel {ahead}."
+        return f"A leak: {which} (orange, ×); outputs depend on {ahead}."
     if state.kind == OFF_BY_ONE:
         return "The leak cannot show here: the newest token has no next one. In training it has."
     zeros = int((state.gradient == 0).sum())

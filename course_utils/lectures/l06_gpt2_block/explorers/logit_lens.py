@@ -20,7 +20,7 @@ from matplotlib.patches import Rectangle
 from course_utils.explorers.draw import HeatMap, drawable, label_tokens, mute_axes
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import FreeText, Slider, Steps
-from course_utils.explorers.style import BLUE, DPI, GRID, INK, MUTED, ORANGE
+from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
     in_figure,
     read_prompt,
@@ -31,7 +31,7 @@ from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_t
 from course_utils.threads import one_thread
 
 MOST_TOKENS = 24
-WORD, BESIDE = (120, 26), 12  # pixels: room for a word, and its distance from the axes
+WORD, BESIDE = (1.2, 0.26), 0.12  # inches: room for a word, and its distance from the axes
 NAMED = 5  # tokens that the caption names for one layer
 EVERY, EMBEDDING = "all layers", "embedding"
 LEAST = 1e-3  # where the scale of probabilities begins
@@ -122,16 +122,18 @@ class RowLabels(Artist):
         """Paint each word, its middle at the height of its row."""
         assert self.axes is not None
         places = self.axes.transData.transform([(1, row) for row in range(len(self._words))])
+        dpi = self.axes.figure.dpi
         for word, (x, y) in zip(self._words, places.round().astype(int), strict=True):
-            pixels = _drawn(word)
-            renderer.draw_image(renderer.new_gc(), x + BESIDE, y - len(pixels) // 2, pixels)
+            pixels = _drawn(word, dpi)
+            left, bottom = x + round(BESIDE * dpi), y - len(pixels) // 2
+            renderer.draw_image(renderer.new_gc(), left, bottom, pixels)
 
 
 @lru_cache(maxsize=1000)
-def _drawn(word: str) -> np.ndarray:
+def _drawn(word: str, dpi: float) -> np.ndarray:
     """The pixels of a word, the lowest row first, as Agg paints them."""
-    width, height = WORD
-    paper, pen = RendererAgg(width, height, DPI), GraphicsContextBase()
+    width, height = (round(inches * dpi) for inches in WORD)
+    paper, pen = RendererAgg(width, height, dpi), GraphicsContextBase()
     pen.set_foreground(INK)
     paper.draw_text(pen, 0, 0.72 * height, word, FontProperties(family="DejaVu Sans", size=12), 0)
     return np.array(paper.buffer_rgba())[::-1]

@@ -297,8 +297,8 @@ def _skipped(state: TileState) -> str:
     if not state.causal:
         return ""
     return (
-        f" Dead tiles skipped so far: {state.skipped} (grey: no query there may read such a key). "
-        "× marks a later key in a tile that is needed."
+        f" Dead tiles skipped so far: {state.skipped} (grey: no query there may attend to such a "
+        "key). × marks a later key in a tile that is needed."
     )
 
 
