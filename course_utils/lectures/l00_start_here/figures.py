@@ -73,7 +73,7 @@ def _words_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
         parts.append(f"{method}: {moves}")
     return (
         "One row of tables per sentence, one column per method; dark is 0, yellow is 1. Framed: "
-        f"the row in which “{tokens[row]}” reads. From the first sentence to the last, "
+        f"the row of “{tokens[row]}”, the query. From the first sentence to the last, "
         f"{'; '.join(parts)}."
     )
 

@@ -188,7 +188,7 @@ class SoftmaxSaturation(Explorer):
             f"d_k = {state.width}, {how}, temperature {state.temperature:g}: these scores have "
             f"standard deviation {_short(state.spread)}. The largest weight is "
             f"{_largest(state)} ({state.mean_largest:.2f} on average over {DRAWS} draws), and the "
-            f"query effectively reads {state.effective:.1f} of {KEYS} keys. The norm of the "
+            f"query effectively attends to {state.effective:.1f} of {KEYS} keys. The norm of the "
             f"Jacobian is {_short(state.norm)}, {_percent(state.norm / LARGEST_NORM)} of the most "
             f"there can be, ½. Dashed: all weights equal. Grey: these scores at every temperature."
         )

@@ -94,7 +94,7 @@ def draw_runs(trained: Mapping[str, Training], score: str) -> AnnotatedFigure:
 def draw_alignment(
     weights: np.ndarray, source: Sequence[str], target: Sequence[str]
 ) -> AnnotatedFigure:
-    """The weights of a cross-attention: a row for each token written, a column for each read."""
+    """Cross-attention weights: a row for each token written, a column for each of the source."""
     rows, columns = weights.shape
     side = min(0.42, 4.6 / rows, 6.0 / columns)
     left, above = (0.5 + LETTER * max(map(len, words)) for words in (target, source))
@@ -107,11 +107,11 @@ def draw_alignment(
         label_tokens(axes, target, columns=False)
         label_tokens(axes, source, rows=False)
         axes.set_ylabel("written")
-        axes.set_xlabel("read", labelpad=8)
+        axes.set_xlabel("source", labelpad=8)
         axes.xaxis.set_label_position("top")
         axes.spines[:].set_visible(False)
     most = [
-        f"“{token}” reads “{source[row.argmax()]}” ({row.max():.2f})"
+        f"“{token}” attends to “{source[row.argmax()]}” ({row.max():.2f})"
         for token, row in zip(target, weights, strict=True)
     ]
     return AnnotatedFigure(figure, f"Cross-attention weights: {', '.join(most)}.")

@@ -38,13 +38,13 @@ def test_three_words():
     assert "smallest weight is 0.00, the largest 0.90" in picture.words
 
 
-def test_maps_say_what_the_row_reads():
+def test_maps_say_whose_row_is_framed():
     words = draw_maps(MAPS, [TOKENS, TOKENS], row=2).words
-    assert "“Transformers” reads" in words and "fixed: nothing changes" in words
+    assert "the row of “Transformers”" in words and "fixed: nothing changes" in words
     assert "moving: Transformers 0.90 → 0.25, I 0.00 → 0.50, love 0.10 → 0.25" in words
     # The middle row is the same in the mirrored table.
     words = draw_maps(MAPS, [TOKENS, TOKENS], row=1).words
-    assert "moving: nothing changes" in words and "“love” reads" in words
+    assert "moving: nothing changes" in words and "the row of “love”" in words
 
 
 def test_shift_draws_group_means():

@@ -141,7 +141,7 @@ def test_words_at_both_ends(explorer):
     assert "The largest weight is 1 − 9e-17" in explorer.words
     assert "less than 0.01% of the most there can be" in explorer.words
     explorer.set(width=1, division=DIVIDED, temperature=16, draw_number=20)
-    assert "effectively reads 16.0 of 16 keys" in explorer.words
+    assert "effectively attends to 16.0 of 16 keys" in explorer.words
     assert "d_k = 1, divided by √d_k, temperature 16:" in explorer.words
 
 

@@ -68,7 +68,7 @@ def test_runs():
 def test_alignment():
     picture = PICTURES["alignment"]()
     for token, row in zip(TARGET, WEIGHTS, strict=True):
-        assert f"“{token}” reads “{SOURCE[row.argmax()]}” ({row.max():.2f})" in picture.words
+        assert f"“{token}” attends to “{SOURCE[row.argmax()]}” ({row.max():.2f})" in picture.words
     axes = picture.figure.axes[0]
     assert np.array_equal(axes.images[0].get_array(), WEIGHTS)
     assert [label.get_text() for label in axes.get_yticklabels()] == TARGET

@@ -189,7 +189,9 @@ def test_words_of_the_shared_heads(groups):
     chosen(groups, heads=4, key_value_heads=16)
     assert "G = H = 4 (16 would be more than there are queries)" in groups.words
     chosen(groups, key_value_heads=1, batch=2)
-    assert "G = 1: all 32 query heads read the same" in groups.words and "2 texts" in groups.words
+    assert (
+        "G = 1: all 32 query heads attend to the same" in groups.words and "2 texts" in groups.words
+    )
 
 
 # Ranks

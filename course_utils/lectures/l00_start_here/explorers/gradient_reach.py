@@ -52,7 +52,7 @@ def _label_heights(shares: dict[str, np.ndarray]) -> dict[str, float]:
 class GradientReach(Explorer):
     """Distance and width → what is left of the gradient, for four layers."""
 
-    title = "How much does the last state still feel of an input t steps back?"
+    title = "How much of the last state's gradient reaches an input t steps back?"
     inputs = {
         "distance": Slider("steps back t", 0, LENGTH - 1, 1, 32),
         "width": Steps("hidden width C", WIDTHS, 32),

@@ -44,9 +44,9 @@ def _reading(text: str) -> Reading:
 
 
 class RealHeads(Explorer):
-    """A sentence, a layer and a head → who reads whom."""
+    """A sentence, a layer and a head → which token attends to which."""
 
-    title = "Who reads whom? 6 layers of 12 heads, on a sentence of your own"
+    title = "Who attends to whom? 6 layers of 12 heads, on a sentence of your own"
     inputs = {
         "sentence": Choice("sentence", SENTENCES, TIRED, wide=True),
         "own_text": FreeText(
@@ -163,18 +163,17 @@ class RealHeads(Explorer):
 def _strongest(state: HeadState) -> str:
     tokens, weights = state.tokens, state.weights
     if state.row is None:
-        reader, read = np.unravel_index(int(weights.argmax()), weights.shape)
-        return (
-            f"The strongest arc: “{tokens[reader]}” reads “{tokens[read]}” ({weights.max():.2f})."
-        )
+        query, key = np.unravel_index(int(weights.argmax()), weights.shape)
+        arc = f"“{tokens[query]}” attends to “{tokens[key]}”"
+        return f"The strongest arc: {arc} ({weights.max():.2f})."
     most = np.argsort(-weights[state.row], kind="stable")[:3]
     named = ", ".join(f"“{tokens[i]}” {weights[state.row, i]:.2f}" for i in most)
-    return f"“{tokens[state.row]}” reads {named}."
+    return f"“{tokens[state.row]}” attends to {named}."
 
 
 def _spread(state: HeadState) -> str:
     return (
-        f"On average a word reads {state.effective:.1f} of {len(state.tokens)} tokens "
+        f"On average a word attends to {state.effective:.1f} of {len(state.tokens)} tokens "
         "(effective tokens). "
         f"Blue arcs reach back, orange ones ahead; weights below {ARC_THRESHOLD:.2f} have no arc."
     )

@@ -210,7 +210,7 @@ def _who(state: SharingState) -> str:
     if G == H:
         return f"G = H = {H}{beyond}: each query head has its own keys and values (multi-head)."
     if G == 1:
-        return f"G = 1: all {H} query heads read the same keys and values (multi-query)."
+        return f"G = 1: all {H} query heads attend to the same keys and values (multi-query)."
     return f"H = {H}, G = {G}: every {state.sharing} query heads share keys and values (grouped)."
 
 

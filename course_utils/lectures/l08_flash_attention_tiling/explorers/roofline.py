@@ -104,7 +104,7 @@ class Roofline(Explorer):
     title = "What limits attention: products, exps, or memory?"
     inputs = {
         "gpu": Choice("graphics processor", tuple(GPUS), "H100 SXM"),
-        "reads": Choice("a query reads", (EVERY, CAUSAL), EVERY),
+        "reads": Choice("a query attends to", (EVERY, CAUSAL), EVERY),
         "length": Steps("sequence length N", LENGTHS, 4096),
         "width": Steps("head width D", WIDTHS, 64),
         "block_m": Steps("queries in a tile", BLOCKS, 128),

@@ -104,7 +104,7 @@ class TileByTile(Explorer):
     title = "What does tiled attention hold and move, tile by tile?"
     inputs = {
         "step": Slider("tile number", 1, MOST_STEPS + 1, 1, 6),
-        "reads": Choice("a query reads", (EVERY, CAUSAL), EVERY),
+        "reads": Choice("a query attends to", (EVERY, CAUSAL), EVERY),
         "block_m": Steps("queries in a tile", BLOCKS, 8),
         "block_n": Steps("keys in a tile", BLOCKS, 6),
     }
