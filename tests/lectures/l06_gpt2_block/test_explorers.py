@@ -278,14 +278,14 @@ def test_the_column_is_the_tokens_own(lens):
     assert (last.layer, first.layer) == (None, 2)
     assert (first.beyond, beyond.beyond) == (False, True)
     assert (last.column == last.probability[:, -1]).all()
-    assert first.best[0] == first.names[2] and first.shares[0] == first.best_share[2]
+    assert first.best[0] == first.says[2][0] and first.shares[0] == first.best_share[2]
 
 
 def test_the_words_of_the_lens(lens):
     count = len(IDS)
     lens.set(prompt=TEXT, back=0, layer=ALL_LAYERS)
     places = ", ".join(str(rank) for rank in lens.state.ranks)
-    assert f"Behind token {count} of {count}, “" in lens.words
+    assert f"After token {count} of {count}, “" in lens.words
     assert f"From the embedding up it stands at place {places}, with " in lens.words
     lens.set(layer="3")
     assert "After block 3 it would be “" in lens.words

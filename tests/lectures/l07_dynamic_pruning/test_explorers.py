@@ -16,17 +16,17 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
     load_toy_experts,
 )
 from course_utils.lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
-from course_utils.lectures.l07_dynamic_pruning.explorers.experts import EXTENT, UNLIMITED, Experts
+from course_utils.lectures.l07_dynamic_pruning.explorers.experts import (
+    CELLS,
+    EXTENT,
+    UNLIMITED,
+    Experts,
+)
 from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import CODE, PROSE, RANKS, Ranks
 from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import (
-    BATCHES,
-    HEADS,
-    LENGTHS,
     SHAPES,
-    VIEW,
     SharedHeads,
 )
-from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.training import TEST_SEED
@@ -110,8 +110,9 @@ def test_numbers_stand_in_their_parts(experts):
             shown = [number.get_visible() for number in experts._numbers]
             assert shown[:count] == state.labelled.tolist() and not any(shown[count:])
     # The first row of the picture is the upper edge of the plane.
-    for row, column in ((0, 0), (7, 53), (60, 11), (30, 30)):
-        place = torch.tensor([[2 * column - 60, 60 - 2 * row]]) * EXTENT / 61
+    last = CELLS - 1
+    for row, column in ((0, 0), (7, 53), (last, 11), (last // 2, last // 2)):
+        place = torch.tensor([[2 * column - last, last - 2 * row]]) * EXTENT / CELLS
         assert state.plane[row, column] == model(place)[1].chosen.item()
     assert len(np.unique(state.plane)) > 4
     assert abs(state.points).max() < EXTENT
@@ -175,11 +176,30 @@ def test_caches_of_published_models(groups):
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()
 
 
-def test_every_cache_is_in_view():
-    layers, widths = zip(*SHAPES.values(), strict=True)
-    assert VIEW[0] <= kv_cache_bytes(min(layers), 1, min(widths), LENGTHS[0], batch=BATCHES[0])
-    most = kv_cache_bytes(max(layers), HEADS[-1], max(widths), LENGTHS[-1], batch=BATCHES[-1])
-    assert most <= VIEW[1]
+def test_bars_are_shares_of_the_whole_cache(groups):
+    groups.set(**groups.scenes["… for 32 readers"])
+    ends = groups._bars.get_xydata().reshape(-1, 3, 2)[:, 1]
+    assert ends.tolist() == [[2.0**row / 64, row] for row in range(7)]
+    assert groups._chosen.get_xydata().tolist() == [[0, 3], [8 / 64, 3]]
+    whole = 64 * 2 * 80 * 128 * 4096 * 32 * 2  # bytes
+    for name, size in (("laptop 16 GB", 16e9), ("H100 80 GB", 80e9)):
+        line = groups._memories[name]
+        assert line.get_visible() and set(line.get_xdata()) == {size / whole}
+    groups.set(**groups.scenes["Llama 2 7B"])
+    assert not any(line.get_visible() for line in groups._memories.values())
+
+
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [
+        (1, "A laptop of 16 GB would hold it."),
+        (32, "It takes more than a laptop's 16 GB."),
+        (64, "It takes more than a laptop's 16 GB and an H100's 80 GB."),
+    ],
+)
+def test_what_would_hold_the_cache(groups, batch, said):
+    groups.set(**{**groups.scenes["Llama 2 70B"], "batch": batch})
+    assert groups.words.endswith(said)
 
 
 def test_words_of_the_shared_heads(groups):

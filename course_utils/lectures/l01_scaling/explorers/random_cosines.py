@@ -78,5 +78,5 @@ class RandomCosines(Explorer):
             f"In {state.width} dimensions the cosine of 8000 random pairs has variance "
             f"{state.variance:.4f}; the formula says 1/d = {1 / state.width:.4f}. "
             f"{state.within_ten_degrees:.0%} of the pairs are within 10 degrees of a right angle. "
-            "The line is the exact density, proportional to (1 − x²)^((d−3)/2)."
+            "The line is the exact density, proportional to (1\u00a0−\u00a0x²)^((d−3)/2)."
         )

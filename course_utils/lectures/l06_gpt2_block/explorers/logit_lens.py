@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import HeatMap, drawable, label_tokens, mute_axes
+from course_utils.explorers.draw import HeatMap, drawable, mute_axes
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
-    in_figure,
     read_prompt,
     token_name,
 )
@@ -30,8 +30,10 @@ from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.threads import one_thread
 
-MOST_TOKENS = 24
-WORD, BESIDE = (1.2, 0.26), 0.12  # inches: room for a word, and its distance from the axes
+MOST_TOKENS = 9  # as many as leave room for a word in each cell
+WORD, WORD_SIZE = (0.9, 0.2), 9.5  # room for a word in inches, its letters in points
+LONGEST_IN_A_CELL = 8
+ABOVE = 0.3  # where the tokens stand above the map, in rows
 NAMED = 5  # tokens that the caption names for one layer
 EVERY, EMBEDDING = "all layers", "embedding"
 LEAST = 1e-3  # where the scale of probabilities begins
@@ -87,10 +89,10 @@ class LensState:
 
     tokens: tuple[str, ...]
     probability: np.ndarray
+    says: tuple[tuple[str, ...], ...]
     column: np.ndarray
     ranks: np.ndarray
     best_share: np.ndarray
-    names: tuple[str, ...]
     final: str
     position: int
     layer: int | None
@@ -101,41 +103,45 @@ class LensState:
     note: str
 
 
-class RowLabels(Artist):
-    """Words, one to a row beside the right edge of the axes.
+class CellWords(Artist):
+    """A word in the middle of each cell of a heat map, and one above each column.
 
-    A word takes matplotlib a millisecond, and an event changes several. Here each is drawn once,
-    and later its pixels are copied.
+    A word takes matplotlib a millisecond, and there are some fifty. Here each is drawn once, and
+    later its pixels are copied.
     """
 
     def __init__(self, axes: Axes) -> None:
         super().__init__()
-        self._words: tuple[str, ...] = ()
+        self._words: tuple[tuple[str, str, float, float], ...] = ()
         axes.add_artist(self)
 
-    def set_words(self, words: Iterable[str]) -> None:
-        """Show these words, the first at the bottom."""
+    def set_words(self, words: Iterable[tuple[str, str, float, float]]) -> None:
+        """Show these words, each with its colour and the place (x, y) of its middle."""
         self._words = tuple(words)
         self.stale = True
 
     def draw(self, renderer: RendererBase) -> None:
-        """Paint each word, its middle at the height of its row."""
+        """Paint each word around its place."""
         assert self.axes is not None
-        places = self.axes.transData.transform([(1, row) for row in range(len(self._words))])
+        places = self.axes.transData.transform([place for _, _, *place in self._words])
         dpi = self.axes.figure.dpi
-        for word, (x, y) in zip(self._words, places.round().astype(int), strict=True):
-            pixels = _drawn(word, dpi)
-            left, bottom = x + round(BESIDE * dpi), y - len(pixels) // 2
-            renderer.draw_image(renderer.new_gc(), left, bottom, pixels)
+        for (word, colour, *_), (x, y) in zip(self._words, places, strict=True):
+            pixels = _drawn(word, colour, dpi)
+            height, width = pixels.shape[:2]
+            renderer.draw_image(
+                renderer.new_gc(), round(x - width / 2), round(y - height / 2), pixels
+            )
 
 
 @lru_cache(maxsize=1000)
-def _drawn(word: str, dpi: float) -> np.ndarray:
+def _drawn(word: str, colour: str, dpi: float) -> np.ndarray:
     """The pixels of a word, the lowest row first, as Agg paints them."""
     width, height = (round(inches * dpi) for inches in WORD)
     paper, pen = RendererAgg(width, height, dpi), GraphicsContextBase()
-    pen.set_foreground(INK)
-    paper.draw_text(pen, 0, 0.72 * height, word, FontProperties(family="DejaVu Sans", size=12), 0)
+    pen.set_foreground(colour)
+    letters = FontProperties(family="DejaVu Sans", size=WORD_SIZE)
+    taken, _, _ = paper.get_text_width_height_descent(word, letters, ismath=False)
+    paper.draw_text(pen, (width - taken) / 2, 0.68 * height, word, letters, 0)
     return np.array(paper.buffer_rgba())[::-1]
 
 
@@ -145,7 +151,7 @@ class LogitLens(Explorer):
     title = "At which layer does the model know what it will say?"
     scenes = {
         "queries, keys and …": AS_TAUGHT,
-        "behind block 1": {**AS_TAUGHT, "layer": "1"},
+        "after block 1": {**AS_TAUGHT, "layer": "1"},
         "the embedding alone": {**AS_TAUGHT, "layer": EMBEDDING},
         "the first token": {**AS_TAUGHT, "back": MOST_TOKENS - 1},
         "the softmax of the scores": {**AS_TAUGHT, "prompt": "The softmax of the scores"},
@@ -161,7 +167,7 @@ class LogitLens(Explorer):
             placeholder="empty: the model reads a line break",
         ),
         "back": Slider("tokens before the last", 0, MOST_TOKENS - 1, 1, AS_TAUGHT["back"]),
-        "layer": Steps("look behind", (EVERY, *LAYERS), AS_TAUGHT["layer"]),
+        "layer": Steps("look after block", (EVERY, *LAYERS), AS_TAUGHT["layer"]),
     }
 
     def __init__(self, **values: Any) -> None:
@@ -186,10 +192,10 @@ class LogitLens(Explorer):
         return LensState(
             tokens=tuple(token_name(names[token]) for token in lens.own),
             probability=lens.probability,
+            says=tuple(tuple(token_name(names[t]) for t in row) for row in lens.best[..., 0]),
             column=lens.probability[:, at],
             ranks=lens.rank[:, at],
             best_share=lens.best_share[:, at, 0],
-            names=tuple(token_name(names[token]) for token in lens.best[:, at, 0]),
             final=token_name(names[lens.final[at]]),
             position=at,
             layer=chosen,
@@ -201,19 +207,21 @@ class LogitLens(Explorer):
         )
 
     def draw(self, figure: Figure, state: LensState) -> None:
-        bottom, height = 0.17, 0.62
-        self._map = figure.add_axes((0.125, bottom, 0.4, height))
+        left, width, bottom, height = 0.13, 0.635, 0.2, 0.68
+        self._map = figure.add_axes((left, bottom, width, height))
         self._heat = HeatMap(self._map, low=np.log10(LEAST), high=0.0)
         self._map.spines[:].set_visible(False)
         self._map.tick_params(length=0)
+        self._map.set_xticks([])
+        self._words = CellWords(self._map)
         self._frame = Rectangle((0, 0), 1, 1, fill=False, edgecolor=ORANGE, linewidth=3)
         self._map.add_patch(self._frame)
-        self._draw_scale(figure.add_axes((0.125, 0.1, 0.4, 0.035)))
-        self._draw_column(figure.add_axes((0.575, bottom, 0.27, height)), len(state.names))
+        self._draw_scale(figure.add_axes((left, 0.12, width, 0.035)))
+        self._draw_column(figure.add_axes((0.795, bottom, 0.18, height)), len(state.says))
         named = {"the final choice": self._final, "the layer's own": self._best}
-        look = {"loc": (0.565, 0.815), "handletextpad": 0.2, "labelspacing": 0.3}
+        look = {"loc": (0.785, 0.885), "handletextpad": 0.2, "labelspacing": 0.1, "fontsize": 10}
         figure.legend(named.values(), named.keys(), **look)
-        self.animate(self._heat, self._frame)
+        self.animate(self._frame)
 
     def _draw_scale(self, axes: Axes) -> None:
         ramp = HeatMap(axes)
@@ -226,7 +234,7 @@ class LogitLens(Explorer):
 
     def _draw_column(self, axes: Axes, rows: int) -> None:
         axes.set(xscale="log", xlim=(LEAST, 1), ylim=(-0.5, rows - 0.5), yticks=[])
-        axes.set_xticks(list(TICKS), list(TICKS.values()))
+        axes.set_xticks(list(TICKS), ["0.001", "", "0.1", "1"])  # no room for a fourth
         axes.minorticks_off()
         axes.grid(axis="x")
         axes.set_axisbelow(True)
@@ -236,40 +244,45 @@ class LogitLens(Explorer):
         look: dict[str, Any] = {"markeredgecolor": "white", "clip_on": False}
         (self._best,) = axes.plot([], [], "s", color=MUTED, markersize=9, **look)
         (self._final,) = axes.plot([], [], "-o", color=BLUE, markersize=10, **look)
-        self._row_labels = RowLabels(axes)
-        self.animate(self._band, self._best, self._final, self._row_labels)
+        self.animate(self._band, self._best, self._final)
 
     def backdrop(self, state: LensState) -> Hashable:
-        return state.tokens
+        return state.tokens, state.says
 
     def draw_backdrop(self, state: LensState) -> None:
-        count, rows = len(state.tokens), len(state.names)
+        count, rows = len(state.tokens), len(state.says)
         self._map.set(xlim=(-0.5, count - 0.5), ylim=(-0.5, rows - 0.5))
-        label_tokens(self._map, [in_figure(name) for name in state.tokens], rows=False)
         self._map.set_yticks(range(rows), [EMBEDDING, *_blocks(rows)])
+        self._heat.set_data(np.log10(state.probability.clip(LEAST))[::-1])
+        above = [(token, INK, x, rows - 0.5 + ABOVE) for x, token in enumerate(state.tokens)]
+        dark = state.probability < LEAST**0.5  # the lower half of the colours
+        within = [
+            (name, "white" if dark[y, x] else INK, x, y)
+            for y, row in enumerate(state.says)
+            for x, name in enumerate(row)
+        ]
+        self._words.set_words((_short(word), *rest) for word, *rest in above + within)
 
     def update(self, state: LensState) -> None:
-        rows = np.arange(len(state.names))
-        self._heat.set_data(np.log10(state.probability.clip(LEAST))[::-1])
+        rows = np.arange(len(state.says))
         low, height = (0, len(rows)) if state.layer is None else (state.layer, 1)
         self._frame.set_bounds(state.position - 0.5, low - 0.5, 1, height)
         self._band.set_bounds(0, low - 0.5, 1, height)
         self._band.set_visible(state.layer is not None)
         self._best.set_data(state.best_share.clip(LEAST), rows)
         self._final.set_data(state.column.clip(LEAST), rows)
-        self._row_labels.set_words(in_figure(name) for name in state.names)
 
     def caption(self, state: LensState) -> str:
         token = f"“{state.tokens[state.position]}”"
         parts = [
-            f"Behind token {state.position + 1} of {len(state.tokens)}, {token}, the last layer "
+            f"After token {state.position + 1} of {len(state.tokens)}, {token}, the last layer "
             f"puts “{state.final}” first, with {state.column[-1]:.2f}.",
             _by_layer(state) if state.layer is None else _of_layer(state, state.layer),
             state.note,
         ]
         if state.beyond:
             parts.append("There is no token before: the first one is shown.")
-        if any(drawable(name) != name for name in (*state.tokens, *state.names)):
+        if any(drawable(name) != name for name in chain(state.tokens, *state.says)):
             parts.append("□ stands for a character that the figure's font lacks.")
         return " ".join(part for part in parts if part)
 
@@ -306,6 +319,10 @@ def _by_layer(state: LensState) -> str:
 
 def _share(probability: float) -> str:
     return f"{probability:.3f}" if probability >= LEAST else "less than 0.001"
+
+
+def _short(name: str) -> str:
+    return drawable(name if len(name) <= LONGEST_IN_A_CELL else name[: LONGEST_IN_A_CELL - 1] + "…")
 
 
 def _blocks(rows: int) -> list[str]:

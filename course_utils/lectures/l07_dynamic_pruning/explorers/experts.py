@@ -30,7 +30,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
 from course_utils.training import TEST_SEED
 
 POINTS = 512
-EXTENT, CELLS = 1.7, 61  # the plane: [-1.7, 1.7] in both directions, 61 cells each way
+EXTENT, CELLS = 1.7, 191  # the plane: [-1.7, 1.7] in both directions; a cell is two pixels
 UNLIMITED = "no limit"
 CAPACITIES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, UNLIMITED)
 # Okabe and Ito's but for the orange, which says what is dropped; each expert has its number, too.
@@ -101,8 +101,9 @@ def _plane(experts: int, k: int, balance: float) -> np.ndarray:
     """The first choice in the middle of each cell; rows from the bottom up."""
     middles = _middles(torch.arange(CELLS))
     y, x = torch.meshgrid(middles, middles, indexing="ij")
-    _, routing = load_toy_experts(experts, k, balance)(torch.stack([x, y], dim=-1).view(-1, 2))
-    return routing.chosen[:, 0].view(CELLS, CELLS).numpy()
+    model = load_toy_experts(experts, k, balance)
+    tokens = torch.stack([x, y, torch.full_like(x, model.common)], dim=-1)  # (rows, columns, 3)
+    return model.layer.route(tokens).chosen[:, 0].view(CELLS, CELLS).numpy()
 
 
 @lru_cache(maxsize=len(TOY_EXPERTS) * len(TOY_KS) * len(TOY_BALANCES))

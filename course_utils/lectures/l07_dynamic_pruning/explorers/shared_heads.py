@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.explorers.bytes import MEMORIES, POWERS, describe_bytes
+from course_utils.explorers.bytes import MEMORIES, describe_bytes
 from course_utils.explorers.draw import mute_axes
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Steps
-from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, PURPLE, SKY
+from course_utils.explorers.style import BLUE, ORANGE, PURPLE, SKY
 from course_utils.measure.costs import kv_cache_bytes
 
 HEADS = tuple(2**power for power in range(8))
 LENGTHS = tuple(2**power for power in range(9, 18))
 BATCHES = tuple(2**power for power in range(7))
-VIEW = (1e6, 1e14)  # bytes: all that the controls can say
 
 
 class Shape(NamedTuple):
@@ -119,15 +118,11 @@ class SharedHeads(Explorer):
 
     def draw(self, figure: Figure, state: SharingState) -> None:
         self._draw_sharing(figure.add_axes((0.115, 0.675, 0.875, 0.32)))
-        self._draw_bytes(figure.add_axes((0.115, 0.125, 0.59, 0.525)))
-        named = {
-            "multi-head, G = H": self._dots[0],
-            "as set": self._dots[1],
-            "multi-query, G = 1": self._dots[2],
-        }
+        self._draw_bytes(figure.add_axes((0.115, 0.13, 0.64, 0.5)))
+        named = {"as set": self._chosen, "another G": self._bars, **self._memories}
         figure.legend(
-            named.values(), named.keys(), loc="lower right", bbox_to_anchor=(0.995, 0.1),
-            handletextpad=0.3, borderaxespad=0,
+            named.values(), named.keys(), loc="center left", bbox_to_anchor=(0.785, 0.38),
+            handlelength=1.5, borderaxespad=0,
         )  # fmt: skip
 
     def _draw_sharing(self, axes: Axes) -> None:
@@ -150,28 +145,25 @@ class SharedHeads(Explorer):
         self.animate(*(artist for group in self._groups for artist in group))
 
     def _draw_bytes(self, axes: Axes) -> None:
-        axes.set(xscale="log", yscale="log", xlim=(0.8, 160), ylim=VIEW)
-        axes.set(xlabel="key/value heads G", ylabel="cache (bytes)")
-        axes.set_xticks(HEADS, [str(count) for count in HEADS])
-        shown = {power: name for power, name in POWERS.items() if power <= VIEW[1]}
-        axes.set_yticks(list(shown), list(shown.values()))
-        axes.minorticks_off()
-        axes.grid(axis="y")
+        # Of the whole, not in bytes: then a saving of 8 times looks like one in every setting.
+        axes.set(xlim=(0, 1.22), ylim=(-0.6, len(HEADS) - 0.4))
+        axes.set(xlabel="cache, as a share of the cache for G = H", ylabel="key/value heads G")
+        axes.set_yticks(range(len(HEADS)), [str(count) for count in HEADS])
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
         axes.set_axisbelow(True)
-        for name, size in MEMORIES.items():
-            axes.axhline(size, color=PURPLE, linewidth=1.6, linestyle="--")
-            axes.annotate(
-                name, (1, size), (6, 0), xycoords=("axes fraction", "data"), color=PURPLE,
-                textcoords="offset points", va="center", fontsize=11, annotation_clip=False,
-            )  # fmt: skip
-        (self._curve,) = axes.plot([], [], "o-", color=MUTED, markersize=5)
-        styles = ((SKY, "^"), (INK, "o"), (SKY, "v"))
-        style = {"linestyle": "none", "markersize": 12, "markeredgecolor": "white"}
-        self._dots = [
-            axes.plot([], [], marker=mark, color=colour, zorder=3 + (colour == INK), **style)[0]
-            for colour, mark in styles
-        ]
-        self.animate(self._curve, *self._dots)
+        bar = {"linewidth": 9, "solid_capstyle": "butt"}
+        (self._bars,) = axes.plot([], [], color=SKY, **bar)
+        (self._chosen,) = axes.plot([], [], color=BLUE, **bar)
+        self._memories = {
+            name: axes.axvline(0, color=PURPLE, linewidth=2, linestyle=style)
+            for name, style in zip(MEMORIES, ("--", ":"), strict=True)
+        }
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        look: dict[str, Any] = {"va": "center", "fontsize": 11, "bbox": box}
+        self._sizes = [axes.text(0, 0, "", **look) for _ in range(2)]
+        self.animate(self._bars, self._chosen, *self._memories.values(), *self._sizes)
 
     def update(self, state: SharingState) -> None:
         H, G = state.heads, state.key_value_heads
@@ -186,17 +178,34 @@ class SharedHeads(Explorer):
             squares.set_data(keys[turn::2], np.zeros(len(keys[turn::2])))
             circles.set_markersize(_size(H))
             squares.set_markersize(_size(G))
-        self._curve.set_data(state.counts, state.bytes)
-        for dot, count in zip(self._dots, (H, G, 1), strict=True):
-            dot.set_data([count], [state.bytes[int(np.log2(count))]])
+        shares, chosen = state.bytes / state.bytes[-1], int(np.log2(G))
+        rows, gap = np.arange(len(shares)), np.full(len(shares), np.nan)
+        ends = np.stack([np.zeros(len(shares)), shares, gap], axis=1)
+        self._bars.set_data(ends.ravel(), rows.repeat(3))
+        self._chosen.set_data([0, shares[chosen]], [chosen, chosen])
+        for text, row in zip(self._sizes, (chosen, len(shares) - 1), strict=True):
+            text.set(position=(shares[row] + 0.01, row), text=describe_bytes(int(state.bytes[row])))
+        for name, line in self._memories.items():
+            share = MEMORIES[name] / state.bytes[-1]
+            line.set_xdata([share, share])
+            line.set_visible(share <= 1)
 
     def caption(self, state: SharingState) -> str:
         texts = "one text" if state.batch == 1 else f"{state.batch} texts"
         return (
             f"{_who(state)} 2 · L · G · D · T · B · 2 bytes = 2 · {state.layers} · "
             f"{state.key_value_heads} · {state.head_width} · {state.length:,} · {state.batch} · 2 "
-            f"= {describe_bytes(state.cache)} for {texts}{_saved(state)}."
+            f"= {describe_bytes(state.cache)} for {texts}{_saved(state)}. {_fits(state)}"
         )
+
+
+def _fits(state: SharingState) -> str:
+    laptop, card = (state.cache <= size for size in MEMORIES.values())
+    if laptop:
+        return "A laptop of 16 GB would hold it."
+    if card:
+        return "It takes more than a laptop's 16 GB."
+    return "It takes more than a laptop's 16 GB and an H100's 80 GB."
 
 
 def _size(count: int) -> float:

@@ -232,7 +232,7 @@ def _roof_x(ridge: float) -> np.ndarray:
 
 def _describe(way: Standing) -> str:
     return (
-        f"{_moved(way.bytes)} moved, {way.intensity:.0f} FLOP/byte, at least "
+        f"{_moved(way.bytes)} moved, {way.intensity:,.0f} FLOP/byte, at least "
         f"{_duration(way.seconds)} ({way.limit})"
     )
 
@@ -272,6 +272,8 @@ def _moved(size: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A computed time, in one unit throughout, so that two of them compare at a glance."""
-    microseconds = 1e6 * seconds
-    return f"{microseconds:,.{0 if microseconds >= 10 else 2}f} microseconds"
+    """A computed time in three digits."""
+    for unit, words in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {words}"
+    return f"{1e6 * seconds:.2g} µs"

@@ -244,11 +244,11 @@ class TileByTile(Explorer):
             return (
                 f"All {state.steps} tiles are done, and out = acc / l is written. Moved: "
                 f"{state.moved:,} bytes; the naive form moves {state.naive:,}, {ratio:.1f} times "
-                f"as many. Never was more than one tile of scores there.{_skipped(state)}"
+                f"as many. There was never more than one tile of scores at a time.{_skipped(state)}"
             )
         return (
             f"Tile {state.step} of {state.steps}: queries {state.first_row} to {state.last_row} "
-            f"read keys {state.first_key} to {state.last_key}. {_rescaled(state)}"
+            f"attend to keys {state.first_key} to {state.last_key}. {_rescaled(state)}"
             f"{' Then acc / l is written to out.' if state.ends_block else ''} "
             f"Moved so far: {state.moved:,} bytes of {state.moved_in_the_end:,}; the naive form "
             f"moves {state.naive:,}, {ratio:.1f} times as many. Pale blue: scores used and "
