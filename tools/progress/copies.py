@@ -70,7 +70,7 @@ def asked_in(lecture: Lecture) -> tuple[Asked, ...]:
     """What a lecture asks, in its order.
 
     >>> [asked.function for asked in asked_in(COURSE[8])]
-    ['merge', 'tiled_bytes', 'online_attention']
+    ['merge', 'tiled_bytes', 'online_attention', 'causal_flash']
     """
     module = import_module(f"{lecture.package}.exercises")
     checks = {name: value for name, value in vars(module).items() if name.startswith("check_")}

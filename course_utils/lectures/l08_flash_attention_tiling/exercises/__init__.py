@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from course_utils.lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
 from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import MERGE
 from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
     MISSING_RESCALE,
@@ -9,12 +10,20 @@ from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale 
 from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["EXERCISES", "QUIZ", "check_merge", "check_missing_rescale", "check_tiled_bytes"]
+__all__ = [
+    "EXERCISES",
+    "QUIZ",
+    "check_causal_kernel",
+    "check_merge",
+    "check_missing_rescale",
+    "check_tiled_bytes",
+]
 
-EXERCISES = (MERGE, TILED_BYTES, MISSING_RESCALE)
+EXERCISES = (MERGE, TILED_BYTES, MISSING_RESCALE, CAUSAL_KERNEL)
 
 check_merge = MERGE.check
 check_tiled_bytes = TILED_BYTES.check
 check_missing_rescale = MISSING_RESCALE.check
+check_causal_kernel = CAUSAL_KERNEL.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

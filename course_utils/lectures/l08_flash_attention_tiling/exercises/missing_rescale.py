@@ -6,7 +6,6 @@ the exercise is about.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -14,15 +13,13 @@ from typing import Any
 import torch
 
 from course_utils.attention import attend
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.lectures.l08_flash_attention_tiling.exercises.to_mend import ToMend
+from course_utils.teaching.exercise import Mistake
 from course_utils.teaching.outcomes import NanAlike
-from course_utils.teaching.verdict import Verdict
 
 __all__ = ["AS_GIVEN", "MISSING_RESCALE"]
 
 
-# The cell as the lecture publishes it. Kept as text, since what it compiles to depends on whether
-# its own file imports torch, and the cell's does not.
 AS_GIVEN = '''\
 def online_attention(q, k, v, block_n):
     """Softmax attention, block_n keys at a time. One factor is missing."""
@@ -39,29 +36,6 @@ def online_attention(q, k, v, block_n):
         m = m_new
     return acc / l[:, None]
 '''
-
-_UNTOUCHED = (
-    "The loop is untouched. It is right where the first tile holds every query's largest score, "
-    "and wrong where a later tile raises the maximum. Mend it, run its cell, then this one."
-)
-
-
-class _LoopToMend(Exercise):
-    """An exercise whose stub is a whole loop: unchanged, it counts as not started."""
-
-    def check(self, answer: Any) -> Verdict:
-        if _is_as_given(answer):
-            return Verdict(False, False, _UNTOUCHED, self.heading)
-        return super().check(answer)
-
-
-def _is_as_given(function: Any) -> bool:
-    """Whether this compiles to what the published cell does; comments and spaces are free."""
-    code = getattr(function, "__code__", None)
-    module = compile(AS_GIVEN, "<exercise>", "exec")
-    given = next(part for part in module.co_consts if inspect.iscode(part))
-    names = ("co_code", "co_consts", "co_names", "co_varnames")
-    return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)
 
 
 def _loop_with(
@@ -115,11 +89,14 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _OFF = "The first output of query {row} is {gave}, expected {right}. "
 
-MISSING_RESCALE = _LoopToMend(
+MISSING_RESCALE = ToMend(
     title="Find the missing rescale",
     difficulty=1,
     minutes=8,
     function="online_attention",
+    as_given=AS_GIVEN,
+    untouched="The loop is untouched. It is right where the first tile holds every query's largest "
+    "score, and wrong where a later tile raises the maximum. Mend it, run its cell, then this one.",
     reference=lambda q, k, v, block_n: attend(q, k, v)[0],
     probes=(
         _probe(1.5, 0.3),

@@ -273,7 +273,7 @@ def _moved(size: int) -> str:
 
 def _duration(seconds: float) -> str:
     """A computed time in three digits."""
-    for unit, words in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+    for unit, words in ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds")):
         if seconds >= unit:
             return f"{seconds / unit:.3g} {words}"
-    return f"{1e6 * seconds:.2g} µs"
+    return f"{1e6 * seconds:.2g} microseconds"

@@ -1,0 +1,40 @@
+"""Exercises whose stub is code that runs: unchanged, it counts as not started."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from course_utils.teaching.exercise import Exercise
+from course_utils.teaching.verdict import Verdict
+
+__all__ = ["ToMend"]
+
+
+@dataclass(frozen=True)
+class ToMend(Exercise):
+    """An exercise that begins with a cell to mend.
+
+    Attributes:
+        as_given: the cell as the lecture publishes it. Kept as text, since what it compiles to
+            depends on what else its file imports.
+        untouched: what is said of it.
+    """
+
+    as_given: str = ""
+    untouched: str = ""
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge ``answer``; the cell as it was published is not started."""
+        if self._is_as_given(answer):
+            return Verdict(False, False, self.untouched, self.heading)
+        return super().check(answer)
+
+    def _is_as_given(self, answer: Any) -> bool:
+        """Whether this compiles to what the published cell does; comments and spaces are free."""
+        code = getattr(getattr(answer, "function", answer), "__code__", None)
+        module = compile(self.as_given, "<exercise>", "exec")
+        given = next(part for part in module.co_consts if inspect.iscode(part))
+        names = ("co_code", "co_consts", "co_names", "co_varnames")
+        return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)

@@ -1,0 +1,84 @@
+"""The stand-in for Triton: the kernels of lecture 08, as its readers without Triton run them."""
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from course_utils.attention import attend
+from course_utils.kernels import numpy_triton
+from course_utils.teaching import check_close
+from tools.notebook_file import find_lecture
+
+CELLS = {cell.id: cell.source for cell in nbformat.read(find_lecture("08"), as_version=4).cells}
+STEPS = ("steps-add", "steps-rows", "steps-tile", "steps-flash", "steps-flash-run")
+
+
+def run(*edits):
+    """Run the lecture's first kernels on the stand-in, after replacing each text by another."""
+    torch.manual_seed(5)
+    q, k, v = torch.randn(3, 2, 5, 203, 64)
+    names = {"torch": torch, "device": "cpu", "check_close": check_close, "q": q, "k": k, "v": v}
+    names |= {"triton": numpy_triton, "tl": numpy_triton, "expected": attend(q, k, v)[0]}
+    source = "\n".join(CELLS[step] for step in STEPS)
+    for old, new in edits:
+        assert source.count(old) == 1, f"{old!r} is not in the kernels once"
+        source = source.replace(old, new)
+    exec(compile(source, "<lecture 08>", "exec"), names)
+    return names
+
+
+def test_the_lectures_kernels_run():
+    run()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x + y, mask=exists", "x - y, mask=exists"),
+        ("add[(4,)]", "add[(3,)]"),
+        ("z - tl.max(z, axis=0)", "z - columns"),
+        ("l * alpha", "l"),
+        ("acc * alpha[:, None]", "acc"),
+        ("m, l, acc = take_tile", "_, l, acc = take_tile"),
+        ("keys.T < N", "keys.T <= N"),
+        ("flash[(4,)]", "flash[(3,)]"),
+    ],
+)
+def test_a_wrong_kernel_fails(old, new):
+    with pytest.raises(AssertionError):
+        run((old, new))
+
+
+@pytest.mark.parametrize(("N", "D", "BLOCK"), [(37, 11, 8), (5, 3, 16), (16, 7, 16)])
+def test_flash_at_other_sizes(N, D, BLOCK):
+    q, k, v = torch.randn(3, N, D)
+    out = torch.full_like(q, torch.nan)
+    run()["flash"][(-(-N // BLOCK),)](q, k, v, out, N, D**-0.5, D=D, BLOCK=BLOCK)
+    torch.testing.assert_close(out, attend(q, k, v)[0])
+
+
+def test_masked_places_are_neither_read_nor_written():
+    memory = np.arange(5.0, dtype=np.float32)
+    at = numpy_triton.Pointer(memory) + 3 + np.arange(4)  # 3 to 6: two of them do not exist
+    exists = np.arange(4) < 2
+    read = numpy_triton.load(at, mask=exists, other=-1.0)
+    assert read.tolist() == [3, 4, -1, -1] and read.dtype == np.float32
+    numpy_triton.store(at, 10 * read, mask=exists)
+    assert memory.tolist() == [0, 1, 2, 30, 40]
+    with pytest.raises(IndexError):
+        numpy_triton.load(at)
+
+
+def test_a_kernel_may_call_another():
+    @numpy_triton.jit
+    def twice(x):
+        return 2 * x
+
+    @numpy_triton.jit
+    def write(out_ptr):
+        numpy_triton.store(out_ptr + numpy_triton.program_id(0), twice(numpy_triton.program_id(0)))
+
+    out = torch.zeros(3)
+    write[(3,)](out)
+    assert out.tolist() == [0, 2, 4]
