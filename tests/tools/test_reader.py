@@ -35,10 +35,17 @@ def texts(notebook):
 
 class TestPredictions:
     def test_what_follows_the_code_is_folded(self):
-        asked = markdown("**Predict.** How many?", "code", "code 2", "It is 5.", "And why.", "code")
-        assert texts(reader_copy(asked))[3:5] == [
+        asked = markdown(
+            "**Predict.** How many?", "code", "code 2", "It is 5.", "Now this.", "code"
+        )
+        assert texts(reader_copy(asked))[3:5] == [f"{CLICK}It is 5.\n\n</details>", "Now this."]
+
+    def test_an_answer_without_code_is_folded(self):
+        asked = markdown("**Predict.** How many?", "Think of the sum.", "It is 5.")
+        asked["cells"][2]["id"] = "sum-answer"
+        assert texts(reader_copy(asked))[1:] == [
+            "Think of the sum.",
             f"{CLICK}It is 5.\n\n</details>",
-            f"{CLICK}And why.\n\n</details>",
         ]
 
     def test_the_next_prediction_stays_in_sight(self):

@@ -42,22 +42,26 @@ def for_the_presenter(cell: Cell) -> bool:
 
 
 def fold_answers(cells: list[Cell]) -> None:
-    """Fold what follows a prediction's code, up to the next code, heading or prediction."""
+    """Fold the text right after a prediction's code, up to the next prediction.
+
+    What follows in a cell of its own introduces something new, and stays in sight. Where no code
+    comes before the answer, its cell's id ends in ``-answer``.
+    """
     state = "nothing asked"
     for cell in cells:
         if cell["cell_type"] == "code":
             state = {"asked": "run", "run": "run"}.get(state, "nothing asked")
             continue
         source = "".join(cell["source"])
-        if source.startswith("#"):
-            state = "nothing asked"
         question = PREDICTION.search(source)
-        if state in ("run", "told"):
+        answers = state == "run" or (state == "asked" and cell.get("id", "").endswith("-answer"))
+        if answers and not source.startswith("#"):
             end = question.start() if question else len(source)
             cell["source"] = fold(source[:end], source[end:]).splitlines(keepends=True)
-            state = "told"
         if question:
             state = "asked"
+        elif answers or source.startswith("#"):
+            state = "nothing asked"
 
 
 def fold(answer: str, rest: str) -> str:

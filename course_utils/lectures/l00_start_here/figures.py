@@ -106,3 +106,62 @@ def _words_of_shift(same: np.ndarray, other: np.ndarray) -> str:
         f"one meaning from {same[:, 0].mean():.0f} to {same[:, -1].mean():.0f}. From layer 1 the "
         f"mean gap is never below {gap[1:].min():.0f} degrees, {bands}."
     )
+
+
+def draw_three_roles(
+    tokens: Sequence[str],
+    keys: np.ndarray,
+    values: np.ndarray,
+    query: np.ndarray,
+    out: np.ndarray,
+    *,
+    asking: str,
+) -> AnnotatedFigure:
+    """Arrows in the plane: all keys and one word's query, all values and that word's output.
+
+    Args:
+        tokens: the words.
+        keys: (S, 2), one for each word, with the coordinates *animal* and *pronoun*.
+        values: (S, 2), one for each word.
+        query: (2,), of the word that asks.
+        out: (2,), of the word that asks.
+        asking: which word that is.
+    """
+    figure = new_figure(8.0, 2.9)
+    with course_style():
+        panels = figure.subplots(1, 2, width_ratios=(4.6, 3.4))
+        figure.subplots_adjust(left=0.075, right=0.99, bottom=0.2, top=0.9, wspace=0.1)
+        for axes, right, title in zip(
+            panels, (3.3, 2.1), ("keys, and the query", "values, and the output"), strict=True
+        ):
+            axes.set(xlim=(-1.3, right), ylim=(-0.75, 1.35), title=title, xlabel="animal")
+            axes.set(xticks=range(-1, int(right) + 1), yticks=[0, 1], aspect="equal")
+            axes.grid()
+            axes.set_axisbelow(True)
+        panels[0].set_ylabel("pronoun")
+        for axes, vectors in zip(panels, (keys, values), strict=True):
+            for token, vector in zip(tokens, vectors, strict=True):
+                _draw_arrow(axes, vector, token, BLUE, above=True)
+        _draw_arrow(panels[0], query, f"query of {asking}", ORANGE, above=False)
+        _draw_arrow(panels[1], out, f"output of {asking}", ORANGE, above=False)
+    named = ", ".join(f"{token} {_pair(key)}" for token, key in zip(tokens, keys, strict=True))
+    return AnnotatedFigure(
+        figure,
+        f"Arrows in the plane of two numbers, animal and pronoun. The keys: {named}. The query of "
+        f"“{asking}” is {_pair(query)}; its output, {_pair(out)}, lies near the value of the word "
+        "whose key points the same way.",
+    )
+
+
+def _draw_arrow(axes: Axes, vector: np.ndarray, name: str, colour: str, *, above: bool) -> None:
+    place = (float(vector[0]), float(vector[1]))
+    arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", place, (0, 0), arrowprops=arrow)
+    axes.annotate(
+        name, place, (0, 6 if above else -12), textcoords="offset points", ha="center",
+        va="bottom" if above else "top", color=colour, fontsize=11,
+    )  # fmt: skip
+
+
+def _pair(vector: np.ndarray) -> str:
+    return f"({vector[0]:.1f}, {vector[1]:.1f})"

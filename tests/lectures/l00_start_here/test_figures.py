@@ -6,6 +6,7 @@ import pytest
 from course_utils.lectures.l00_start_here.figures import (
     draw_context_shift,
     draw_maps,
+    draw_three_roles,
     draw_three_words,
 )
 from tests.explorers.support_explorers import overhang
@@ -15,6 +16,10 @@ TOKENS = ["I", "love", "Transformers"]
 MAPS = {"fixed": [WEIGHTS, WEIGHTS], "moving": [WEIGHTS, WEIGHTS[::-1]]}
 SAME = np.array([[0.0, 10.0, 19.0], [0.0, 12.0, 17.0]])
 OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
+KEYS = np.array([[0.9, 0.1], [-0.8, 0.1], [0.1, 0.9]])
+ROLES = draw_three_roles(
+    ["cat", "milk", "it"], KEYS, KEYS / 2, KEYS[0] * 3, KEYS[0] / 3, asking="it"
+)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +28,9 @@ OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
         draw_three_words(WEIGHTS, TOKENS),
         draw_maps(MAPS, [TOKENS, TOKENS], row=2),
         draw_context_shift(SAME, OTHER),
+        ROLES,
     ],
-    ids=["words", "maps", "shift"],
+    ids=["words", "maps", "shift", "roles"],
 )
 def test_nothing_is_cut_off(picture):
     assert overhang(picture.figure) <= 1  # a pixel: half a line's width at the frame
@@ -36,6 +42,18 @@ def test_three_words():
     assert written == [f"{weight:.2f}" for weight in WEIGHTS.ravel()]
     assert "I 0.50, love 0.70, Transformers 0.90" in picture.words
     assert "smallest weight is 0.00, the largest 0.90" in picture.words
+
+
+def test_roles_are_arrows_from_the_origin():
+    for axes, vectors in zip(
+        ROLES.figure.axes,
+        ([*KEYS, KEYS[0] * 3], [*KEYS / 2, KEYS[0] / 3]),
+        strict=True,
+    ):
+        arrows = [text for text in axes.texts if text.arrow_patch]
+        np.testing.assert_allclose([arrow.xy for arrow in arrows], vectors)
+        assert {arrow.get_position() for arrow in arrows} == {(0, 0)}
+    assert "query of “it” is (2.7, 0.3); its output, (0.3, 0.0)" in ROLES.words
 
 
 def test_maps_say_whose_row_is_framed():
