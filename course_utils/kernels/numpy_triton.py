@@ -20,12 +20,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import arange, exp, exp2, full, maximum, where, zeros
-from torch import Tensor
+from numpy import arange, exp, exp2, full, maximum, minimum, where, zeros
+from torch import Tensor, from_numpy
 
 __all__ = [
     "arange", "constexpr", "dot", "exp", "exp2", "float32", "full", "jit", "load", "max", "maximum",
-    "program_id", "store", "sum", "where", "zeros",
+    "minimum", "program_id", "store", "sum", "where", "zeros",
 ]  # fmt: skip
 
 constexpr = Any
@@ -54,9 +54,20 @@ class Kernel:
 
     def __getitem__(self, grid: tuple[int]) -> Callable[..., None]:
         def launch(*arguments: Any, **sizes: Any) -> None:
-            given = [Pointer(a.view(-1).numpy()) if isinstance(a, Tensor) else a for a in arguments]
+            memories = {
+                place: argument.view(-1).cpu().numpy()
+                for place, argument in enumerate(arguments)
+                if isinstance(argument, Tensor)
+            }
+            given = [
+                Pointer(memories[place]) if place in memories else argument
+                for place, argument in enumerate(arguments)
+            ]
             for _running[0] in range(grid[0]):
                 self.function(*given, **sizes)
+            for place, memory in memories.items():
+                if arguments[place].is_cuda:  # then the programs worked on a copy
+                    arguments[place].view(-1).copy_(from_numpy(memory))
 
         return launch
 
@@ -72,13 +83,25 @@ def program_id(axis: int) -> int:
 def load(pointer: Pointer, mask: Any = True, other: float = 0.0) -> np.ndarray:
     """Return the numbers at the pointer's places, and `other` where the mask is False."""
     places, mask = np.broadcast_arrays(pointer.places, mask)
+    _check_places(pointer, places[mask])
     return where(mask, pointer.memory[where(mask, places, 0)], float32(other))
 
 
 def store(pointer: Pointer, values: Any, mask: Any = True) -> None:
     """Write the values to the pointer's places, but for those where the mask is False."""
     places, values, mask = np.broadcast_arrays(pointer.places, values, mask)
+    _check_places(pointer, places[mask])
     pointer.memory[places[mask]] = values[mask]
+
+
+def _check_places(pointer: Pointer, places: np.ndarray) -> None:
+    """A GPU would not notice: it would take what happens to lie there, or overwrite it."""
+    size = pointer.memory.size
+    if places.size and not 0 <= places.min() <= places.max() < size:
+        raise IndexError(
+            f"places {places.min()} to {places.max()} of a tensor that has 0 to {size - 1}: `mask` "
+            "says which of a block exist"
+        )
 
 
 def dot(a: np.ndarray, b: np.ndarray, acc: Any = 0.0, *, input_precision: str = "") -> np.ndarray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Watched", "watched"]
+from torch.overrides import TorchFunctionMode
+
+__all__ = ["CallsWatched", "Watched", "watched"]
 
 
 class Watched:
@@ -45,3 +47,38 @@ def watched(answer: Any, look: Callable[..., Any]) -> Any:
     (3, -3)
     """
     return Watched(answer, look) if callable(answer) else answer
+
+
+class CallsWatched(Watched):
+    """Beside the value: 1 if a function of torch of one of these names was called, else 0.
+
+    >>> import torch
+    >>> CallsWatched(lambda x: x.exp().sum(), ("softmax",))(torch.zeros(3))
+    (tensor(3.), 0)
+    >>> CallsWatched(lambda x: torch.nn.functional.softmax(x, dim=0).sum(), ("softmax",))(
+    ...     torch.zeros(3)
+    ... )
+    (tensor(1.), 1)
+    """
+
+    def __init__(self, answer: Callable[..., Any], names: tuple[str, ...]) -> None:
+        super().__init__(answer, lambda value, *inputs: (value, int(self.calls.found)))
+        self.names = names
+
+    def run(self, *inputs: Any) -> Any:
+        """Call the function, and note what it calls."""
+        self.calls = _Calls(self.names)
+        with self.calls:
+            return self.answer(*inputs)
+
+
+class _Calls(TorchFunctionMode):
+    """Notes whether a function of one of these names was called."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.names, self.found = names, False
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.found |= getattr(func, "__name__", "") in self.names
+        return func(*args, **(kwargs or {}))

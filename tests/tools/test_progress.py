@@ -100,7 +100,7 @@ class TestCopies:
         assert set(found.quiz) == {"not answered"} and found.notes == ()
 
     def test_solved(self, notebook, progress):
-        solve(notebook, 1, 2, 3)
+        solve(notebook, 1, 2, 3, 4)
         cell(notebook, "quiz").source = f'exercises.QUIZ.with_answers("{RIGHT_LETTERS}")'
         assert progress(notebook).complete
 
@@ -200,7 +200,7 @@ class TestCopies:
             notebook.cells.remove(moved)
             notebook.cells.insert(2, moved)
         read = read_copy(save(notebook))
-        assert [each.id for each in read.work] == ["ex-1-stub", "ex-2-stub", "ex-3-stub"]
+        assert [each.id for each in read.work] == [f"ex-{number}-stub" for number in (1, 2, 3, 4)]
         assert len(read.lesson) > 5
 
     def test_set_up_that_stops(self, notebook, progress):
@@ -329,7 +329,7 @@ class TestCommand:
         said = capsys.readouterr().out
         assert said.startswith(f"{path}, lecture 08\n\n1 · {TITLES[0]}: passed\n")
         assert "ValueError: �[2J" in said and "\x1b" not in said
-        assert said.endswith("\n2 of 3 exercises passed, 0 of 5 questions right.\n")
+        assert said.endswith("\n2 of 4 exercises passed, 0 of 5 questions right.\n")
 
     def test_a_bad_copy_does_not_end_the_report(self, notebook, save, capsys):
         good = save(notebook, "good.ipynb")
@@ -346,7 +346,7 @@ class TestCommand:
         assert lines[0].startswith(f"{half}   08  1 not yet, 2 not started, ")
         for path, line in zip(bad, lines[1:4], strict=True):
             assert line.startswith(f"{path} must be JSON, as Jupyter writes it")
-        rest = "1 not started, 2 not started, 3 not started; quiz 0 of 5"
+        rest = "1 not started, 2 not started, 3 not started, 4 not started; quiz 0 of 5"
         assert lines[4] == f"{good}   08  {rest}"
         assert main([*map(str, [half, bad[0]]), "--json"]) == 2
         copy_of_08, none = json.loads(capsys.readouterr().out)

@@ -7,13 +7,14 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.kernels import merge_partial
+from course_utils.lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
 from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import MERGE
 from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
     AS_GIVEN,
     MISSING_RESCALE,
 )
 from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
-from tests.teaching.support_exercises import NOTEBOOKS, defined, stub_source
+from tests.teaching.support_exercises import NOTEBOOKS, defined, solution_source, stub_source
 
 RISING, FALLING, _, HIGH_FALLING = MISSING_RESCALE.probes
 
@@ -138,3 +139,67 @@ def test_the_loop_with_other_looks_is_not_started(old, new):
 )
 def test_another_way_to_mend_it_passes(edits):
     assert MISSING_RESCALE.check(edited(*edits)).passed
+
+
+# A causal kernel
+
+KERNEL = solution_source(NOTEBOOKS / "08_flash_attention_tiling.ipynb", "causal_flash")
+MASK = 'scores = nt.where(keys.T <= rows, scores, -float("inf"))'
+RANGE = "(nt.program_id(0) + 1) * BLOCK, BLOCK)"
+
+
+def judged(*edits):
+    """What the check says of the published kernel after replacing each text by another."""
+    source = KERNEL
+    for old, new in edits:
+        assert source.count(old) == 1, f"{old!r} is not in the kernel once"
+        source = source.replace(old, new)
+    return CAUSAL_KERNEL.check(defined(source, "causal_flash"))
+
+
+def test_the_kernel_is_the_published_cell():
+    published = stub_source(NOTEBOOKS / "08_flash_attention_tiling.ipynb", "causal_flash")
+    assert published.strip() == CAUSAL_KERNEL.as_given.strip()
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [(RANGE, "nt.minimum(N, nt.program_id(0) * BLOCK + BLOCK), BLOCK)")],
+        [("exp(m - m_new)", "exp2((m - m_new) * 1.4426950408889634)")],
+        [("l = l * alpha + nt.sum(p, axis=1)", "l *= alpha\n        l += p.sum(axis=1)")],
+        [(MASK, 'scores = scores + nt.where(keys.T > rows, -float("inf"), 0.0)')],
+    ],
+    ids=["minimum", "exp2", "in place", "added mask"],
+)
+def test_another_right_kernel_passes(edits):
+    assert judged(*edits).passed
+
+
+@pytest.mark.parametrize(
+    ("edits", "says"),
+    [
+        ([(MASK, "")], "Nothing is hidden"),
+        ([(MASK, ""), (RANGE, "N, BLOCK)")], "Nothing is hidden"),
+        ([("keys.T <= rows", "keys <= rows")], "Nothing is hidden"),
+        ([("keys.T <= rows", "keys.T < N"), (RANGE, "N, BLOCK)")], "attention to every key"),
+        ([("keys.T <= rows", "keys.T < rows")], "`<=`, not `<`"),
+        ([("keys.T <= rows", "keys.T < rows"), (RANGE, "N, BLOCK)")], "`<=`, not `<`"),
+        ([("keys.T <= rows", "keys.T >= rows"), (RANGE, "N, BLOCK)")], "upside down"),
+        ([('scores, -float("inf"))\n', '-float("inf"), scores)\n')], "the scores come first"),
+        ([('scores, -float("inf"))\n', "scores, 0.0)\n")], "A hidden score is 0"),
+        ([(RANGE, "nt.program_id(0) * BLOCK, BLOCK)")], "visits no tile"),
+        ([(RANGE, "N, BLOCK)")], "dead tiles are still visited"),
+        ([("        m = m_new\n", "")], "`m` stays −∞"),
+        ([("l * alpha", "l")], "`l` is not"),
+        ([("acc * alpha[:, None]", "acc")], "`acc` is not"),
+        ([("nt.maximum(m, nt.max(scores, axis=1))", "nt.max(scores, axis=1)")], "never falls"),
+        ([(MASK, "raw = scores\n        " + MASK), ("nt.max(scores", "nt.max(raw")], "Hide first"),
+        ([('q, k.T, input_precision="ieee")', "q, k.T) * scale")], "scaled when it is loaded"),
+        ([("@nt.jit\n", "")], "needs `@nt.jit` above it"),
+        ([("(k_ptr + keys * D + d, mask=keys < N,", "(k_ptr + keys * D + d,")], "`mask` says"),
+    ],
+)  # fmt: skip
+def test_a_students_kernel_hears_what_is_wrong(edits, says):
+    verdict = judged(*edits)
+    assert not verdict.passed and says in verdict.message

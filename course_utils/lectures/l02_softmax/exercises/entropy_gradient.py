@@ -11,6 +11,7 @@ import torch
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.rows import row_in_words, row_index, wave
+from course_utils.teaching.watched import CallsWatched
 
 __all__ = ["ENTROPY_GRADIENT"]
 
@@ -76,8 +77,7 @@ _FAR_APART = _stage(
         {"z": torch.tensor([[1000.0, 1001.0], [-1000.0, -1001.0], [3.0, 1.0]])},
     ),
     tolerance=NanAlike(relative=1e-4, absolute=1e-4),
-    praise="It sums to 0 in every row, and it vanishes where all weights are alike and at a "
-    "vertex: the entropy does not move a saturated row either. log-softmax keeps it finite.",
+    praise="It is right for scores that are far apart, too.",
     mistakes=(
         Mistake(
             "0 times the logarithm of 0",
@@ -95,6 +95,29 @@ _FAR_APART = _stage(
     ),
 )
 
+
+def _by_autograd(z):
+    z = z.detach().requires_grad_()
+    _entropy(z).sum().backward()
+    return z.grad
+
+
+_BY_FORMULA = _stage(
+    probes=({"z": wave(2, 5, phase=0.9)},),
+    parts=("gradient", "call"),
+    watch=partial(CallsWatched, names=("backward", "grad")),
+    praise="It sums to 0 in every row, and it vanishes where all weights are alike and at a "
+    "vertex: the entropy does not move a saturated row either. log-softmax keeps it finite.",
+    mistakes=(
+        Mistake(
+            "by autograd",
+            _by_autograd,
+            "The numbers are right, and autograd found them. Asked for is the formula: put "
+            "∂H/∂p = −(log p + 1) into the product of exercise 2.",
+        ),
+    ),
+)
+
 ENTROPY_GRADIENT = _stage(
     probes=(
         {"z": wave(5, 7, phase=0.6)},
@@ -103,7 +126,7 @@ ENTROPY_GRADIENT = _stage(
     ),
     tolerance=NanAlike(relative=1e-4, absolute=2e-6),
     praise="Scores that are not far apart give the right gradient.",
-    then=(_FAR_APART,),
+    then=(_FAR_APART, _BY_FORMULA),
     mistakes=(
         Mistake(
             "by the weights instead of the scores",

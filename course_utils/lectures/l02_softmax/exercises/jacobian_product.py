@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -51,7 +52,12 @@ class _MemoryWatched(Watched):
 
     def run(self, *inputs: Any) -> Any:
         values = []
-        self.peak = peak_bytes(lambda: values.append(self.answer(*inputs)))
+        tracemalloc.start()  # numpy's memory, which torch does not count
+        try:
+            of_torch = peak_bytes(lambda: values.append(self.answer(*inputs)))
+            self.peak = max(of_torch, tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
         return values[0]
 
 

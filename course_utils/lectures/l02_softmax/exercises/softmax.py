@@ -11,16 +11,17 @@ import torch
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.rows import row_in_words, row_index, wave
+from course_utils.teaching.watched import CallsWatched
 
 __all__ = ["SOFTMAX"]
 
 
-def _softmax(scores):
-    return torch.softmax(scores, dim=-1)
-
-
 def _shares(exponentials):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+def _softmax(scores):
+    return _shares(torch.exp(scores - scores.amax(dim=-1, keepdim=True)))
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -109,8 +110,7 @@ _HIDDEN_KEYS = _stage(
         {"scores": torch.tensor([[-_INF, -1000.0, -1001.0], [1000.0, -_INF, -_INF]])},
         {"scores": torch.tensor([-2.0, -_INF, -3.0])},
     ),
-    praise="The weights depend on differences of scores alone, so subtracting the maximum changes "
-    "nothing and keeps every exponent at 0 or below. A hidden key, −∞, gets exp(−∞) = 0.",
+    praise="A hidden key gets weight 0.",
     mistakes=(
         Mistake(
             "a hidden score counted as 0",
@@ -128,6 +128,23 @@ _HIDDEN_KEYS = _stage(
     ),
 )
 
+_BY_HAND = _stage(
+    probes=({"scores": wave(2, 5, phase=0.7)},),
+    parts=("weights", "call"),
+    watch=partial(CallsWatched, names=("softmax", "special_softmax", "log_softmax", "logsumexp")),
+    praise="The weights depend on differences of scores alone, so subtracting the maximum changes "
+    "nothing and keeps every exponent at 0 or below. A hidden key, −∞, gets exp(−∞) = 0.",
+    mistakes=(
+        Mistake(
+            "torch's own softmax",
+            lambda scores: torch.softmax(scores, dim=-1),
+            "The weights are right, and torch computed them: `softmax`, `log_softmax` and "
+            "`logsumexp` are what this exercise asks you to write. `exp`, `amax` and `sum` are "
+            "enough.",
+        ),
+    ),
+)
+
 SOFTMAX = _stage(
     probes=(
         {"scores": wave(5, 7, phase=0.3)},
@@ -135,7 +152,7 @@ SOFTMAX = _stage(
         {"scores": torch.tensor([1.0, 3.0, 2.0])},
     ),
     praise="Small scores give the right weights.",
-    then=(_LARGE_SCORES, _HIDDEN_KEYS),
+    then=(_LARGE_SCORES, _HIDDEN_KEYS, _BY_HAND),
     mistakes=(
         Mistake(
             "over the first axis",

@@ -1,105 +1,131 @@
-"""Exercise 4: the loop of a causal kernel, in Triton's words.
+"""Exercise 4: the loop of a causal kernel, written in Triton's words.
 
-An answer is launched on the stand-in for Triton, and judged by what it stored. That it visits no
-dead tile shows where the values of later tiles are NaN: a weight of 0 times NaN is NaN.
+An answer is launched on the stand-in for Triton, and judged by what it stored: first one tile, then
+several, then whether it leaves out the dead ones. That shows where the values of later tiles are
+NaN, since a weight of 0 times NaN is NaN.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import pad
 
 from course_utils.attention import attend
 from course_utils.kernels.numpy_triton import Kernel
 from course_utils.lectures.l08_flash_attention_tiling.exercises.to_mend import ToMend
 from course_utils.masks import causal_mask
-from course_utils.teaching.exercise import Mistake
+from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
 
 __all__ = ["AS_GIVEN", "CAUSAL_KERNEL"]
 
 BLOCK = 4
 
-AS_GIVEN = '''\
-from course_utils.kernels import numpy_triton as tl  # Triton's words, in NumPy
+AS_GIVEN = """\
+from course_utils.kernels import numpy_triton as nt
 
 
-@tl.jit
-def causal_flash(q_ptr, k_ptr, v_ptr, out_ptr, N, D, BLOCK):
-    block, d = tl.arange(0, BLOCK)[:, None], tl.arange(0, D)[None, :]
-    rows = tl.program_id(0) * BLOCK + block  # (BLOCK, 1): the queries of this program
-    q = tl.load(q_ptr + rows * D + d, mask=rows < N) / D**0.5
-    m, l = tl.full((BLOCK,), -float("inf"), tl.float32), tl.zeros((BLOCK,), tl.float32)
-    acc = tl.zeros((BLOCK, D), tl.float32)
+@nt.jit
+def causal_flash(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, D, BLOCK):
+    block, d = nt.arange(0, BLOCK)[:, None], nt.arange(0, D)[None, :]
+    rows = nt.program_id(0) * BLOCK + block  # (BLOCK, 1): the queries of this program
+    q = nt.load(q_ptr + rows * D + d, mask=rows < N, other=0.0) * scale
+    m = nt.full((BLOCK,), -float("inf"), nt.float32)
+    l, acc = nt.zeros((BLOCK,), nt.float32), nt.zeros((BLOCK, D), nt.float32)
     for first in range(0, N, BLOCK):
         keys = first + block  # (BLOCK, 1): the keys of this tile
         ...
-    tl.store(out_ptr + rows * D + d, acc / l[:, None], mask=rows < N)
-'''
+    nt.store(out_ptr + rows * D + d, acc / l[:, None], mask=rows < N)
+"""
 
 
 def _launched(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as a function of q, k and v that returns the first rows of what it stored."""
+    """A kernel as a function of q, k and v that returns what it stored."""
     if not isinstance(answer, Kernel):
+        function = getattr(answer, "fn", answer)  # Triton's own kernels
+        if callable(function) and len(inspect.signature(function).parameters) > 3:
+            return _without_jit
         return answer
 
-    def run(q, k, v, rows):
+    def run(q, k, v):
+        N, D = q.shape
         out = torch.full_like(q, torch.nan)
         with np.errstate(all="ignore"):  # NaN and infinity are diagnosed, not warned about
-            answer[(-(-len(q) // BLOCK),)](q, k, v, out, len(q), q.shape[1], BLOCK)
-        return out[:rows]
+            answer[(-(-N // BLOCK),)](q, k, v, out, N, D**-0.5, D, BLOCK)
+        return out[: _rows(v)]
 
     return run
+
+
+def _without_jit(q, k, v):
+    raise TypeError("the kernel needs `@nt.jit` above it, with the nt of its cell")
+
+
+def _rows(v) -> int:
+    """How many rows count: where later values are NaN, those of the first block alone."""
+    return BLOCK if v.isnan().any() else len(v)
+
+
+def _right(q, k, v):
+    rows = _rows(v)
+    return attend(q[:rows], k[:rows], v[:rows], may_attend=causal_mask(rows))[0]
 
 
 def _by_tiles(
     *,
-    may_attend=lambda keys, rows: keys <= rows,
-    hidden=-torch.inf,
+    may_attend=lambda keys, rows, N: keys <= rows,
+    hide=lambda scores, mask: torch.where(mask, scores, -torch.inf),
     stop=lambda first_row, N: first_row + BLOCK,
-    on_acc=lambda alpha: alpha,
+    scale=lambda D: D**-0.5,
+    top=lambda scores, hidden: hidden.amax(dim=1, keepdim=True),
     maximum=torch.maximum,
+    on_l=lambda alpha: alpha,
+    on_acc=lambda alpha: alpha,
+    next_m=lambda m, m_new: m_new,
 ):
-    """The loop but for what is given: the mask, what a hidden score is, where the loop ends."""
+    """The loop but for what is given. As in a kernel, rows and keys beyond the end are 0."""
 
-    def run(q, k, v, rows):
+    def run(q, k, v):
         N, D = q.shape
+        q, k, v = (pad(x, (0, 0, 0, -N % BLOCK)) for x in (q, k, v))
         out = torch.empty_like(q)
         for first_row in range(0, N, BLOCK):
-            these = torch.arange(first_row, min(first_row + BLOCK, N))[:, None]
-            m = torch.full((len(these), 1), -torch.inf)
-            l = torch.zeros_like(m)  # noqa: E741
-            acc = torch.zeros(len(these), D)
-            for first in range(0, min(stop(first_row, N), N), BLOCK):
-                keys = torch.arange(first, min(first + BLOCK, N))
-                scores = q[these[:, 0]] @ k[keys].T / D**0.5
-                scores = torch.where(may_attend(keys, these), scores, hidden)
-                m_new = maximum(m, scores.amax(dim=1, keepdim=True))
-                alpha, p = torch.exp(m - m_new), torch.exp(scores - m_new)
-                l = alpha * l + p.sum(dim=1, keepdim=True)  # noqa: E741
+            rows = torch.arange(first_row, first_row + BLOCK)[:, None]
+            m = torch.full((BLOCK, 1), -torch.inf)
+            l, acc = torch.zeros(BLOCK, 1), torch.zeros(BLOCK, D)  # noqa: E741
+            for first in range(0, stop(first_row, N), BLOCK):
+                keys = torch.arange(first, first + BLOCK)
+                scores = q[rows[:, 0]] @ k[keys].T * scale(D)
+                hidden = hide(scores, may_attend(keys, rows, N))
+                m_new = maximum(m, top(scores, hidden))
+                alpha, p = torch.exp(m - m_new), torch.exp(hidden - m_new)
+                l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
                 acc = on_acc(alpha) * acc + p @ v[keys]
-                m = m_new
-            out[these[:, 0]] = acc / l
-        return out[:rows]
+                m = next_m(m, m_new)
+            out[rows[:, 0]] = acc / l
+        return out[: _rows(v[:N])]
 
     return run
 
 
-def _probe(N: int, phase: float, *, size: float = 1.0, poisoned: bool = False) -> Mapping[str, Any]:
-    """N tokens of width 3 whose scores rise with the key's place; `rows` of the output count."""
+def _probe(N: int, phase: float, *, size: float = 1.0) -> dict[str, torch.Tensor]:
+    """N tokens of width 3 whose scores rise with the key's place, or fall if size < 0."""
     q = size * (1 + 0.3 * torch.sin(torch.arange(3 * N) * 1.7 + phase).reshape(N, 3))
     k = torch.linspace(-1, 1, N)[:, None] + torch.sin(torch.arange(3 * N) * 2.3).reshape(N, 3)
     v = torch.cos(torch.arange(3 * N) * 1.9 + phase).reshape(N, 3)
-    if poisoned:
-        v[BLOCK:] = torch.nan
-    return {"q": q, "k": k, "v": v, "rows": BLOCK if poisoned else N}
+    return {"q": q, "k": k, "v": v}
 
 
-def _right(q, k, v, rows):
-    return attend(q[:rows], k[:rows], v[:rows], may_attend=causal_mask(rows))[0]
+def _with_values_unknown(probe: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    v = probe["v"].clone()
+    v[BLOCK:] = torch.nan
+    return {**probe, "v": v}
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -114,42 +140,24 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _OFF = "Row {row} begins with {gave}, expected {right}. "
 
-CAUSAL_KERNEL = ToMend(
-    title="A causal kernel of your own",
-    difficulty=3,
-    minutes=20,
-    function="causal_flash",
-    as_given=AS_GIVEN,
-    untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "
-    "one. As it stands, `acc / l` is 0/0.",
-    reference=_right,
-    watch=_launched,
-    probes=(
-        _probe(11, 0.3),
-        _probe(7, 0.9, poisoned=True),
-        # exp of the largest of these scores does not fit in float32; here they rise, there fall.
-        _probe(11, 1.1, size=60.0),
-        _probe(11, 2.0, size=-60.0),
-    ),
-    parts=("out",),
-    facts=_facts,
-    tolerance=NanAlike(relative=1e-4, absolute=1e-5),
-    praise="It is causal, it visits no dead tile, and no score is too large for it. With "
-    "`tl.constexpr` sizes and several heads this is what runs on a GPU.",
+_common: dict[str, Any] = {
+    "title": "A causal kernel of your own",
+    "difficulty": 3,
+    "minutes": 20,
+    "function": "causal_flash",
+    "reference": _right,
+    "watch": _launched,
+    "parts": ("out",),
+    "facts": _facts,
+    "tolerance": NanAlike(relative=1e-4, absolute=1e-5),
+}
+_stage = partial(Exercise, **_common)
+
+_DEAD_TILES = _stage(
+    probes=(_with_values_unknown(_probe(7, 0.9)), _with_values_unknown(_probe(11, 0.2))),
+    praise="It is causal, it visits no dead tile, and its maximum keeps large scores finite. "
+    "Triton takes the same lines, once D and BLOCK are `tl.constexpr` and not too small.",
     mistakes=(
-        Mistake(
-            "not causal",
-            _by_tiles(may_attend=lambda keys, rows: keys >= 0, stop=lambda first_row, N: N),
-            _OFF + "Your loop is right for attention to every key. Here a key that comes after "
-            "its query gets the score −∞ before the maximum is taken: compare `keys.T` with "
-            "`rows`.",
-        ),
-        Mistake(
-            "no mask on the diagonal",
-            _by_tiles(may_attend=lambda keys, rows: keys >= 0),
-            _OFF + "The loop ends in time, and nothing is hidden in its last tile. There some keys "
-            "come after some queries: give those scores −∞ before the maximum is taken.",
-        ),
         Mistake(
             "dead tiles visited",
             _by_tiles(stop=lambda first_row, N: N),
@@ -157,30 +165,13 @@ CAUSAL_KERNEL = ToMend(
             "later tiles are NaN, your first rows are, too. A weight of 0 is computed all the "
             "same. Let the loop end with the tile of the block's own rows.",
         ),
-        Mistake(
-            "the diagonal tile left out",
-            _by_tiles(stop=lambda first_row, N: first_row),
-            "Row 0 is NaN: its program visits no tile, and `acc / l` is 0/0. The loop ends one "
-            "tile early; the tile of the block's own rows belongs to it.",
-        ),
-        Mistake(
-            "not itself",
-            _by_tiles(may_attend=lambda keys, rows: keys < rows),
-            "Row 0 is NaN: it may attend to no key at all, and −∞ − (−∞) is NaN. A query attends "
-            "to its own key as well: `<=`, not `<`.",
-        ),
-        Mistake(
-            "mask upside down",
-            _by_tiles(may_attend=lambda keys, rows: keys >= rows),
-            _OFF + "Your mask is upside down: row 0 may attend to key 0 alone. A key is hidden "
-            "where its place is larger than the query's.",
-        ),
-        Mistake(
-            "hidden scores are 0",
-            _by_tiles(hidden=0.0),
-            _OFF + "A hidden score is 0 here, and exp(0 − m) is no small weight. Only −∞ gives "
-            "a weight of 0.",
-        ),
+    ),
+)
+
+_TILES = _stage(
+    probes=(_probe(11, 0.3), _probe(11, 1.1, size=60.0), _probe(11, 2.0, size=-60.0)),
+    praise="Several tiles give the right rows.",
+    mistakes=(
         Mistake(
             "acc not rescaled",
             _by_tiles(on_acc=lambda alpha: 1),
@@ -188,17 +179,112 @@ CAUSAL_KERNEL = ToMend(
             "against the old maximum.",
         ),
         Mistake(
+            "l not rescaled",
+            _by_tiles(on_l=lambda alpha: 1),
+            _OFF + "`acc` is rescaled when the maximum rises, and `l` is not. Both were summed "
+            "against the old maximum.",
+        ),
+        Mistake(
+            "nothing rescaled",
+            _by_tiles(on_l=lambda alpha: 1, on_acc=lambda alpha: 1),
+            _OFF + "Neither `l` nor `acc` is rescaled when the maximum rises: multiply both by "
+            "`alpha`, which is exp(m − m_new).",
+        ),
+        Mistake(
+            "m stays −∞",
+            _by_tiles(next_m=lambda m, m_new: m),
+            _OFF + "Only the last tile counts. `m` stays −∞, so `alpha` is 0 in every round and "
+            "wipes out what came before: at the end of a round `m = m_new`.",
+        ),
+        Mistake(
             "m is that of the tile",
             _by_tiles(maximum=lambda m, tile: tile),
             "Right while scores are small. Your maximum is that of the last tile alone; where an "
             "earlier one was larger by 100, `alpha` is exp(100) and infinite. The maximum never "
-            "falls: `tl.maximum(m, …)`.",
+            "falls: `nt.maximum(m, …)`.",
+        ),
+    ),
+)
+
+
+def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The last key points along all queries, a hundred times as long as the others."""
+    k = probe["k"].clone()
+    k[-1] = 100.0
+    return {**probe, "k": k}
+
+
+CAUSAL_KERNEL = ToMend(
+    **_common,
+    as_given=AS_GIVEN,
+    untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "
+    "one. As it stands, `acc / l` is 0/0.",
+    # One tile: here the end of the loop does not matter.
+    probes=(_probe(3, 0.7), _probe(4, 0.3), _with_large_future(_probe(4, 1.3))),
+    praise="One tile gives the right rows.",
+    then=(_TILES, _DEAD_TILES),
+    mistakes=(
+        Mistake(
+            "no mask at all",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < BLOCK),
+            _OFF
+            + "Nothing is hidden, not even the keys beyond the last, whose scores are 0. A key "
+            "that comes after its query gets the score −∞: compare `keys.T`, a row, with "
+            "`rows`, a column.",
+        ),
+        Mistake(
+            "not causal",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < N),
+            _OFF + "Your loop is right for attention to every key. Here a key that comes after "
+            "its query gets the score −∞ as well: compare `keys.T` with `rows`.",
+        ),
+        Mistake(
+            "not itself",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < rows),
+            "Row 0 is NaN: it may attend to no key at all, and −∞ − (−∞) is NaN. A query attends "
+            "to its own key as well: `<=`, not `<`.",
+        ),
+        Mistake(
+            "mask upside down",
+            _by_tiles(may_attend=lambda keys, rows, N: keys >= rows),
+            _OFF + "Your mask is upside down: row 0 may attend to key 0 alone. A key is hidden "
+            "where its place is larger than the query's.",
+        ),
+        Mistake(
+            "the other two of where",
+            _by_tiles(may_attend=lambda keys, rows, N: keys > rows),
+            _OFF + "You hide what may be seen. `nt.where(condition, a, b)` is a where the "
+            "condition holds, so the scores come first and −∞ second.",
+        ),
+        Mistake(
+            "hidden scores are 0",
+            _by_tiles(hide=lambda scores, mask: scores * mask),
+            _OFF + "A hidden score is 0 here, and exp(0 − m) is no small weight. Only −∞ gives "
+            "a weight of 0.",
+        ),
+        Mistake(
+            "maximum of hidden scores",
+            _by_tiles(top=lambda scores, hidden: scores.amax(dim=1, keepdim=True)),
+            "Right while scores are small. You take the maximum before you hide the later keys: "
+            "where one of them scores hundreds more than the rest, exp(score − m) is 0 for all "
+            "that may be seen, and 0/0 is NaN. Hide first.",
         ),
         Mistake(
             "no maximum",
-            _by_tiles(maximum=lambda m, tile: torch.zeros_like(tile)),
+            _by_tiles(top=lambda scores, hidden: torch.zeros(len(scores), 1)),
             "Right while scores are small. Without a maximum exp of a score above 88.7 is "
             "infinite in float32, and the output is NaN.",
+        ),
+        Mistake(
+            "scaled twice",
+            _by_tiles(scale=lambda D: 1 / D),
+            _OFF + "Your scores are too small by the root of D: `q` is scaled when it is loaded.",
+        ),
+        Mistake(
+            "the diagonal tile left out",
+            _by_tiles(stop=lambda first_row, N: first_row),
+            "The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. The tile "
+            "of the block's own rows belongs to the loop.",
         ),
     ),
 )

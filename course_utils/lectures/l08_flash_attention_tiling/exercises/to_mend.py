@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from course_utils.teaching.exercise import Exercise
@@ -34,7 +37,16 @@ class ToMend(Exercise):
     def _is_as_given(self, answer: Any) -> bool:
         """Whether this compiles to what the published cell does; comments and spaces are free."""
         code = getattr(getattr(answer, "function", answer), "__code__", None)
-        module = compile(self.as_given, "<exercise>", "exec")
-        given = next(part for part in module.co_consts if inspect.iscode(part))
-        names = ("co_code", "co_consts", "co_names", "co_varnames")
-        return code is not None and all(getattr(code, n) == getattr(given, n) for n in names)
+        return code is not None and any(_alike(code, given) for given in self._compiled())
+
+    def _compiled(self) -> Iterator[CodeType]:
+        """The cell's function as Python compiles it, and as a notebook does, without the rest."""
+        cell = ast.parse(self.as_given)
+        for part in (cell, ast.Module(cell.body[-1:], type_ignores=[])):
+            module = compile(part, "<exercise>", "exec", dont_inherit=True)
+            yield next(constant for constant in module.co_consts if inspect.iscode(constant))
+
+
+def _alike(one: CodeType, other: CodeType) -> bool:
+    names = ("co_code", "co_consts", "co_names", "co_varnames")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
