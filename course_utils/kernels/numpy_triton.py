@@ -24,8 +24,8 @@ from numpy import arange, exp, exp2, full, maximum, minimum, where, zeros
 from torch import Tensor, from_numpy
 
 __all__ = [
-    "arange", "constexpr", "dot", "exp", "exp2", "float32", "full", "jit", "load", "max", "maximum",
-    "minimum", "program_id", "store", "sum", "where", "zeros",
+    "arange", "cdiv", "constexpr", "dot", "exp", "exp2", "float32", "full", "jit", "load", "max",
+    "maximum", "minimum", "program_id", "store", "sum", "where", "zeros",
 ]  # fmt: skip
 
 constexpr = Any
@@ -73,6 +73,11 @@ class Kernel:
 
 
 jit = Kernel
+
+
+def cdiv(x: int, y: int) -> int:
+    """Return x / y, rounded up."""
+    return -(-x // y)
 
 
 def program_id(axis: int) -> int:
