@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.kernels import numpy_triton
+from course_utils.lectures.l08_flash_attention_tiling import numpy_triton
 from course_utils.teaching import check_close
 from tools.notebook_file import find_lecture
 
