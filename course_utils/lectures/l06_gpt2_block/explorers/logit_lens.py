@@ -261,7 +261,7 @@ class LogitLens(Explorer):
             for y, row in enumerate(state.says)
             for x, name in enumerate(row)
         ]
-        self._words.set_words((_short(word), *rest) for word, *rest in above + within)
+        self._words.set_words((_short(word), colour, x, y) for word, colour, x, y in above + within)
 
     def update(self, state: LensState) -> None:
         rows = np.arange(len(state.says))

@@ -44,7 +44,7 @@ def causal_flash(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, D, BLOCK):
 """
 
 
-def _launched(answer: Callable[..., Any]) -> Callable[..., Any]:
+def _launched(answer: Any) -> Callable[..., Any]:
     """A kernel as a function of q, k and v that returns what it stored."""
     if not hasattr(answer, "function"):  # as kernels of the stand-in have
         function = getattr(answer, "fn", answer)  # Triton's own kernels
