@@ -23,6 +23,7 @@ from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
+    in_figure,
     read_prompt,
     token_name,
 )
@@ -261,7 +262,10 @@ class LogitLens(Explorer):
             for y, row in enumerate(state.says)
             for x, name in enumerate(row)
         ]
-        self._words.set_words((_short(word), colour, x, y) for word, colour, x, y in above + within)
+        self._words.set_words(
+            (in_figure(word, LONGEST_IN_A_CELL), colour, x, y)
+            for word, colour, x, y in above + within
+        )
 
     def update(self, state: LensState) -> None:
         rows = np.arange(len(state.says))
@@ -319,10 +323,6 @@ def _by_layer(state: LensState) -> str:
 
 def _share(probability: float) -> str:
     return f"{probability:.3f}" if probability >= LEAST else "less than 0.001"
-
-
-def _short(name: str) -> str:
-    return drawable(name if len(name) <= LONGEST_IN_A_CELL else name[: LONGEST_IN_A_CELL - 1] + "…")
 
 
 def _blocks(rows: int) -> list[str]:

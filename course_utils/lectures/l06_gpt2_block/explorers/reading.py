@@ -52,6 +52,6 @@ def token_name(token: bytes) -> str:
         return "".join(f"\\x{byte:02x}" for byte in token)
 
 
-def in_figure(name: str) -> str:
+def in_figure(name: str, longest: int = LONGEST) -> str:
     """A token's name as a label: in letters that the font has, no longer than there is room for."""
-    return drawable(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
+    return drawable(name if len(name) <= longest else name[: longest - 1] + "…")
