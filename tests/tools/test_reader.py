@@ -51,7 +51,7 @@ class TestPredictions:
     def test_the_next_prediction_stays_in_sight(self):
         asked = markdown("**Predict.** 1?", "code", "It is 5.\n\n**Predict.** 2?", "code", "Six.")
         found = texts(reader_copy(asked))
-        assert found[2] == f"{CLICK}It is 5.\n\n</details>\n\n**Predict.** 2?"
+        assert found[2] == f"{CLICK}It is 5.\n\n</details>\n\n<br>\n\n**Predict.** 2?"
         assert found[4] == f"{CLICK}Six.\n\n</details>"
 
     @pytest.mark.parametrize(
@@ -87,6 +87,7 @@ class TestLectures:
             text = "".join(cell["source"])
             if CLICK in text:
                 text = text.replace(CLICK, "", 1).replace("\n\n</details>", "", 1)
+                text = text.replace("\n\n<br>", "", 1)
             assert text.split() == "".join(original["source"]).split()
 
     def test_most_predictions_have_a_folded_answer(self, stem):

@@ -67,8 +67,9 @@ def fold_answers(cells: list[Cell]) -> None:
 def fold(answer: str, rest: str) -> str:
     r"""Return the answer behind a line to click, and what follows it as it is.
 
-    >>> fold("It is 5.\n\n", "**Predict.** And now?").splitlines()[-3:]
-    ['</details>', '', '**Predict.** And now?']
+    >>> fold("It is 5.\n\n", "**Predict.** And now?").splitlines()[-5:]
+    ['</details>', '', '<br>', '', '**Predict.** And now?']
     """
     folded = FOLDED.format(answer.strip()) if answer.strip() else ""
-    return "\n\n".join(filter(None, (folded, rest.strip())))
+    # JupyterLab sets no space below a folded text.
+    return "\n\n<br>\n\n".join(filter(None, (folded, rest.strip())))
