@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("course_utils", "tools", "tests", "conftest.py", "pyproject.toml", "docs", "README.md")
+NEEDED = (
+    "course_utils", "tools", "tests", "benchmarks", "conftest.py", "pyproject.toml", "docs",
+    "README.md",
+)  # fmt: skip
 LINE = '    Lecture(9, "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
 IGNORED = shutil.ignore_patterns("__pycache__", "node_modules", "_build")
 
