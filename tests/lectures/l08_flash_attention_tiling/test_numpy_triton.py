@@ -28,8 +28,10 @@ def run(*edits):
     return names
 
 
-def test_the_lectures_kernels_run():
+def test_the_lectures_kernels_agree(capsys):
     run()
+    said = [line.partition(",")[0] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["agrees: add", "agrees: softmax of each row", "agrees: flash"]
 
 
 @pytest.mark.parametrize(
