@@ -9,7 +9,9 @@ its own initial weights, its own stream of data and its own optimiser state.
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Real
 from typing import TypeVar
@@ -31,7 +33,7 @@ from course_utils.checks import (
 )
 from course_utils.shapes import Bool, Float
 
-__all__ = ["TEST_SEED", "Training", "train", "with_bar"]
+__all__ = ["TEST_SEED", "Training", "learning_rates_times", "rate_factor", "train", "with_bar"]
 
 # A stream for tests that no training uses, whose seeds are small. It is the last one there is:
 # torch's generator keeps the lower 32 bits of a seed, and 2**40 would give the stream of 0.
@@ -39,6 +41,7 @@ TEST_SEED = 2**32 - 1
 OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 Batch = tuple[Tensor, ...]
 Step = TypeVar("Step")
+_RATE_FACTOR = ContextVar("rate_factor", default=1.0)
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def train(
     """
     seeds = check_seeds(seeds)
     steps, every = check_int("steps", steps), check_int("every", every)
-    check_positive("learning_rate", learning_rate)
+    learning_rate = check_positive("learning_rate", learning_rate) * rate_factor()
     check_choice("optimizer", optimizer, OPTIMIZERS)
     check_int("warmup", warmup, minimum=0)
     if budget_s is not None:
@@ -182,6 +185,32 @@ def train(
         stopped_early=stopped_early,
         seconds=time.perf_counter() - start,
     )
+
+
+@contextmanager
+def learning_rates_times(factor: float) -> Iterator[None]:
+    """Let every ``train`` inside use ``factor`` times its learning rate.
+
+    It asks of a finding whether it hangs on the rate that its author chose. An experiment with a
+    loop of its own multiplies by ``rate_factor()``; one that keeps its models keeps them by it.
+
+    Raises:
+        TypeError, ValueError: if the factor is not finite and positive.
+
+    >>> with learning_rates_times(3):
+    ...     rate_factor()
+    3.0
+    """
+    token = _RATE_FACTOR.set(check_positive("factor", factor))
+    try:
+        yield
+    finally:
+        _RATE_FACTOR.reset(token)
+
+
+def rate_factor() -> float:
+    """Return what learning rates are multiplied by here: 1 outside ``learning_rates_times``."""
+    return _RATE_FACTOR.get()
 
 
 def with_bar(steps: Sequence[Step], label: str) -> Iterable[Step]:

@@ -50,8 +50,7 @@ def flash_attend(
 
     On a CPU, below about 64 tokens the formula itself (``backend="reference"``) is faster than
     tiles. ``"auto"`` stays with tiles there: the same results at every length, safe in 16 bits.
-    torch's counter of operations (``FlopCounterMode``) does not see all of its products;
-    ``attention_traffic.tiled_forward`` counts them.
+    torch's counter of operations (``FlopCounterMode``) does not see all of its products.
     On a GPU, the first long call of a kind in 16 bits measures which tiles are fastest, forward
     and backward. That takes seconds to tens of seconds; the process then keeps those tiles.
 

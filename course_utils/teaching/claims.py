@@ -1,7 +1,7 @@
 """Claims that rest on a run, and how often they held when somebody else chose the seeds.
 
-A lecture's ``claims.py`` declares them; ``make claims`` runs each on fresh seeds and keeps what
-came out in ``lectures/claims.json``; ``show_claims`` is the table that a lecture shows.
+A lecture's ``claims.py`` declares them. ``make claims`` runs each on fresh seeds, and at settings
+that its author did not choose, and keeps what came out in ``lectures/claims.json``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import median, quantiles
@@ -17,12 +17,41 @@ from typing import Any
 
 from IPython.display import Markdown
 
-__all__ = ["Claim", "Record", "read_records", "show_claims", "wilson_interval"]
+__all__ = [
+    "LONGER",
+    "RATES",
+    "Claim",
+    "Record",
+    "Setting",
+    "read_records",
+    "show_claims",
+    "wilson_interval",
+]
 
 RECORDS = Path(__file__).resolve().parents[1] / "lectures" / "claims.json"
-RATE = "{held} of {tried}"
 Numbers = dict[str, float]
 Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One choice of the author's, made otherwise.
+
+    Attributes:
+        name: as the table says it.
+        rate: factor on every learning rate.
+        budget: factor on the budget.
+        arguments: what the run is given besides.
+    """
+
+    name: str
+    rate: float = 1.0
+    budget: int = 1
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+RATES = (Setting("⅓ × rate", rate=1 / 3), Setting("3 × rate", rate=3.0))
+LONGER = Setting("4 × steps", budget=4)
 
 
 @dataclass(frozen=True)
@@ -31,71 +60,101 @@ class Claim:
 
     Attributes:
         name: what it is called in claims.json; no other claim of the course has it.
-        sentence: as the lecture has it, word for word. Where it holds in fewer than 9 of 10 runs it
-            must give its rate: ``{held} of {tried}`` stands for that.
+        sentence: the claim in full, with its thresholds; understood without its lecture.
         run: ``run(seeds, budget)`` returns for each seed the numbers that were measured, by a name
             that a reader understands. Each depends on its own seed alone.
         holds: whether the numbers of one seed bear the sentence out.
         effect: the name of the number that says how large the effect is.
-        baseline: the name of the number that a sceptic would put beside it.
+        unit: the unit of the effect and of its rival.
         budget: how many steps, or draws, a run has; where the sentence says *cannot* or *never*,
             several times those of the lecture.
         quick: a budget of a second or so, which keeps the code alive in ``make test``.
+        settings: what else it is run at.
+        rival: the name of the number that a sceptic would compare the effect with, if there is one.
+        at_stake: whether a run had something to lose. Where it had not, it counts neither way.
     """
 
     name: str
     sentence: str
-    run: Callable[[Sequence[int], int], Sequence[Mapping[Any, Any]]]  # numbers, or tensors of one
+    run: Callable[..., Sequence[Mapping[Any, Any]]]  # numbers, or tensors of one
     holds: Callable[[Numbers], bool]
     effect: str
-    baseline: str
+    unit: str
     budget: int
     quick: int
+    settings: tuple[Setting, ...]
+    rival: str = ""
+    at_stake: Callable[[Numbers], bool] = lambda numbers: True
 
-    @property
-    def states_its_rate(self) -> bool:
-        """Whether the sentence says how often it held."""
-        return RATE in self.sentence
-
-    def stated(self, record: Record) -> str:
-        """The sentence with its rate filled in."""
-        return self.sentence.format(held=record.held, tried=record.tried)
+    def judge(self, numbers: Numbers) -> bool | None:
+        """Whether the claim held in a run; None where the run had nothing to lose."""
+        return bool(self.holds(numbers)) if self.at_stake(numbers) else None
 
 
 @dataclass(frozen=True)
 class Record:
-    """What the runs of one claim gave: whether it held, and the numbers, for each seed."""
+    """What the runs of one claim gave.
+
+    Attributes:
+        budget: of a run.
+        seeds: of the runs.
+        holds: for each seed whether the claim held; None where there was nothing to lose.
+        effect: for each seed.
+        rival: for each seed; empty if the claim has none.
+        settings: by name, as ``holds``, for the first of the seeds.
+    """
 
     budget: int
     seeds: list[int]
-    holds: list[bool]
+    holds: list[bool | None]
     effect: list[float]
-    baseline: list[float]
+    rival: list[float]
+    settings: dict[str, list[bool | None]]
 
     @property
     def held(self) -> int:
         """In how many runs it held."""
-        return sum(self.holds)
+        return self.holds.count(True)
 
     @property
     def tried(self) -> int:
-        """How many runs there were."""
-        return len(self.holds)
+        """How many runs could have gone either way."""
+        return len(self.holds) - self.holds.count(None)
+
+    @property
+    def rate(self) -> str:
+        """How often it held, as a lecture says it."""
+        return rate(self.holds)
 
     def row(self, claim: Claim) -> str:
         """A row of a Markdown table."""
-        low, high = wilson_interval(self.held, self.tried)
-        effect = f"{claim.effect}: {spread(self.effect)}"
-        baseline = f"{claim.baseline}: {spread(self.baseline)}"
-        rate = f"{self.held} of {self.tried} ({low:.2f} to {high:.2f})"
-        sentence = claim.stated(self).replace("|", r"\|")
-        return f"| {sentence} | {rate} | {effect} | {baseline} |"
+        held = self.rate
+        if self.tried:
+            low, high = wilson_interval(self.held, self.tried)
+            held += f" ({low:.2f} to {high:.2f})"
+        if idle := self.holds.count(None):
+            held += f"; {idle} more had nothing to lose"
+        elsewhere = "; ".join(f"{name}: {rate(holds)}" for name, holds in self.settings.items())
+        effect = f"{claim.effect}: {spread(self.effect)} {claim.unit}"
+        rival = f"{claim.rival}: {spread(self.rival)}" if claim.rival else ""
+        cells = (claim.sentence, held, elsewhere, effect, rival)
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 HEADER = (
-    "| claim | held (95 % interval of the rate) | effect, median (quartiles) | beside it |\n"
-    "| --- | --- | --- | --- |"
+    "| claim | held (95 % interval of the rate) | held elsewhere "
+    "| effect, median (quartiles) | rival |\n"
+    "| --- | --- | --- | --- | --- |"
 )
+
+
+def rate(holds: Sequence[bool | None]) -> str:
+    """Return how often a claim held, of the runs that had something to lose.
+
+    >>> rate([True, None, False, True])
+    '2 of 3'
+    """
+    return f"{holds.count(True)} of {len(holds) - holds.count(None)}"
 
 
 def wilson_interval(held: int, tried: int) -> tuple[float, float]:
@@ -132,7 +191,7 @@ def read_records(path: Path = RECORDS) -> dict[str, Record]:
 
 
 def show_claims(claims: Iterable[Claim]) -> Markdown:
-    """The table of these claims: how often each held, its effect, and what stands beside it."""
+    """The table of these claims: how often each held, here and at other settings."""
     records = read_records()
     rows = [records[claim.name].row(claim) for claim in claims]
     return Markdown("\n".join([HEADER, *rows]))

@@ -13,7 +13,13 @@ from torch.nn import functional as F
 from course_utils.attention import attend, masked_softmax
 from course_utils.copying import TOKENS, copy_batch, copy_loss
 from course_utils.masks import causal_mask
-from course_utils.training import Training, train, with_bar
+from course_utils.training import (
+    Training,
+    learning_rates_times,
+    rate_factor,
+    train,
+    with_bar,
+)
 from tests.core.support_refused import each_refused
 from tests.support_errors import raises_saying
 
@@ -363,3 +369,22 @@ test_refused = each_refused(
     (lambda: with_bar([], "x"), "ValueError: steps must not be empty, got []"),
     (lambda: with_bar([1], None), "TypeError: label must be a string, got None (NoneType)"),
 )  # fmt: skip
+
+
+def test_a_factor_on_the_rate_is_another_rate():
+    def losses(rate):
+        run = {"seeds": [3, 5], "steps": 7, "learning_rate": rate, "warmup": 3}
+        return train(Tiny, batch, cross_entropy, **run).losses
+
+    with pytest.raises(KeyError), learning_rates_times(7):
+        raise KeyError  # what fails inside leaves no factor behind
+    with learning_rates_times(3):
+        inside = losses(0.01)
+        with learning_rates_times(0.5):
+            assert rate_factor() == 0.5
+        assert rate_factor() == 3
+    assert torch.equal(inside, losses(3 * 0.01))
+    assert not torch.equal(inside, losses(0.01))
+    for wrong in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="factor must be"), learning_rates_times(wrong):
+            pass

@@ -132,7 +132,7 @@ def rule_quiz(notebook: NotebookNode) -> list[str]:
 ENDING = {
     "summary": r"^#+ .*[Ss]ummary",
     "sources": r"^#+ .*[Ss]ources",
-    "next lecture": r"[Nn]ext lecture|[Ll]ast lecture",
+    "next lecture": r"[Nn]ext lecture|map of the course",
 }
 
 

@@ -1,8 +1,6 @@
-"""The claims: each lecture's are stated, and alive; broken ones are caught."""
+"""The claims: each lecture says how often its own held, and broken ones are caught."""
 
 import dataclasses
-import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,55 +9,67 @@ from torch import nn
 
 from course_utils.lectures import COURSE
 from course_utils.teaching import claims as shown
-from course_utils.teaching.claims import Claim, Record, read_records, wilson_interval
+from course_utils.teaching.claims import (
+    LONGER,
+    RATES,
+    Claim,
+    Record,
+    Setting,
+    read_records,
+    wilson_interval,
+)
 from course_utils.training import train
 from tools import claims
 from tools.claims import (
+    AS_STATED,
+    SAID,
     ClaimError,
     check_numbers,
     check_seeds_apart,
     claims_of,
+    is_right,
     measure,
+    said_rates,
     summed_up,
     verdict,
 )
-from tools.setup.place import ROOT
 
 STATED = [(lecture, claim) for lecture in COURSE for claim in claims_of(lecture)]
 NAMES = [claim.name for _, claim in STATED]
 
 
-def prose(lecture):
-    """The Markdown of a lecture, without emphasis and line breaks."""
-    notebook = json.loads((ROOT / "notebooks" / f"{lecture.stem}.ipynb").read_text("utf-8"))
-    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown"]
-    return " ".join(re.sub(r"[*_]", "", "\n".join(cells)).split())
-
-
-def test_every_lecture_claims_something_by_a_name_of_its_own():
-    assert {lecture.number for lecture, _ in STATED} == {lecture.number for lecture in COURSE}
+def test_every_claim_has_its_own_name():
     assert len(set(NAMES)) == len(NAMES)
 
 
 @pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
-def test_claim_stands_in_its_lecture_as_it_was_measured(lecture, claim):
+def test_lecture_says_how_often_the_claim_held(lecture, claim):
     record = read_records()[claim.name]
-    assert " ".join(re.sub(r"[*_]", "", claim.stated(record)).split()) in prose(lecture)
-    assert record.budget == claim.budget and record.tried >= 12
+    assert is_right(said_rates(lecture)[claim.name], record)
+    assert record.budget == claim.budget and len(record.seeds) >= 12
     assert min(record.seeds) >= claims.FIRST
-    assert verdict(claim, record) == ""
+    assert [*record.settings] == [setting.name for setting in claim.settings]
+    assert len(claim.settings) >= 2
+
+
+@pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)
+def test_lecture_speaks_of_its_own_claims_alone(lecture):
+    assert said_rates(lecture).keys() == {claim.name for claim in claims_of(lecture)}
 
 
 @pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
 def test_claim_runs(lecture, claim):
     [numbers] = measure(claim, [3], claim.quick)
     check_numbers(claim, numbers)
-    assert claim.holds(numbers) in (True, False)
+    assert claim.judge(numbers) in (True, False, None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
-def test_claim_depends_on_its_seed_alone(lecture, claim):
+def test_claim_runs_at_its_settings_and_depends_on_its_seed_alone(lecture, claim):
+    for setting in claim.settings:
+        [numbers] = measure(claim, [3], claim.quick, setting)
+        check_numbers(claim, numbers)
     check_seeds_apart(claim, 3, 5)
 
 
@@ -67,42 +77,52 @@ def test_table_is_what_was_measured():
     assert claims.TABLE.read_text(encoding="utf-8") == claims.table(read_records())
 
 
-def run_line(seeds, steps):
-    """Fit y = 3 x: the error of the fit, and of the mean."""
+def run_line(seeds, steps, slope=3.0):
+    """Fit y = slope x: the error of the fit, and of the mean."""
 
     def batch(generator):
         x = torch.randn(11, 1, generator=generator)
-        return x, 3 * x
+        return x, slope * x
 
     def error(model, x, y):
         return (model(x) - y).square().mean()
 
     done = train(lambda: nn.Linear(1, 1), batch, error, seeds=seeds, steps=steps, learning_rate=0.1)
     x = torch.linspace(-1, 1, 7)[:, None]
-    mean = (3 * x).square().mean()
-    return [{"fit": error(model, x, 3 * x).detach(), "mean": mean} for model in done.models]
+    mean = (slope * x).square().mean()
+    return [{"fit": error(model, x, slope * x).detach(), "mean": mean} for model in done.models]
 
 
+STEEP = Setting("steep", arguments={"slope": 30.0})
 LINE = Claim(
     name="line",
     sentence="The fit beats the mean.",
     run=run_line,
     holds=lambda n: n["fit"] < 0.1 * n["mean"],
     effect="fit",
-    baseline="mean",
+    unit="squared error",
+    rival="mean",
     budget=100,
     quick=3,
+    settings=(*RATES, LONGER, STEEP),
 )
 
 
-def judged(claim, seeds=range(10, 22)):
+def recorded(claim, seeds=range(10, 22)):
     seeds = list(seeds)
-    return verdict(claim, summed_up(claim, seeds, measure(claim, seeds, claim.budget)))
+    settings = (AS_STATED, *claim.settings)
+    numbers = {each.name: measure(claim, seeds, claim.budget, each) for each in settings}
+    return summed_up(claim, seeds, numbers)
 
 
-def test_true_claim_passes():
+def test_true_claim_passes_and_fails_where_its_setting_decides():
     check_seeds_apart(LINE, 3, 5)
-    assert judged(LINE) == ""
+    record = recorded(LINE)
+    assert record.rate == "12 of 12" and verdict(LINE, record, "12 of 12") == ""
+    # 100 steps of 0.033 do not get there, nor do 100 steps of 0.1 to a slope of 30.
+    assert record.settings["⅓ × rate"].count(True) < 3
+    assert record.settings["steep"].count(True) < 3
+    assert all(record.settings["3 × rate"] + record.settings["4 × steps"])
 
 
 @pytest.mark.parametrize(
@@ -112,15 +132,42 @@ def test_true_claim_passes():
         pytest.param({"budget": 5}, id="an unlucky budget"),
         pytest.param(
             {"run": lambda seeds, steps: [n | {"mean": 0.0} for n in run_line(seeds, steps)]},
-            id="a baseline that cannot be beaten",
+            id="a rival that cannot be beaten",
         ),
     ],
 )
 def test_broken_claim_is_caught(broken):
-    claim = dataclasses.replace(LINE, **broken)
-    assert judged(claim) == "line held in 0 of 12 runs, and does not say so"
-    said = dataclasses.replace(claim, sentence="It beats the mean in {held} of {tried} runs.")
-    assert judged(said) == ""
+    claim = dataclasses.replace(LINE, settings=(), **broken)
+    record = recorded(claim)
+    assert verdict(claim, record, "12 of 12") == (
+        "line held in 0 of 12 runs, and its lecture says 12 of 12"
+    )
+    assert verdict(claim, record, "0 of 12") == ""
+    assert verdict(claim, record, "") == "line: its lecture does not say how often it held"
+
+
+def test_run_with_nothing_to_lose_does_not_count():
+    claim = dataclasses.replace(LINE, settings=(), at_stake=lambda n: n["fit"] > 1e9)
+    record = recorded(claim)
+    assert (record.held, record.tried) == (0, 0) and "12 more had nothing to lose" in record.row(
+        claim
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("2 of 3", True),
+        ("2 of 3; 0 of 1 at 3 × rate", True),
+        ("2 of 4", False),
+        ("2 of 3; 1 of 1 at 3 × rate", False),
+        ("2 of 3; 0 of 1 at 30 × rate", False),
+    ],
+)
+def test_what_a_lecture_says_is_compared_with_the_record(said, right):
+    record = Record(7, [1, 2, 3, 4], [True, None, False, True], [], [], {"3 × rate": [False, None]})
+    assert is_right(said, record) == right
+    assert SAID.findall(f'It holds [[{said}]](#How-often "line"), mostly.') == [(said, "line")]
 
 
 def leaks(seeds, steps):
@@ -147,9 +194,10 @@ def test_seeds_that_are_not_apart_are_caught(run, said):
     ("broken", "said"),
     [
         ({"effect": "fti"}, "'fti'"),
+        ({"rival": "maen"}, "'maen'"),
         ({"run": lambda seeds, steps: [{"fit": float("nan"), "mean": 1}]}, "no finite"),
     ],
-    ids=["a name misspelt", "NaN"],
+    ids=["a name misspelt", "a rival misspelt", "NaN"],
 )
 def test_numbers_that_no_claim_can_rest_on_are_caught(broken, said):
     with pytest.raises(ClaimError, match=said):
@@ -175,11 +223,13 @@ def test_interrupted_run_goes_on(monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return run_line(seeds, steps)
 
-    claim = dataclasses.replace(LINE, run=run)
+    claim = dataclasses.replace(LINE, run=run, settings=())
     monkeypatch.setattr(claims, "KEPT", tmp_path)
     monkeypatch.setattr(claims, "claims_of", lambda _: (claim,))
     monkeypatch.setattr(
-        claims, "run_group", lambda stem, name, seeds: measure(claim, seeds, claim.budget)
+        claims,
+        "run_group",
+        lambda stem, name, seeds, setting: measure(claim, seeds, claim.budget, setting),
     )
     monkeypatch.setattr(
         claims, "ProcessPoolExecutor", lambda count, mp_context: ThreadPoolExecutor(1)
@@ -216,8 +266,12 @@ def test_interval_covers_the_rate():
     assert 0.92 < share < 0.99
 
 
-def test_row_says_rate_effect_and_baseline():
-    record = Record(7, [70000, 70001], [True, False], [1.0, 3.0], [5.0, 5.0])
-    row = record.row(LINE)
-    assert "The fit beats the mean. | 1 of 2 (0.09 to 0.91) | fit: 2 (1.5 to 2.5)" in row
+def test_row_says_rates_effect_and_rival():
+    holds = [True, False, None]
+    record = Record(7, [1, 2, 3], holds, [1.0, 3.0, 2.0], [5.0, 5.0, 5.0], {"steep": [None, True]})
+    _, sentence, held, elsewhere, effect, rival, _ = record.row(LINE).split(" | ".strip())
+    assert sentence == " The fit beats the mean. "
+    assert held == " 1 of 2 (0.09 to 0.91); 1 more had nothing to lose "
+    assert (elsewhere, effect) == (" steep: 1 of 1 ", " fit: 2 (1.5 to 2.5) squared error ")
+    assert rival == " mean: 5 (5 to 5) "
     assert shown.show_claims(()).data == shown.HEADER

@@ -1,5 +1,6 @@
 """A new lecture: a copy of `_template`, its notebook, and one line in COURSE."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -36,14 +37,14 @@ def course(tmp_path_factory):
         text = file.read_text(encoding="utf-8")
         assert text.count(old) == 1
         file.write_text(text.replace(old, new), encoding="utf-8")
-    run(folder, "tools.editions.outputs", str(notebook))
+    run(folder, "-m", "tools.editions.outputs", str(notebook))
     return folder
 
 
-def run(folder, module, *arguments):
+def run(folder, *arguments):
     environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
+        [sys.executable, *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
@@ -51,18 +52,29 @@ def run(folder, module, *arguments):
 
 
 @pytest.mark.slow
-def test_its_tests_pass(course):
-    every = ("exercise", "explorer", "quiz")
-    files = [f"tests/lectures/test_every_{name}.py" for name in every]
-    files += ["tests/lectures/test_notebook_lint.py", "tests/lectures/test_teaching_notes.py"]
-    arguments = ["-q", "-k", "09", "--nbval", "--nbval-current-env", *files]
-    said = run(course, "pytest", *arguments, "notebooks/09_temperature.ipynb")
+def test_what_make_test_runs_for_it_passes(course):
+    ask = "import json; from tools.setup import lab, tasks; "
+    ask += "print(json.dumps(tasks.pytest_arguments(tasks.lecture_tests(lab.find_lecture('09')))))"
+    arguments = json.loads(run(course, "-c", ask))
+    assert arguments[:2] == ["-m", "pytest"]
+    said = run(course, *arguments)
     passed = int(said.rpartition(" passed")[0].split()[-1])
     assert passed > 50 and "failed" not in said
 
 
+@pytest.mark.slow
+def test_what_all_lectures_share_still_passes(course):
+    files = (
+        "lectures/test_corrections.py",
+        "lectures/test_notebook_lint.py",
+        "tools/test_claims.py",
+    )
+    names = "every_row or lecture_of_the_course or lists or table or own_name"
+    run(course, "-m", "pytest", "-q", "-k", names, *(f"tests/{file}" for file in files))
+
+
 def test_its_slides_are_planned(course):
-    said = run(course, "tools.presenting.timing", "09")
+    said = run(course, "-m", "tools.presenting.timing", "09")
     assert "It fits: the plan takes 10 of 10 minutes." in said
     assert "[1] nearly one word" in said and "A softmax with a temperature (gentle, 3 min)" in said
 
@@ -73,6 +85,6 @@ def test_readme_lists_it(course):
 
 @pytest.mark.slow
 def test_it_has_a_page(course):
-    run(course, "tools.site.build", "--out", str(course / "build"))
+    run(course, "-m", "tools.site.build", "--out", str(course / "build"))
     page = (course / "build/html/lectures/09_temperature.html").read_text(encoding="utf-8")
     assert 'class="course-player"' in page and "How sharp is a softmax?" in page

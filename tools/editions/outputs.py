@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
-from tools.editions.readme import write_table
+from tools.editions.readme import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         # Away from the user's own IPython start-up files, which could print or import.
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
         status = max(map(report, paths))
-    write_table()
+    write_tables()
     return status
 
 

@@ -45,7 +45,7 @@ def fold_answers(cells: list[Cell]) -> None:
     """Fold the text right after a prediction's code, up to the next prediction.
 
     What follows in a cell of its own introduces something new, and stays in sight. Where no code
-    comes before the answer, its cell's id ends in ``-answer``.
+    comes before the answer, or a second cell goes on with it, the cell's id ends in ``-answer``.
     """
     state = "nothing asked"
     for cell in cells:
@@ -54,7 +54,7 @@ def fold_answers(cells: list[Cell]) -> None:
             continue
         source = "".join(cell["source"])
         question = PREDICTION.search(source)
-        answers = state == "run" or (state == "asked" and cell.get("id", "").endswith("-answer"))
+        answers = state == "run" or cell.get("id", "").endswith("-answer")
         if answers and not source.startswith("#"):
             end = question.start() if question else len(source)
             cell["source"] = fold(source[:end], source[end:]).splitlines(keepends=True)

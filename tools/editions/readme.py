@@ -1,7 +1,8 @@
-"""README's table of lectures, from the course's own list: `make outputs` writes it."""
+"""The tables of lectures in README and in lecture 00: `make outputs` writes them from COURSE."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import read_records
 from tools.claims import claims_of
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+MAP = ROOT / "notebooks" / f"{COURSE[0].stem}.ipynb"
 TABLE = re.compile(r"\| \| lecture \| question \|.*\n(?:\|.*\n)+")
 
 
@@ -30,7 +33,21 @@ def claims_held(lecture: Lecture) -> str:
     return f"{sum(r.held for r in records)} of {sum(r.tried for r in records)}" if records else ""
 
 
-def write_table() -> None:
-    """Put the table in the place of the old one."""
+def course_map() -> str:
+    """The table of lecture 00: number, title, question, minutes."""
+    rows = [
+        f"| {lecture.number:02} | {lecture.title} | {lecture.question} | {lecture.minutes} |\n"
+        for lecture in COURSE
+    ]
+    return "| | lecture | question | min |\n| :---: | --- | --- | ---: |\n" + "".join(rows)
+
+
+def write_tables() -> None:
+    """Put the tables in the place of the old ones."""
     text = README.read_text(encoding="utf-8")
     README.write_text(TABLE.sub(lambda _: lecture_table(), text), encoding="utf-8")
+    notebook = json.loads(MAP.read_text(encoding="utf-8"))
+    (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "map")
+    source = TABLE.sub(lambda _: course_map(), "".join(cell["source"]))
+    cell["source"] = source.splitlines(keepends=True)
+    MAP.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

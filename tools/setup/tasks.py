@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from course_utils.lectures import Lecture
 
 from .environment import MINILM, remove
 from .lab import find_lecture
-from .place import CommandError, Place, say
+from .place import ROOT, CommandError, Place, say
 
 CONSTRAINTS_HEADER = """\
 # The versions that the course is tested with, one set for Python 3.11 to 3.13 on every system.
@@ -64,9 +65,10 @@ def test(place: Place, arguments: list[str]) -> int:
 
 def lecture_tests(lecture: Lecture) -> list[str]:
     """Return what pytest runs for one lecture: its folder, its notebook, what all lectures pass."""
-    every = ("every_exercise", "every_explorer", "notebook_lint")
+    every = ("every_exercise", "every_explorer", "every_quiz", "notebook_lint", "teaching_notes")
+    own = Path("tests", "lectures", f"l{lecture.stem}")
     return [
-        f"tests/lectures/l{lecture.stem}",
+        *([own.as_posix()] if (ROOT / own).is_dir() else []),
         *(f"tests/lectures/test_{name}.py" for name in every),
         lecture.package.replace(".", "/"),  # the examples in docstrings
         f"notebooks/{lecture.stem}.ipynb",

@@ -17,6 +17,7 @@ Output = dict[str, Any]
 EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
 CAPTION = re.compile(r"<small>(.*)</small>", re.DOTALL)
 FIGURE = "figure: "
+ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 
 
 class Pictures:
@@ -51,6 +52,9 @@ def page_source(notebook: Notebook, player: Callable[[str], str], pictures: Pict
     """
     cells = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
     for cell in cells:
+        if cell["cell_type"] == "markdown":
+            # A heading's anchor is in small letters here, and as it is written in JupyterLab.
+            cell["source"] = ANCHOR.sub(lambda found: found[0].lower(), _text(cell["source"]))
         if cell["cell_type"] == "code":
             cell["outputs"] = _page_outputs(cell, player, pictures)
     return {**notebook, "cells": cells}

@@ -8,40 +8,43 @@ from course_utils.attention import attend
 from course_utils.layers import merge_heads, split_heads
 from course_utils.lectures.l03_heads.experiments import dates
 from course_utils.lectures.l03_heads.experiments.copying import train_copier
-from course_utils.teaching.claims import Claim
+from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 from course_utils.training import TEST_SEED, train
 
 __all__ = ["CLAIMS"]
 
+WIDER = Setting("twice the width", arguments={"width": 64})
 T, V = 16, 16  # tokens in a sequence, and kinds of them, where heads are split wrongly
 
 
-def run_two_heads(seeds, steps):
+def run_two_heads(seeds, steps, width=32):
     """Two heads and one, after the same steps."""
-    two, one = (train_copier(H, seeds=seeds, steps=steps).scores[:, -1] for H in (2, 1))
+    two, one = (
+        train_copier(H, seeds=seeds, steps=steps, width=width).scores[:, -1] for H in (2, 1)
+    )
     return [{"two heads": a, "one head": b} for a, b in zip(two, one, strict=True)]
 
 
-def run_by_position(seeds, steps):
+def run_by_position(seeds, steps, width=32):
     """One head whose weights depend on positions alone: its best share, and that of two."""
-    one = train_copier(1, seeds=seeds, steps=steps).scores.amax(dim=1)
-    two = train_copier(2, seeds=seeds, steps=min(steps, 500)).scores[:, -1]
+    one = train_copier(1, seeds=seeds, steps=steps, width=width).scores.amax(dim=1)
+    two = train_copier(2, seeds=seeds, steps=min(steps, 500), width=width).scores[:, -1]
     return [
         {"one head, its best": a, "two heads, 500 steps": b} for a, b in zip(one, two, strict=True)
     ]
 
 
-def run_from_tokens(seeds, steps):
+def run_from_tokens(seeds, steps, width=32):
     """One head whose weights depend on the tokens too."""
-    curves = train_copier(1, seeds=seeds, steps=steps, from_tokens=True).scores
+    curves = train_copier(1, seeds=seeds, steps=steps, from_tokens=True, width=width).scores
     early = min(14, curves.shape[1] - 1)  # the 15th point is after 300 steps
     return [{"at the end": row[-1], "after 300 steps": row[early]} for row in curves]
 
 
-def run_two_layers(seeds, steps):
+def run_two_layers(seeds, steps, width=32):
     """Two layers of one head each, beside one layer."""
     two, one = (
-        train_copier(1, seeds=seeds, steps=steps, num_layers=layers).scores[:, -1]
+        train_copier(1, seeds=seeds, steps=steps, num_layers=layers, width=width).scores[:, -1]
         for layers in (2, 1)
     )
     return [{"two layers": a, "one layer": b} for a, b in zip(two, one, strict=True)]
@@ -50,11 +53,11 @@ def run_two_layers(seeds, steps):
 class Reader(nn.Module):
     """The lecture's layer of four heads that names the token one place before."""
 
-    def __init__(self, split, merge):
+    def __init__(self, split, merge, width):
         super().__init__()
         self.split, self.merge = split, merge
-        self.tokens, self.positions = nn.Embedding(V, 32), nn.Embedding(T, 32)
-        self.qkv, self.out = nn.Linear(32, 96), nn.Linear(32, V)
+        self.tokens, self.positions = nn.Embedding(V, width), nn.Embedding(T, width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, V)
 
     def forward(self, ids):
         """Return logits, (B, T, V)."""
@@ -63,7 +66,7 @@ class Reader(nn.Module):
         return self.out(self.merge(attend(q, k, v)[0]))
 
 
-def last_losses(seeds, steps, split, merge):
+def last_losses(seeds, steps, width, split, merge):
     """Return the mean loss of the last ten steps, for each seed."""
 
     def loss(model, ids):
@@ -73,9 +76,10 @@ def last_losses(seeds, steps, split, merge):
     def batch(generator):
         return (torch.randint(V, (32, T), generator=generator),)
 
-    done = train(
-        lambda: Reader(split, merge), batch, loss, seeds=seeds, steps=steps, learning_rate=0.01
-    )
+    def build():
+        return Reader(split, merge, width)
+
+    done = train(build, batch, loss, seeds=seeds, steps=steps, learning_rate=0.01)
     return done.losses[:, -10:].mean(dim=1)
 
 
@@ -86,32 +90,37 @@ def right_split(y):
 
 def wrong_split(y):
     """Cut the memory into four stretches: the same shape, other tokens."""
-    return y.reshape(-1, 4, T, 8)
+    return y.reshape(-1, 4, T, y.shape[-1] // 4)
 
 
-def run_wrong_split(seeds, steps):
+def wrong_merge(y):
+    """Put the four stretches together again."""
+    return y.reshape(-1, T, 4 * y.shape[-1])
+
+
+def run_wrong_split(seeds, steps, width=32):
     """Wrong there and back, beside right there and back."""
-    wrong = last_losses(seeds, steps, wrong_split, lambda y: y.reshape(-1, T, 32))
-    right = last_losses(seeds, steps, right_split, merge_heads)
+    wrong = last_losses(seeds, steps, width, wrong_split, wrong_merge)
+    right = last_losses(seeds, steps, width, right_split, merge_heads)
     return [{"wrong split": a, "right split": b} for a, b in zip(wrong, right, strict=True)]
 
 
-def run_hidden_split(seeds, steps):
+def run_hidden_split(seeds, steps, width=32):
     """The wrong split with the right merge, beside right there and back."""
-    wrong = last_losses(seeds, steps, wrong_split, merge_heads)
-    right = last_losses(seeds, steps, right_split, merge_heads)
+    wrong = last_losses(seeds, steps, width, wrong_split, merge_heads)
+    right = last_losses(seeds, steps, width, right_split, merge_heads)
     names = "wrong split, right merge", "both right"
     return [dict(zip(names, each, strict=True)) for each in zip(wrong, right, strict=True)]
 
 
-def run_dates(seeds, steps):
+def run_dates(seeds, steps, width=32):
     """The mean weight of cross-attention on the token that gives the answer."""
 
     def pairs(generator):
         return dates.date_pairs(32, generator)
 
     done = train(
-        dates.DateTranslator,
+        lambda: dates.DateTranslator(width),
         pairs,
         dates.date_loss,
         seeds=seeds,
@@ -128,7 +137,6 @@ def run_dates(seeds, steps):
         found.append(
             {
                 "weight on the right token": there[places >= 0].mean(),
-                "even weights": 1 / source.shape[1],
                 "dates right": right,
             }
         )
@@ -138,78 +146,100 @@ def run_dates(seeds, steps):
 CLAIMS = (
     Claim(
         name="two_heads_copy",
-        sentence="With two heads, both answers are right at more than 95 % of the places after "
-        "300 steps.",
+        sentence="After 300 steps of training, one layer of two heads whose weights depend on "
+        "positions alone names both the token one back and the token three back at more than 95 % "
+        "of the places.",
         run=run_two_heads,
         holds=lambda n: n["two heads"] > 0.95,
         effect="two heads",
-        baseline="one head",
+        unit="of 1: share right",
+        rival="one head",
         budget=300,
         quick=20,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_head_by_position_cannot",
-        sentence="One head whose weights depend on positions alone never gets beyond 40 %, even "
-        "in 4,000 steps.",
+        sentence="In 4,000 steps of training, one layer of one head whose weights depend on "
+        "positions alone, with a linear readout, never names both the token one back and the token "
+        "three back at 40 % of the places or more.",
         run=run_by_position,
         holds=lambda n: n["one head, its best"] < 0.4,
+        at_stake=lambda n: n["two heads, 500 steps"] > 0.4,  # else nothing learns
         effect="one head, its best",
-        baseline="two heads, 500 steps",
+        unit="of 1: share right",
+        rival="two heads, 500 steps",
         budget=4000,
         quick=20,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_head_escapes",
-        sentence="Let its weights depend on the tokens too, and one head escapes, late: after "
-        "4,000 steps more than 80 % of the places are right.",
+        sentence="After 4,000 steps of training, one layer of one head whose weights depend on the "
+        "tokens too, with a linear readout, names both the token one back and the token three back "
+        "at more than 80 % of the places.",
         run=run_from_tokens,
         holds=lambda n: n["at the end"] > 0.8,
         effect="at the end",
-        baseline="after 300 steps",
+        unit="of 1: share right",
+        rival="after 300 steps",
         budget=4000,
         quick=20,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="two_layers_copy",
-        sentence="Two layers of one head each get more than 95 % of the places right after 300 "
-        "steps.",
+        sentence="After 300 steps of training, two layers of one head each, whose weights depend "
+        "on positions alone, name both the token one back and the token three back at more than "
+        "95 % of the places.",
         run=run_two_layers,
         holds=lambda n: n["two layers"] > 0.95,
         effect="two layers",
-        baseline="one layer",
+        unit="of 1: share right",
+        rival="one layer",
         budget=300,
         quick=20,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="wrong_split_trains",
-        sentence="Wrong there and back, it trains to a loss between 0.55 and 0.60.",
+        sentence="A layer of four heads that splits vectors into heads with one reshape and no "
+        "transpose, and merges them in the same way, has a loss between 0.55 and 0.60 nats after "
+        "200 steps of training to name the token one back.",
         run=run_wrong_split,
         holds=lambda n: 0.55 < n["wrong split"] < 0.60,
         effect="wrong split",
-        baseline="right split",
+        unit="nats",
+        rival="right split",
         budget=200,
         quick=20,
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="wrong_split_hides",
-        sentence="With the right merge behind it, the wrong split trains to a loss below 0.02: the "
-        "loss does not show it.",
+        sentence="A layer of four heads that splits vectors into heads with one reshape and no "
+        "transpose, but merges them correctly, has a loss below 0.02 nats after 400 steps of "
+        "training to name the token one back.",
         run=run_hidden_split,
         holds=lambda n: n["wrong split, right merge"] < 0.02,
         effect="wrong split, right merge",
-        baseline="both right",
+        unit="nats",
+        rival="both right",
         budget=400,
         quick=20,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="dates_are_aligned",
-        sentence="Where one token gives the answer, cross-attention puts more than 0.8 of its "
-        "weight on that token, and more than 95 % of whole dates are right.",
+        sentence="After 300 steps of training to rewrite dates, cross-attention puts more than 0.8 "
+        "of its weight on the source token that gives the answer, where there is one, and more "
+        "than 95 % of unseen dates are right from end to end.",
         run=run_dates,
         holds=lambda n: n["weight on the right token"] > 0.8 and n["dates right"] > 0.95,
         effect="weight on the right token",
-        baseline="even weights",
+        unit="of 1: mean weight",
         budget=300,
         quick=10,
+        settings=(*RATES, WIDER),
     ),
 )

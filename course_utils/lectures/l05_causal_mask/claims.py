@@ -11,8 +11,8 @@ from course_utils.layers import EncoderBlock
 from course_utils.masks import causal_mask, sliding_window_mask
 from course_utils.measure.dependence import gradient_reach
 from course_utils.models.causal_lm import CausalLM, CausalLMConfig
-from course_utils.models.minilm_or_random import reading_encoder
-from course_utils.teaching.claims import Claim
+from course_utils.models.minilm_or_random import random_encoder, reading_encoder
+from course_utils.teaching.claims import RATES, Claim, Setting
 from course_utils.training import TEST_SEED, train
 
 __all__ = ["CLAIMS"]
@@ -20,6 +20,9 @@ __all__ = ["CLAIMS"]
 V, T = 11, 16  # kinds of random tokens, and how many of them in a text
 C = 16  # width of the small networks
 COMMON = 3  # tokens that two texts begin with
+WIDER = Setting("twice the width", arguments={"width": 2 * C})
+DEEPER = Setting("twice the depth", arguments={"layers": 4})
+WIDER_MODEL = Setting("twice the width", arguments={"width": 64})
 
 
 def next_token_loss(mask):
@@ -37,40 +40,35 @@ def random_text(generator):
     return text[:, :-1], text[:, 1:]
 
 
-def train_on_random(mask, seeds, steps):
+def train_on_random(mask, seeds, steps, width):
     """Train the lecture's model on random tokens under a mask."""
-    config = CausalLMConfig(V, width=32, num_layers=1, num_heads=2, max_positions=T)
+    config = CausalLMConfig(V, width=width, num_layers=1, num_heads=2, max_positions=T)
     loss = next_token_loss(mask)
     return train(
         lambda: CausalLM(config), random_text, loss, seeds=seeds, steps=steps, learning_rate=3e-3
     )
 
 
-def run_leak(seeds, steps):
-    """The off-by-one model's loss in training and in use, and what guessing costs."""
-    leaky = train_on_random(torch.ones(T, T, dtype=torch.bool).tril(1), seeds, steps)
+def run_leak(seeds, steps, width=32):
+    """The off-by-one model's loss in training and in use."""
+    leaky = train_on_random(torch.ones(T, T, dtype=torch.bool).tril(1), seeds, steps, width)
     text = random_text(torch.Generator().manual_seed(TEST_SEED))
     with torch.no_grad():
         in_use = [next_token_loss(causal_mask(T))(model, *text) for model in leaky.models]
     in_training = leaky.losses[:, -10:].mean(dim=1)
-    return [
-        {"in training": a, "in use": b, "guessing": log(V)}
-        for a, b in zip(in_training, in_use, strict=True)
-    ]
+    return [{"in training": a, "in use": b} for a, b in zip(in_training, in_use, strict=True)]
 
 
-def run_honest(seeds, steps):
+def run_honest(seeds, steps, width=32):
     """How far above the entropy the causal model's loss is: the mean of 100 batches."""
-    losses = train_on_random(causal_mask(T), seeds, steps).losses - log(V)
-    return [
-        {"above ln 11": row[-100:].mean(), "after 150 steps": row[50:150].mean()} for row in losses
-    ]
+    losses = train_on_random(causal_mask(T), seeds, steps, width).losses - log(V)
+    return [{"above ln 11": row[-100:].mean()} for row in losses]
 
 
-def small_network(seed, layers=2):
+def small_network(seed, layers=2, width=C, tokens=14):
     """A fresh network, and an input for it: `model(x, mask)`."""
     torch.manual_seed(seed)
-    blocks = [EncoderBlock(C, 2, 32) for _ in range(layers)]
+    blocks = [EncoderBlock(width, 2, 2 * width) for _ in range(layers)]
 
     def model(x, mask):
         x = x[None]  # a batch of one
@@ -78,35 +76,34 @@ def small_network(seed, layers=2):
             x, _ = block(x, mask)
         return x[0]
 
-    return model, torch.randn(14, C)
+    return model, torch.randn(tokens, width)
 
 
-def run_window(seeds, most):
+def run_window(seeds, most, width=C, tokens=14):
     """How far back a gradient reaches, in networks of random depth and window."""
     found = []
     for seed in seeds:
         layers, window = 1 + seed % most, 2 + seed // most % 3
-        model, x = small_network(seed, layers)
+        model, x = small_network(seed, layers, width, tokens)
         mask = sliding_window_mask(len(x), window)
         reach = gradient_reach(partial(model, mask=mask), x)
         t, s = reach.nonzero().T
         found.append(
             {
-                "reach": (t - s).max(),
+                "reach": (t - s).max() / (layers * (window - 1)),
                 "L (w − 1)": layers * (window - 1),
-                "w": window,
                 "future": reach.triu(1).max(),
             }
         )
     return found
 
 
-def run_summed(seeds, tokens):
+def run_summed(seeds, tokens, layers=2, width=C):
     """The gradient of the summed channels towards the future, and the whole one."""
     mask = torch.ones(tokens, tokens, dtype=torch.bool).tril(1)
     found = []
     for seed in seeds:
-        model, x = small_network(seed)
+        model, x = small_network(seed, layers, width)
         whole = torch.autograd.functional.jacobian(partial(model, mask=mask), x[:tokens])
         summed = whole.sum(dim=1).abs().sum(dim=-1)  # (T, S)
         ahead = {"summed": summed, "whole": whole.abs().sum(dim=(1, 3))}
@@ -123,13 +120,13 @@ def one_layer(x, weights, masked_late):
     return attend(q, k, v, may_attend=mask)[0]
 
 
-def run_late(seeds, tokens):
+def run_late(seeds, tokens, width=C):
     """The share of future pairs that leak where the mask comes after the softmax, and before."""
     found = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(seed)
-        x = torch.randn(tokens, C, generator=generator)
-        weights = torch.randn(3, C, C, generator=generator)
+        x = torch.randn(tokens, width, generator=generator)
+        weights = torch.randn(3, width, width, generator=generator)
         numbers = {}
         for name, late in (("masked after", True), ("masked before", False)):
             reach = gradient_reach(partial(one_layer, weights=weights, masked_late=late), x)
@@ -146,9 +143,9 @@ def gradient(model, loss):
     return torch.cat([part.flatten() for part in parts])
 
 
-def run_one_pass(seeds, tokens):
+def run_one_pass(seeds, tokens, width=64, layers=2):
     """One pass against one for each prefix: outputs and gradients, and outputs without a mask."""
-    config = CausalLMConfig(29, width=64, num_layers=2, num_heads=4, max_positions=512)
+    config = CausalLMConfig(29, width=width, num_layers=layers, num_heads=4, max_positions=512)
     found = []
     for seed in seeds:
         torch.manual_seed(seed)
@@ -169,17 +166,18 @@ def run_one_pass(seeds, tokens):
 
 
 @torch.no_grad()
-def after_six_layers(ids, mask_of):
-    """MiniLM's vectors of the tokens that two texts have in common."""
-    encoder = reading_encoder()
+def after_six_layers(encoder, ids, mask_of):
+    """An encoder's vectors of a text."""
     x = encoder.embeddings(ids[None])
     for layer in encoder.layers:
         x, _ = layer(x, mask_of(len(ids)))
-    return x[0, :COMMON]
+    return x[0]
 
 
-def run_common_beginning(seeds, pairs):
+def run_common_beginning(seeds, pairs, common=COMMON, trained=True):
     """Pairs of random texts that begin alike: how much the vectors there differ."""
+    encoder = reading_encoder() if trained else random_encoder()
+    first_id, last_id = (1000, 29000) if trained else (0, encoder.config.vocab_size)
     found = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(seed)
@@ -187,12 +185,14 @@ def run_common_beginning(seeds, pairs):
         for _ in range(pairs):
             tails = torch.randint(4, 198, (2,), generator=generator).tolist()
             beginning, *endings = (
-                torch.randint(1000, 29000, (count,), generator=generator)
-                for count in (COMMON, *tails)
+                torch.randint(first_id, last_id, (count,), generator=generator)
+                for count in (common, *tails)
             )
             texts = [torch.cat([beginning, ending]) for ending in endings]
             for name, mask_of in (("causal", causal_mask), ("every token", lambda T: None)):
-                first, second = (after_six_layers(text, mask_of) for text in texts)
+                first, second = (
+                    after_six_layers(encoder, text, mask_of)[:common] for text in texts
+                )
                 differences[name].append((first - second).abs().max())
         found.append(
             {
@@ -206,78 +206,97 @@ def run_common_beginning(seeds, pairs):
 CLAIMS = (
     Claim(
         name="late_masks_leak",
-        sentence="With random weights, masking after the softmax leaks in more than 9 of 10 pairs "
-        "of an output and a later token.",
+        sentence="In an attention layer of width 16 with random weights, masking after the softmax "
+        "lets more than 90 % of the pairs of an output and a later token have a gradient other "
+        "than 0, and masking before it none, among 12 tokens.",
         run=run_late,
         holds=lambda n: n["masked after"] > 0.9 and n["masked before"] == 0,
         effect="masked after",
-        baseline="masked before",
+        unit="of 1: share of pairs that leak",
+        rival="masked before",
         budget=12,
         quick=5,
+        settings=(Setting("twice the tokens", budget=2), WIDER),
     ),
     Claim(
         name="windows_reach",
-        sentence="In fresh networks of 1 to 4 layers with windows of 2 to 4, the gradient reaches "
-        "exactly L (w − 1) tokens back, and none forward.",
+        sentence="In fresh networks of L = 1 to 4 layers with windows of w = 2 to 4 tokens, the "
+        "gradient reaches exactly L (w − 1) tokens back, and none forward.",
         run=run_window,
-        holds=lambda n: n["reach"] == n["L (w − 1)"] and n["future"] == 0,
+        holds=lambda n: n["reach"] == 1 and n["future"] == 0,
         effect="reach",
-        baseline="w",
+        unit="times L (w − 1)",
         budget=4,
         quick=2,
+        settings=(WIDER, Setting("twice the depth", budget=2, arguments={"tokens": 28})),
     ),
     Claim(
         name="summed_channels_hide_leaks",
-        sentence="In fresh networks only rounding is left of that sum's gradient: less than 1e-5 "
-        "where the whole Jacobian has more than 1.",
+        sentence="In fresh networks whose mask is off by one, the gradient of an output's summed "
+        "channels at later tokens is below 1e-5, where the whole Jacobian has more than 1.",
         run=run_summed,
         holds=lambda n: n["summed"] < 1e-5 and n["whole"] > 1,
         effect="summed",
-        baseline="whole",
+        unit="(sum of sizes)",
+        rival="whole",
         budget=12,
         quick=5,
+        settings=(WIDER, DEEPER),
     ),
     Claim(
         name="a_leak_trains_too_well",
-        sentence="After 150 steps the off-by-one model's loss is below 0.2 in training, and above "
-        "4 in use.",
+        sentence="A model of random tokens of 11 kinds whose mask is off by one has a loss below "
+        "0.2 nats after 150 steps of training, and above 4 nats in use, under the causal mask.",
         run=run_leak,
         holds=lambda n: n["in training"] < 0.2 and n["in use"] > 4,
         effect="in use",
-        baseline="guessing",
+        unit="nats",
+        rival="in training",
         budget=150,
         quick=10,
+        settings=(*RATES, WIDER_MODEL),
     ),
     Claim(
         name="the_honest_stay_above_the_entropy",
-        sentence="The causal model's loss stays above ln 11, the entropy, even in 1,500 steps.",
+        sentence="A causal model of random tokens of 11 kinds has a mean loss above ln 11 nats, "
+        "the entropy, in the last 100 of 1,500 steps of training.",
         run=run_honest,
         holds=lambda n: n["above ln 11"] > 0,
         effect="above ln 11",
-        baseline="after 150 steps",
+        unit="nats",
         budget=1500,
         quick=60,
+        settings=(*RATES, WIDER_MODEL),
     ),
     Claim(
         name="one_pass_is_many",
-        sentence="In fresh networks, 128 predictions of one pass differ by less than 1e-5 from "
-        "those of 128 passes, and their gradient by less than 1e-5 of its length.",
+        sentence="In fresh causal models, the logits of 128 predictions from one pass differ by "
+        "less than 1e-5 from those of 128 passes over the prefixes, and the gradient of their loss "
+        "by less than 1e-5 of its length.",
         run=run_one_pass,
         holds=lambda n: max(n["largest difference"], n["gradients, relative"]) < 1e-5,
         effect="largest difference",
-        baseline="without the mask",
+        unit="(of a logit)",
+        rival="without the mask",
         budget=128,
         quick=8,
+        settings=(Setting("twice the width", arguments={"width": 128}), DEEPER),
     ),
     Claim(
         name="equal_up_to_rounding",
-        sentence="Under the mask, random texts of up to 200 tokens that begin alike differ there "
-        "by less than 1e-5 after six layers; without it, by more than 0.1.",
+        sentence="In random texts of up to 200 tokens that begin with the same three, MiniLM's "
+        "vectors of those three differ by less than 1e-5 after six layers under the causal mask, "
+        "and by more than 0.1 without it.",
         run=run_common_beginning,
         holds=lambda n: n["causal, largest"] < 1e-5 and n["no mask, smallest"] > 0.1,
         effect="causal, largest",
-        baseline="no mask, smallest",
+        unit="(of an entry)",
+        rival="no mask, smallest",
         budget=4,
         quick=1,
+        settings=(
+            Setting("30 tokens in common", arguments={"common": 30}),
+            Setting("random weights", arguments={"trained": False}),
+        ),
     ),
 )

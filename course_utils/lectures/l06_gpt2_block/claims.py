@@ -8,13 +8,19 @@ from course_utils.data.course_text import course_prose
 from course_utils.language_modeling import split_text, text_loss
 from course_utils.lectures.l06_gpt2_block import experiments
 from course_utils.models.small_gpt import SMALL_GPT
-from course_utils.teaching.claims import Claim
+from course_utils.teaching.claims import RATES, Claim, Setting
 from course_utils.tokens import train_bpe
-from course_utils.training import TEST_SEED
+from course_utils.training import TEST_SEED, rate_factor
 
 __all__ = ["CLAIMS"]
 
 WARMUP, RATE = 30, 0.02
+FRESH = (
+    Setting("nn.Linear's initialisation", arguments={"xavier": False}),
+    Setting("twice the width", arguments={"width": 64}),
+)
+DEEPER = Setting("8 blocks", arguments={"num_layers": 8})
+WIDER = Setting("twice the width", arguments={"width": 64})
 LATE = 20  # steps whose mean is a run's last loss
 
 
@@ -26,64 +32,63 @@ def table(**columns):
     ]
 
 
-def gradients(seeds, deep, *, one_token=False):
+def gradients(seeds, deep, **options):
     """The gradient norms of pre-LN and of post-LN stacks with 2 blocks and with `deep`."""
     return (
-        experiments.gradient_norms((2, deep), norm_first=first, seeds=seeds, one_token=one_token)
+        experiments.gradient_norms((2, deep), norm_first=first, seeds=seeds, **options)
         for first in (True, False)
     )
 
 
-def run_gradients_by_depth(seeds, deep, one_token=False):
+def run_gradients_by_depth(seeds, deep, **options):
     """The last block's gradient in a deep stack, over that in one of two blocks."""
-    pre, post = (
-        of[deep][:, -1] / of[2][:, -1] for of in gradients(seeds, deep, one_token=one_token)
-    )
+    pre, post = (of[deep][:, -1] / of[2][:, -1] for of in gradients(seeds, deep, **options))
     return table(pre_LN=pre, post_LN=post)
 
 
-def run_one_token(seeds, deep):
+def run_one_token(seeds, deep, **options):
     """The same where the loss is that of one token."""
-    return run_gradients_by_depth(seeds, deep, one_token=True)
+    return run_gradients_by_depth(seeds, deep, one_token=True, **options)
 
 
-def run_gradients_apart(seeds, deep):
+def run_gradients_apart(seeds, deep, **options):
     """The last block's gradient in post-LN, over that in pre-LN."""
-    pre, post = gradients(seeds, deep)
-    return table(
-        deep=post[deep][:, -1] / pre[deep][:, -1], two_blocks=post[2][:, -1] / pre[2][:, -1]
-    )
+    pre, post = gradients(seeds, deep, **options)
+    deep_ratio, shallow_ratio = (post[depth][:, -1] / pre[depth][:, -1] for depth in (deep, 2))
+    return table(post_LN_over_pre_LN=deep_ratio, in_two_blocks=shallow_ratio)
 
 
-def run_ends(seeds, deep):
+def run_ends(seeds, deep, **options):
     """The last block's gradient over the first's."""
-    pre, post = (of[deep][:, -1] / of[deep][:, 0] for of in gradients(seeds, deep))
+    pre, post = (of[deep][:, -1] / of[deep][:, 0] for of in gradients(seeds, deep, **options))
     return table(pre_LN=pre, post_LN=post)
 
 
-def last_losses(seeds, steps, rate=RATE):
-    """The last losses of stacks of four blocks, by the norm's place and the warm-up."""
+def last_losses(seeds, steps, num_layers, rate=RATE, warmups=(0,)):
+    """The last losses of stacks of blocks, by the norm's place and the warm-up."""
     done = experiments.train_with_warmup(
-        (0, WARMUP), num_layers=4, seeds=seeds, steps=steps, learning_rate=rate
+        warmups, num_layers=num_layers, seeds=seeds, steps=steps, learning_rate=rate
     )
     return {of: each.losses[:, -10:].mean(dim=1) for of, each in done.items()}
 
 
-def run_pre_ln(seeds, steps):
+def run_pre_ln(seeds, steps, num_layers=4):
     """Both stacks without a warm-up."""
-    done = last_losses(seeds, steps)
+    done = last_losses(seeds, steps, num_layers)
     return table(pre_LN=done["pre-LN", 0], post_LN=done["post-LN", 0])
 
 
-def run_post_ln(seeds, steps):
+def run_post_ln(seeds, steps, num_layers=4):
     """A post-LN stack without a warm-up and with one."""
-    done = last_losses(seeds, steps)
+    done = last_losses(seeds, steps, num_layers, warmups=(0, WARMUP))
     return table(no_warm_up=done["post-LN", 0], warm_up=done["post-LN", WARMUP])
 
 
-def run_low_rate(seeds, steps):
+def run_low_rate(seeds, steps, num_layers=4):
     """A post-LN stack without a warm-up, at a lower rate."""
-    low, high = (last_losses(seeds, steps, rate)["post-LN", 0] for rate in (0.003, RATE))
+    low, high = (
+        last_losses(seeds, steps, num_layers, rate)["post-LN", 0] for rate in (0.003, RATE)
+    )
     return table(low_rate=low, high_rate=high)
 
 
@@ -107,7 +112,7 @@ def run_small_gpt(seeds, steps):
 
 
 @cache
-def runs_of_sizes(seeds, steps, one_rate):
+def runs_of_sizes(seeds, steps, one_rate, _rate_factor):
     """The exponent of each seed's four held-out losses, and by how much a size gains at least."""
     done = experiments.train_sizes(seeds=seeds, steps=steps, one_rate=one_rate)
     sizes, losses = experiments.final_losses(done)
@@ -117,8 +122,9 @@ def runs_of_sizes(seeds, steps, one_rate):
 
 def run_scaling(seeds, steps):
     """Four sizes at rates that fall with the width, and at one rate for all."""
-    exponents, gains = runs_of_sizes(tuple(seeds), steps, one_rate=False)
-    at_one_rate, gains_at_one_rate = runs_of_sizes(tuple(seeds), steps, one_rate=True)
+    (exponents, gains), (at_one_rate, gains_at_one_rate) = (
+        runs_of_sizes(tuple(seeds), steps, one_rate, rate_factor()) for one_rate in (False, True)
+    )
     return table(
         exponent=exponents,
         exponent_at_one_rate=at_one_rate,
@@ -143,40 +149,45 @@ def steps_of_the_fall(losses):
     return found
 
 
-@cache
-def trained_repeaters(seeds, steps, num_layers=2):
+def repeaters(seeds, steps, num_layers=2, width=32):
     """The models of section 9."""
-    return experiments.train_induction(seeds=seeds, steps=steps, num_layers=num_layers)
+    return trained_repeaters(tuple(seeds), steps, num_layers, width, rate_factor())
 
 
-def run_two_layers(seeds, steps):
+@cache
+def trained_repeaters(seeds, steps, num_layers, width, _rate_factor):
+    """Train them; several claims ask for the same ones."""
+    return experiments.train_induction(seeds=seeds, steps=steps, num_layers=num_layers, width=width)
+
+
+def run_two_layers(seeds, steps, width=32):
     """The loss at the end, of two layers and of one."""
-    two, one = (late(trained_repeaters(tuple(seeds), steps, n).losses) for n in (2, 1))
+    two, one = (late(repeaters(seeds, steps, n, width).losses) for n in (2, 1))
     return table(two_layers=two, one_layer=one)
 
 
-def run_one_layer(seeds, steps):
+def run_one_layer(seeds, steps, width=32):
     """The least loss that one layer ever has, beside two layers after 1,000 steps."""
-    one = trained_repeaters(tuple(seeds), steps, 1).losses
-    two = trained_repeaters(tuple(seeds), min(steps, 1000)).losses
+    one = repeaters(seeds, steps, 1, width).losses
+    two = repeaters(seeds, min(steps, 1000), 2, width).losses
     return table(
         one_layer_least=one.unfold(1, LATE, 1).mean(dim=-1).amin(dim=1),
         two_layers_1000_steps=late(two),
     )
 
 
-def run_fall(seeds, steps):
+def run_fall(seeds, steps, width=32):
     """How many steps the fall takes, beside those that came before it."""
-    losses = trained_repeaters(tuple(seeds), steps).losses
+    losses = repeaters(seeds, steps, width=width).losses
     reached = (losses.unfold(1, LATE, 1).mean(dim=-1) < 0.5).float().argmax(dim=1)
     fall = steps_of_the_fall(losses)
     return table(steps_of_the_fall=fall, steps_until_its_end=reached, last_loss=late(losses))
 
 
-def run_heads(seeds, steps):
+def run_heads(seeds, steps, width=32):
     """What heads of the trained models do, and the losses without them."""
     rows = experiments.repeated_tokens(torch.Generator().manual_seed(TEST_SEED))
-    return [heads_of(model, rows) for model in trained_repeaters(tuple(seeds), steps).models]
+    return [heads_of(model, rows) for model in repeaters(seeds, steps, width=width).models]
 
 
 @torch.no_grad()
@@ -197,7 +208,6 @@ def heads_of(model, rows):
 
     return {
         "induction score": scores.max(),
-        "even weights": 1 / 16,
         "loss without the head": loss((1, best)),
         "loss without the other": loss((1, 1 - best)),
         "loss without both": loss((1, 0), (1, 1)),
@@ -210,202 +220,267 @@ def heads_of(model, rows):
 CLAIMS = (
     Claim(
         name="last_gradient_by_depth",
-        sentence="From 2 to 48 blocks, the last block's gradient falls in pre-LN and grows in "
-        "post-LN.",
+        sentence="In fresh stacks with Xavier's initialisation, from 2 to 48 blocks the gradient "
+        "of the last block's weights falls in pre-LN and grows in post-LN.",
         run=run_gradients_by_depth,
         holds=lambda n: n["pre LN"] < 1 < n["post LN"],
         effect="pre LN",
-        baseline="post LN",
+        unit="times that of 2 blocks",
+        rival="post LN",
         budget=48,
         quick=4,
+        settings=FRESH,
     ),
     Claim(
         name="last_gradient_of_one_token",
-        sentence="For one token it falls to less than half in pre-LN, and changes by less than a "
-        "factor of two in post-LN.",
+        sentence="In fresh stacks with Xavier's initialisation and the loss of a single token, "
+        "from 2 to 48 blocks the gradient of the last block's weights falls to less than half in "
+        "pre-LN and changes by less than a factor of two in post-LN.",
         run=run_one_token,
         holds=lambda n: n["pre LN"] < 0.5 < n["post LN"] < 2,
         effect="pre LN",
-        baseline="post LN",
+        unit="times that of 2 blocks",
+        rival="post LN",
         budget=48,
         quick=4,
+        settings=FRESH,
     ),
     Claim(
         name="gradients_near_the_output",
-        sentence="At 48 blocks, post-LN's last block has more than four times the gradient of "
-        "pre-LN's.",
+        sentence="In fresh stacks of 48 blocks with Xavier's initialisation, the gradient of the "
+        "last block's weights is more than four times as large in post-LN as in pre-LN.",
         run=run_gradients_apart,
-        holds=lambda n: n["deep"] > 4,
-        effect="deep",
-        baseline="two blocks",
+        holds=lambda n: n["post LN over pre LN"] > 4,
+        effect="post LN over pre LN",
+        unit="times as large",
+        rival="in two blocks",
         budget=48,
         quick=4,
+        settings=FRESH,
     ),
     Claim(
         name="first_and_last_gradient",
-        sentence="In pre-LN the first block's gradient is larger than the last one's.",
+        sentence="In fresh pre-LN stacks of 48 blocks with Xavier's initialisation, the gradient "
+        "of the first block's weights is more than twice that of the last block's.",
         run=run_ends,
-        holds=lambda n: n["pre LN"] < 1,
+        holds=lambda n: n["pre LN"] < 0.5,
         effect="pre LN",
-        baseline="post LN",
+        unit="times the first block's gradient",
+        rival="post LN",
         budget=48,
         quick=4,
+        settings=FRESH,
     ),
     Claim(
         name="pre_ln_needs_no_warmup",
-        sentence="Without a warm-up, the pre-LN stack gets below 1 nat in 60 steps.",
+        sentence="Without a warm-up and at a learning rate of 0.02, a pre-LN stack of four blocks "
+        "has a loss below 1 nat after 60 steps of training.",
         run=run_pre_ln,
         holds=lambda n: n["pre LN"] < 1,
         effect="pre LN",
-        baseline="post LN",
+        unit="nats",
+        rival="post LN",
         budget=60,
         quick=3,
+        settings=(*RATES, DEEPER),
     ),
     Claim(
         name="post_ln_needs_warmup",
-        sentence="Without one, the post-LN stack still guesses after 300 steps; with one of 30 "
-        "steps it is below 1 nat by then.",
+        sentence="At a learning rate of 0.02, a post-LN stack of four blocks has a loss above 2.2 "
+        "nats after 300 steps of training without a warm-up, where guessing costs 2.4, and below 1 "
+        "nat with a warm-up of 30 steps.",
         run=run_post_ln,
         holds=lambda n: n["no warm up"] > 2.2 and n["warm up"] < 1,
         effect="no warm up",
-        baseline="warm up",
+        unit="nats",
+        rival="warm up",
         budget=300,
         quick=3,
+        settings=(*RATES, DEEPER),
     ),
     Claim(
         name="post_ln_at_a_low_rate",
-        sentence="At a rate of 0.003 the post-LN stack learns without a warm-up, too: it is below "
-        "0.5 nats after 150 steps.",
+        sentence="At a learning rate of 0.003, a post-LN stack of four blocks without a warm-up "
+        "has a loss below 0.5 nats after 150 steps of training.",
         run=run_low_rate,
         holds=lambda n: n["low rate"] < 0.5,
         effect="low rate",
-        baseline="high rate",
+        unit="nats",
+        rival="high rate",
         budget=150,
         quick=3,
+        settings=(*RATES, DEEPER),
     ),
     Claim(
         name="small_gpt_beats_pairs",
-        sentence="On text that neither has seen, the small GPT pays less than the table of pairs.",
+        sentence="After 600 steps of training on the course's prose, a GPT of two layers and width "
+        "128 has a lower loss on unseen prose than a table of pairs of tokens counted in the same "
+        "text.",
         run=run_small_gpt,
         holds=lambda n: n["small GPT"] < n["table of pairs"],
         effect="small GPT",
-        baseline="table of pairs",
+        unit="nats",
+        rival="table of pairs",
         budget=600,
         quick=3,
+        settings=RATES,
     ),
     Claim(
         name="small_exponent",
-        sentence="Each run's exponent is above 0 and below 0.05, where Kaplan's is 0.076.",
+        sentence="A power law that is fitted to the losses of four GPTs of 4,000 to 120,000 "
+        "parameters, after 150 steps at learning rates that fall with the width, has an exponent "
+        "above 0 and below 0.05.",
         run=run_scaling,
         holds=lambda n: 0 < n["exponent"] < 0.05,
         effect="exponent",
-        baseline="exponent at one rate",
+        unit="(power of N)",
+        rival="exponent at one rate",
         budget=150,
         quick=3,
+        settings=RATES,
     ),
     Claim(
         name="one_rate_for_all_sizes",
-        sentence="At one rate for all four sizes the exponent is negative: larger is worse.",
+        sentence="A power law that is fitted to the losses of four GPTs of 4,000 to 120,000 "
+        "parameters, after 150 steps at one learning rate of 0.02 for all, has a negative "
+        "exponent: larger models are worse.",
         run=run_scaling,
         holds=lambda n: n["exponent at one rate"] < 0,
         effect="exponent at one rate",
-        baseline="exponent",
+        unit="(power of N)",
+        rival="exponent",
         budget=150,
         quick=3,
+        settings=RATES,
     ),
     Claim(
         name="each_size_gains",
-        sentence="In {held} of {tried} runs each size pays less than the one before.",
+        sentence="Of four GPTs of 4,000 to 120,000 parameters, each has a lower loss on unseen "
+        "text than the next smaller one, after 150 steps at learning rates that fall with the "
+        "width.",
         run=run_scaling,
         holds=lambda n: n["least gain"] > 0,
         effect="least gain",
-        baseline="least gain at one rate",
+        unit="nats",
+        rival="least gain at one rate",
         budget=150,
         quick=3,
+        settings=RATES,
     ),
     Claim(
         name="two_layers_learn_induction",
-        sentence="In {held} of {tried} runs two layers pay less than 0.5 nats after 1,000 steps.",
+        sentence="After 1,000 steps of training at a learning rate of 0.005, a GPT of two layers "
+        "continues repeated rows of random tokens with a loss below 0.5 nats.",
         run=run_two_layers,
         holds=lambda n: n["two layers"] < 0.5,
         effect="two layers",
-        baseline="one layer",
+        unit="nats",
+        rival="one layer",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_layer_does_not",
-        sentence="One layer never gets below 1.2 nats, even in 4,000 steps.",
+        sentence="In 4,000 steps of training at a learning rate of 0.005, a GPT of one layer of "
+        "width 32 with two heads never continues repeated rows of random tokens with a loss of 1.2 "
+        "nats or less.",
         run=run_one_layer,
         holds=lambda n: n["one layer least"] > 1.2,
+        at_stake=lambda n: n["two layers 1000 steps"] < 1.2,  # else nothing learns
         effect="one layer least",
-        baseline="two layers 1000 steps",
+        unit="nats",
+        rival="two layers 1000 steps",
         budget=4000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="induction_comes_suddenly",
-        sentence="In {held} of {tried} runs the loss falls from 1.5 to 0.5 nats within 200 of the "
-        "1,000 steps.",
+        sentence="Where a GPT of two layers learns to continue repeated rows of random tokens "
+        "within 1,000 steps at a learning rate of 0.005, its loss falls from 1.5 to 0.5 nats "
+        "within 200 of them.",
         run=run_fall,
         holds=lambda n: n["steps of the fall"] < 200,
+        at_stake=lambda n: n["steps until its end"] > 0,  # else it has not learned
         effect="steps of the fall",
-        baseline="steps until its end",
+        unit="steps; 981 means never",
+        rival="steps until its end",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="an_induction_head",
-        sentence="In {held} of {tried} runs a head of layer 1 has a score above 0.8.",
+        sentence="After 1,000 steps of training at a learning rate of 0.005, a GPT of two layers "
+        "that was trained to continue repeated rows of random tokens has a head in layer 1 with an "
+        "induction score above 0.8.",
         run=run_heads,
         holds=lambda n: n["induction score"] > 0.8,
         effect="induction score",
-        baseline="even weights",
+        unit="of 1: mean weight",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_head_carries_it",
-        sentence="In {held} of {tried} there is such a head, and without it alone the loss is "
-        "above 1 nat.",
+        sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
+        "tokens has a head in layer 1 with an induction score above 0.8, its loss without that "
+        "head is above 1 nat.",
         run=run_heads,
-        holds=lambda n: n["induction score"] > 0.8 and n["loss without the head"] > 1,
+        holds=lambda n: n["loss without the head"] > 1,
+        at_stake=lambda n: n["induction score"] > 0.8,
         effect="loss without the head",
-        baseline="loss without the other",
+        unit="nats",
+        rival="loss without the other",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="layer_1_carries_it",
-        sentence="Without both heads of layer 1 the loss is above ln 8 = 2.1 nats.",
+        sentence="Where a GPT of two layers has learned to continue repeated rows of random tokens "
+        "with a loss below 0.5 nats, its loss without both heads of layer 1 is above 2.1 nats, "
+        "which is about ln 8.",
         run=run_heads,
         holds=lambda n: n["loss without both"] > 2.1,
+        at_stake=lambda n: n["whole model"] < 0.5,
         effect="loss without both",
-        baseline="whole model",
+        unit="nats",
+        rival="whole model",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="layer_0_marks_the_place",
-        sentence="Without the heads of layer 0, no head of layer 1 has a score above 0.3.",
+        sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
+        "tokens has a head in layer 1 with an induction score above 0.3, no head of layer 1 has "
+        "one of 0.3 or more without the heads of layer 0.",
         run=run_heads,
         holds=lambda n: n["score without layer 0's heads"] < 0.3,
+        at_stake=lambda n: n["induction score"] > 0.3,
         effect="score without layer 0's heads",
-        baseline="induction score",
+        unit="of 1: mean weight",
+        rival="induction score",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_previous_token_head",
-        sentence="In {held} of {tried} one previous-token head is enough for that: without it "
-        "alone, a score above 0.8 falls below 0.3.",
+        sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
+        "tokens has a head in layer 1 with an induction score above 0.8, no head of layer 1 has "
+        "one of 0.3 or more without the head of layer 0 that attends most to the previous token.",
         run=run_heads,
-        holds=lambda n: (
-            n["induction score"] > 0.8 and n["score without the previous-token head"] < 0.3
-        ),
+        holds=lambda n: n["score without the previous-token head"] < 0.3,
+        at_stake=lambda n: n["induction score"] > 0.8,
         effect="score without the previous-token head",
-        baseline="induction score",
+        unit="of 1: mean weight",
+        rival="induction score",
         budget=1000,
         quick=30,
+        settings=(*RATES, WIDER),
     ),
 )

@@ -130,6 +130,44 @@ def draw_expert_loads(shares: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     return AnnotatedFigure(figure, words)
 
 
+def draw_largest_shares(
+    steps: np.ndarray, panels: Mapping[str, np.ndarray], experts: int
+) -> AnnotatedFigure:
+    """What the busiest expert takes while the models train: a panel for each router.
+
+    Args:
+        steps: (measurements,) training steps, from 0.
+        panels: what the router sees → (seeds, measurements) shares; up to four panels.
+        experts: how many share the tokens.
+    """
+    figure = new_figure(8.0, 2.9)
+    with course_style():
+        grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        figure.subplots_adjust(left=0.085, right=0.985, bottom=0.19, top=0.86, wspace=0.1)
+        for axes, (title, table) in zip(grid, panels.items(), strict=True):
+            for run in table:
+                axes.plot(steps, run, color=BLUE, linewidth=1.8, alpha=0.75)
+            axes.axhline(1 / experts, color=MUTED, linestyle=":", linewidth=1.4)
+            axes.set(xlim=(0, steps[-1]), ylim=(0, 1.03), xticks=(0, steps[-1] // 2))
+            axes.set_title(title, fontsize=11)
+            axes.grid(axis="y")
+        grid[0].set_ylabel("share of the busiest expert")
+        grid[0].annotate("equal shares", (steps[-1] / 20, 1 / experts - 0.09), color=MUTED)
+        figure.supxlabel("training steps", fontsize=11)
+    parts = [
+        f"{title}: {_spread(table[:, 0])} at the start, {_spread(table.max(axis=1))} at most, "
+        f"{_spread(table[:, -1])} at the end"
+        for title, table in panels.items()
+    ]
+    runs = len(next(iter(panels.values())))
+    return AnnotatedFigure(
+        figure,
+        f"Share of the tokens that the busiest of {experts} experts takes during {steps[-1]:,.0f} "
+        f"steps, {_count(runs, 'run')} each; equal would be {1 / experts:.2f}. "
+        f"{'. '.join(parts)}.",
+    )
+
+
 def _spread(values: np.ndarray) -> str:
     if len(values) == 1:
         return f"{values[0]:.2f}"

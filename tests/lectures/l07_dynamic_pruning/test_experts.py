@@ -14,9 +14,11 @@ from course_utils.layers.moe import MixtureOfExperts, balance_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     BALANCES,
     BLOBS,
+    ROUTERS,
     PlaneExperts,
     expert_angles,
     expert_shares,
+    follow_largest_share,
     plane_batch,
     plane_error,
     train_experts,
@@ -102,6 +104,39 @@ def test_only_one_way_moves_the_bias(trained):
 
 def test_no_collapse_without_common():
     assert shares(train_experts(["none"], common=0.0, steps=100)["none"]).max() < 0.5
+
+
+def test_an_expert_takes_a_point_or_the_one_across_unless_the_router_has_a_bias():
+    points = draw(997)[0]
+    for seed in range(20):
+        torch.manual_seed(seed)
+        for router, may_take_both in (("neither", False), ("a bias", True)):
+            model = PlaneExperts(**ROUTERS[router])
+            if may_take_both:  # a bias that outweighs the point
+                model.layer.router.bias.data = torch.tensor([9.0, 0.0, 0.0, 0.0])
+            here, across = (model(x)[1].chosen for x in (points, -points))
+            assert bool((here == across).any()) == may_take_both
+
+
+def test_shares_are_followed_from_before_the_first_step():
+    found = follow_largest_share("a shared coordinate", seeds=(3, 5), steps=4, every=2)
+    assert found.steps == (0, 2, 4) and found.shares.shape == (2, 3)
+    torch.testing.assert_close(found.shares[:, -1], shares(found).amax(dim=1))
+    torch.manual_seed(5)
+    assert found.shares[1, 0] == expert_shares(PlaneExperts()).max()
+    # The same models as those of the lecture's other trainings.
+    assert torch.equal(
+        shares(found), shares(train_experts(["none"], seeds=(3, 5), steps=4)["none"])
+    )
+
+
+def test_an_even_start_ignores_the_shared_coordinate():
+    points = draw(101)[0]
+    torch.manual_seed(3)
+    even = PlaneExperts(even_start=True)
+    torch.manual_seed(3)
+    apart = PlaneExperts(common=0.0)
+    assert torch.equal(even(points)[1].chosen, apart(points)[1].chosen)
 
 
 # How it is trained

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from course_utils.lectures.l07_dynamic_pruning.figures import draw_expert_loads, draw_pruning_curves
+from course_utils.lectures.l07_dynamic_pruning.figures import (
+    draw_expert_loads,
+    draw_largest_shares,
+    draw_pruning_curves,
+)
 from tests.explorers.support_explorers import overhang
 
 RANDOM = np.random.default_rng(7)
@@ -19,6 +23,12 @@ SHARES = {
     "balance loss": np.array([[0.3, 0.2, 0.28, 0.22]]).repeat(3, 0),
 }
 
+STEPS = np.array([0, 25, 50])
+CURVES = {
+    name: np.array([[0.9, 1.0, 0.7], [0.4, 0.3, 0.5], [0.6, 0.6, 0.6]])
+    for name in ("a shared coordinate", "the same, weights from 0", "a bias", "neither")
+}
+
 
 def test_nothing_is_cut_off():
     nets = dict.fromkeys(("as trained", "units rescaled", "trained again"), RULES)
@@ -26,6 +36,7 @@ def test_nothing_is_cut_off():
         draw_pruning_curves(SPARSITIES, nets, 0.1),
         draw_expert_loads(SHARES),
         draw_expert_loads({"nothing": SHARES["nothing"][:1]}),
+        draw_largest_shares(STEPS, CURVES, 4),
     ):
         assert overhang(picture.figure) <= 1
 
@@ -67,3 +78,13 @@ def test_loads_from_the_largest_down():
     assert [line.get_xdata()[0] for line in axes.lines] == [0.25, 0.5, 0.75]
     assert "each of 4 experts takes, 3 runs each; equal would be 0.25" in picture.words
     assert "nothing: largest 0.90 (0.67 to 0.98), smallest 0.00 (0.00 to 0.00)" in picture.words
+
+
+def test_largest_shares_over_the_steps():
+    picture = draw_largest_shares(STEPS, CURVES, 4)
+    for axes, table in zip(picture.figure.axes, CURVES.values(), strict=True):
+        *runs, equal = axes.lines
+        assert equal.get_ydata()[0] == 0.25
+        for line, run in zip(runs, table, strict=True):
+            np.testing.assert_allclose(line.get_xydata(), np.stack([STEPS, run], axis=1))
+    assert "neither: 0.60 (0.40 to 0.90) at the start, 0.60 (0.50 to 1.00) at most" in picture.words

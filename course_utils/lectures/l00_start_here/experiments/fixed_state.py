@@ -137,7 +137,7 @@ class FirstToken(nn.Module):
 
 
 def train_first_token(
-    forget_bias: float, *, seeds: Sequence[int], steps: int, length: int = 31
+    forget_bias: float, *, seeds: Sequence[int], steps: int, length: int = 31, state: int = 32
 ) -> Training:
     """Train an LSTM to name the first of 31 tokens; the last score is the share it has right."""
 
@@ -146,7 +146,7 @@ def train_first_token(
         return token_ids, token_ids[:, 0]
 
     unseen = batch(torch.Generator().manual_seed(TEST_SEED), 1000)
-    return _train(lambda: FirstToken(forget_bias), batch, unseen, seeds, steps)
+    return _train(lambda: FirstToken(forget_bias, state), batch, unseen, seeds, steps)
 
 
 def _train(

@@ -28,6 +28,7 @@ from torch import Tensor
 from course_utils.attention import attend
 from course_utils.shapes import Float
 from course_utils.threads import one_thread
+from course_utils.training import rate_factor
 
 POINTS = 150
 NOISE = 0.4
@@ -55,11 +56,11 @@ def true_curve(x: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
 
 
 @lru_cache(maxsize=16)
-def regression_data(seed: int = 1) -> RegressionData:
-    """150 points at random places, with normal noise of standard deviation 0.4."""
+def regression_data(seed: int = 1, noise: float = NOISE) -> RegressionData:
+    """150 points at random places, with normal noise of standard deviation 0.4 or another."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(POINTS, generator=generator).sort().values
-    y = true_curve(x) + NOISE * torch.randn(POINTS, generator=generator)
+    y = true_curve(x) + noise * torch.randn(POINTS, generator=generator)
     grid = torch.linspace(0, 1, 201)
     return RegressionData(x, y, grid, true_curve(grid))
 
@@ -97,7 +98,7 @@ def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor,
 
 
 def learned_precision(
-    at: Float[Tensor, " T"], seed: int = 1, temperature: float = 1.0
+    at: Float[Tensor, " T"], seed: int = 1, temperature: float = 1.0, noise: float = NOISE
 ) -> Float[Tensor, " T"]:
     """p(x) / temperature: the bandwidth that the query chose at each point, squared and inverted.
 
@@ -105,20 +106,23 @@ def learned_precision(
     >>> bool(calm > 2 * waves)
     True
     """
-    return torch.exp(_features(at) @ learned_coefficients(seed).to(at)) / temperature
+    coefficients = learned_coefficients(seed, noise, rate_factor())
+    return torch.exp(_features(at) @ coefficients.to(at)) / temperature
 
 
 @lru_cache(maxsize=16)
-def learned_coefficients(seed: int = 1) -> Tensor:
+def learned_coefficients(seed: int = 1, noise: float = NOISE, factor: float = 1.0) -> Tensor:
     """(a, b, c) of log p(x), from 200 steps of Adam on the leave-one-out error.
+
+    The learning rate is 0.1, times the factor.
 
     A point may not attend to itself while training: otherwise the narrowest kernel always wins.
     """
-    data = regression_data(seed)
+    data = regression_data(seed, noise)
     features, k, v = _features(data.x), keys(data.x), data.y[:, None]
     others = ~torch.eye(POINTS, dtype=torch.bool)
     coefficients = torch.tensor([6.0, 0.0, 0.0], requires_grad=True)
-    optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE * factor)
     with one_thread():
         for _ in range(STEPS):
             q = queries(data.x, torch.exp(features @ coefficients))
@@ -137,7 +141,7 @@ def _features(x: Float[Tensor, " N"]) -> Float[Tensor, "N 3"]:
 
 
 def compare_on_data_sets(
-    seeds: Iterable[int], bandwidths: Sequence[float] = BANDWIDTHS
+    seeds: Iterable[int], bandwidths: Sequence[float] = BANDWIDTHS, noise: float = NOISE
 ) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
     """Mean squared errors against the true curve: the best static bandwidth, and attention.
 
@@ -146,9 +150,9 @@ def compare_on_data_sets(
     """
     errors = []
     for seed in seeds:
-        data = regression_data(seed)
+        data = regression_data(seed, noise)
         static = [_error(static_precision(data.grid, h), data) for h in bandwidths]
-        errors.append((min(static), _error(learned_precision(data.grid, seed), data)))
+        errors.append((min(static), _error(learned_precision(data.grid, seed, noise=noise), data)))
     static, attention = torch.tensor(errors).T
     return static, attention
 

@@ -95,9 +95,12 @@ def train_induction(
     seeds: Iterable[int] = (0, 1, 2),
     steps: int = 1000,
     num_layers: int = CONFIG.num_layers,
+    width: int = CONFIG.width,
 ) -> Training:
     """Train GPT-2s of one or two layers to go on with shifted repeats, by ``repeat_loss``."""
-    config = dataclasses.replace(CONFIG, num_layers=num_layers)
+    config = dataclasses.replace(
+        CONFIG, num_layers=num_layers, width=width, feedforward_width=width
+    )
     return train(
         lambda: drawn_for_width(config),
         shifted_repeats,

@@ -12,6 +12,7 @@ place which tokens stood one and three places back.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,22 +39,25 @@ class DeepCopier(nn.Module):
         xavier: draw the weights of a layer of n inputs and m outputs with variance 2 / (n + m),
             and set its bias to 0, as the theory has it. ``nn.Linear`` by itself draws them with
             variance 1 / (3 n).
+        width: of the stream, C.
 
     Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural
     networks", 2010, equation 16, for Xavier's.
     """
 
-    def __init__(self, num_layers: int, *, norm_first: bool, xavier: bool = False) -> None:
+    def __init__(
+        self, num_layers: int, *, norm_first: bool, xavier: bool = False, width: int = WIDTH
+    ) -> None:
         blocks = [
-            EncoderBlock(WIDTH, NUM_HEADS, 4 * WIDTH, activation="relu", norm_first=norm_first)
+            EncoderBlock(width, NUM_HEADS, 4 * width, activation="relu", norm_first=norm_first)
             for _ in range(num_layers)
         ]
         super().__init__()
-        self.tokens = nn.Embedding(TOKENS, WIDTH)
-        self.positions = nn.Parameter(torch.randn(LENGTH, WIDTH))
+        self.tokens = nn.Embedding(TOKENS, width)
+        self.positions = nn.Parameter(torch.randn(LENGTH, width))
         self.blocks = nn.ModuleList(blocks)
-        self.norm = LayerNorm(WIDTH) if norm_first else nn.Identity()
-        self.readout = nn.Linear(WIDTH, len(BACK) * TOKENS)
+        self.norm = LayerNorm(width) if norm_first else nn.Identity()
+        self.readout = nn.Linear(width, len(BACK) * TOKENS)
         if xavier:
             self.apply(_draw_as_xavier)
 
@@ -82,6 +86,8 @@ def gradient_norms(
     norm_first: bool,
     seeds: Iterable[int] = range(5),
     one_token: bool = False,
+    xavier: bool = True,
+    width: int = WIDTH,
 ) -> dict[int, Float[Tensor, "seeds layers"]]:
     """Return the size of the loss's gradient for each block's weights, before any training.
 
@@ -96,22 +102,25 @@ def gradient_norms(
         norm_first: True for pre-LN, False for post-LN.
         seeds: one row for each.
         one_token: whether the loss is that of the last token of one sequence alone.
+        xavier: whether weights are drawn as the theory has it, or by ``nn.Linear`` itself.
+        width: of the stream, C.
 
     Source: Xiong et al., "On layer normalization in the transformer architecture", 2020, theorem 1
     and figure 3.
     """
+    kind = {"norm_first": norm_first, "xavier": xavier, "width": width}
     return {
         depth: torch.stack(
-            [_norms_of_blocks(depth, norm_first, seed, one_token=one_token) for seed in seeds]
+            [_norms_of_blocks(depth, seed, one_token=one_token, **kind) for seed in seeds]
         )
         for depth in with_bar(list(depths), "pre-LN" if norm_first else "post-LN")
     }
 
 
-def _norms_of_blocks(depth: int, norm_first: bool, seed: int, *, one_token: bool) -> Tensor:
+def _norms_of_blocks(depth: int, seed: int, *, one_token: bool, **kind: Any) -> Tensor:
     with torch.random.fork_rng(devices=[]):  # the reader's own random numbers stay as they are
         torch.manual_seed(seed)
-        model = DeepCopier(depth, norm_first=norm_first, xavier=True)
+        model = DeepCopier(depth, **kind)
     token_ids, answers = copy_batch(
         torch.Generator().manual_seed(seed), batch=1 if one_token else 32
     )

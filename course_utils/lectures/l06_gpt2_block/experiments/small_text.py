@@ -10,7 +10,7 @@ from course_utils.lectures.l06_gpt2_block.experiments.sizes import drawn_for_wid
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.shapes import Float, Int
-from course_utils.training import with_bar
+from course_utils.training import rate_factor, with_bar
 
 __all__ = ["LIVE_GPT", "bigram_loss", "train_gpt"]
 
@@ -26,13 +26,14 @@ def train_gpt(
         model = drawn_for_width(LIVE_GPT)
     draw, generator = text_batch(ids, length=64, batch_size=8), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1)
+    highest = 0.003 * rate_factor()
     losses = torch.zeros(steps)
     for step in with_bar(range(steps), "small GPT"):
         loss = next_token_loss(model, *draw(generator))
         optimizer.zero_grad()
         loss.backward()
         # The rate rises for a tenth of the steps, then falls to nearly 0.
-        optimizer.param_groups[0]["lr"] = 0.003 * min(10 * (step + 1), steps - step) / steps
+        optimizer.param_groups[0]["lr"] = highest * min(10 * (step + 1), steps - step) / steps
         optimizer.step()
         losses[step] = loss.detach()
     return model.eval(), losses

@@ -10,9 +10,11 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
     train_card_readers,
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+    ROUTERS,
     PlaneExperts,
     expert_angles,
     expert_shares,
+    follow_largest_share,
     plane_batch,
     plane_error,
     train_experts,
@@ -27,6 +29,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
 from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
 
 __all__ = [
+    "ROUTERS",
     "PlaneExperts",
     "Sizes",
     "adapt_to_code",
@@ -35,6 +38,7 @@ __all__ = [
     "expert_angles",
     "expert_shares",
     "flipped_decisions",
+    "follow_largest_share",
     "lora_runs",
     "plane_batch",
     "plane_error",

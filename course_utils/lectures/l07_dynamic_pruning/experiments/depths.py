@@ -96,6 +96,7 @@ class CardReader(nn.Module):
         capacity: the share of cards that the block takes.
         scheme: how they are chosen, one of ``SCHEMES``; the last two differ in their training
             alone.
+        gate: of the ``MixtureOfDepths``; ``"weight"`` is the paper's.
 
     >>> cards, _, draws = card_batch(torch.Generator().manual_seed(0), batch=3)
     >>> scores, kept = CardReader(0.25)(cards, draws)
@@ -103,13 +104,13 @@ class CardReader(nn.Module):
     ((3, 16, 6), [4, 4, 4])
     """
 
-    def __init__(self, capacity: float | int, *, scheme: str = "router") -> None:
+    def __init__(self, capacity: float | int, *, scheme: str = "router", gate: str = "one") -> None:
         super().__init__()
         self.scheme = scheme
         self.left, self.right = (nn.Embedding(_DIGITS, _WIDTH) for _ in range(2))
         self.sign = nn.Embedding(2, _WIDTH)
         block = GPT2Block(GPT2Config(width=_WIDTH, num_heads=_HEADS))
-        self.layer = MixtureOfDepths(block, capacity, _WIDTH)
+        self.layer = MixtureOfDepths(block, capacity, _WIDTH, gate=gate)
         self.readout = nn.Linear(_WIDTH, _DIGITS + 1)
 
     def forward(
@@ -199,6 +200,7 @@ def train_card_readers(
     capacity: float | int = SHARE,
     seeds: Sequence[int] = (0, 1, 2),
     steps: int = 200,
+    gate: str = "one",
 ) -> dict[str, Training]:
     """Train a ``CardReader`` with each scheme: the same sizes, cards and number of steps.
 
@@ -209,7 +211,7 @@ def train_card_readers(
     for scheme in schemes:
         late = scheme == "router, late"
         first, start = (steps // 3, 1) if late else (steps, capacity)
-        done = _train(partial(CardReader, start, scheme=scheme), seeds, first, scheme)
+        done = _train(partial(CardReader, start, scheme=scheme, gate=gate), seeds, first, scheme)
         if late:
             for reader in done.models:
                 reader.get_submodule("layer").capacity = capacity  # type: ignore

@@ -1,6 +1,10 @@
 """What the lecture trains and measures."""
 
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS, gpu_table
+from course_utils.lectures.l08_flash_attention_tiling.experiments.rivals import (
+    attend_in_place,
+    tiles_with_torch_products,
+)
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import least_times
 from course_utils.lectures.l08_flash_attention_tiling.experiments.sums import tiled_in
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
@@ -12,6 +16,7 @@ from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import
 
 __all__ = [
     "GPUS",
+    "attend_in_place",
     "gpu_table",
     "least_times",
     "naive_backward",
@@ -19,4 +24,5 @@ __all__ = [
     "tiled_backward",
     "tiled_forward",
     "tiled_in",
+    "tiles_with_torch_products",
 ]
