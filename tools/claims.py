@@ -121,9 +121,9 @@ def said_rates(lecture: Lecture) -> dict[str, str]:
 def is_right(said: str, record: Record) -> bool:
     """Whether a lecture says what was measured: ``11 of 12; 4 of 6 at 3 × rate``."""
     held, *elsewhere = said.split("; ")
-    parts = [each.partition(" at ") for each in elsewhere]
+    parts = [re.split(" at | with ", each, maxsplit=1) for each in elsewhere]
     return held == record.rate and all(
-        name in record.settings and part == rate(record.settings[name]) for part, _, name in parts
+        name in record.settings and part == rate(record.settings[name]) for part, name in parts
     )
 
 

@@ -159,6 +159,7 @@ def test_run_with_nothing_to_lose_does_not_count():
     [
         ("2 of 3", True),
         ("2 of 3; 0 of 1 at 3 × rate", True),
+        ("2 of 3; 0 of 1 with 3 × rate", True),
         ("2 of 4", False),
         ("2 of 3; 1 of 1 at 3 × rate", False),
         ("2 of 3; 0 of 1 at 30 × rate", False),

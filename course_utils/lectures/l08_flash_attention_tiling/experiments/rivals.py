@@ -1,4 +1,4 @@
-"""Attention on a CPU in forms that differ in one thing: who hands out memory, and who multiplies."""
+"""Attention on a CPU in forms that differ in one thing: fresh memory, tiles, who multiplies."""
 
 import warnings
 from collections.abc import Callable
