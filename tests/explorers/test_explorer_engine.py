@@ -12,8 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_utils.explorers import explorer
-from course_utils.explorers.inputs import Slider
+from course_utils.explorers import drawn
+from course_utils.explorers.drawn_inputs import Slider
 from course_utils.explorers.picture import BACKDROPS_KEPT
 from course_utils.explorers.style import course_style, new_figure
 from tests.explorers.support_explorers import (
@@ -350,7 +350,7 @@ class Kernel:
 
 def test_a_cell_that_runs_again_closes_what_it_showed(monkeypatch):
     kernel = Kernel()
-    monkeypatch.setattr(explorer, "get_ipython", lambda: kernel)
+    monkeypatch.setattr(drawn, "get_ipython", lambda: kernel)
     first, beside, again = Toy(), Toy(), Toy()
     first._repr_mimebundle_()
     beside._repr_mimebundle_()

@@ -18,8 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_utils.explorers import Explorer, picture
-from course_utils.explorers import explorer as engine
+from course_utils.explorers import picture
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers import drawn as engine
 from course_utils.explorers.style import new_figure
 from course_utils.lectures import COURSE, EXPLORERS
 from tests.explorers.support_explorers import (
@@ -237,7 +238,7 @@ def test_nothing_is_cut_off(name, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_words_of_title_and_controls(name):
     made = EXPLORERS[name]()
-    assert isinstance(made, Explorer)
+    assert isinstance(made, DrawnExplorer)
     assert "?" in made.title, "a title asks what the picture answers"
     for each in made.inputs.values():
         each.check("default", each.default)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_utils.explorers.inputs import Slider, Steps
+from course_utils.explorers.drawn_inputs import Slider, Steps
 from course_utils.lectures import EXPLORERS
 from tests.explorers.support_explorers import Toy
 from tools.site.film import value_text, write_frames
