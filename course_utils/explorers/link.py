@@ -6,7 +6,8 @@ modules: node runs them as they are.
 
 What a file may say: `import name from`, `import { a, b as c } from`, `import * as name from`,
 `export const`, `export function`, `export class`, `export default`, one statement to a line start.
-A stylesheet that is imported becomes its text.
+A stylesheet that is imported becomes its text. Comments that begin a line, and indentation, stay
+behind: no text of a module may span lines.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _IMPORT = re.compile(r'^import\s+([^"\';]+?)\s+from\s+"(\.[^"]+)";?$', re.MULTIL
 _EXPORT = re.compile(r"^export (const|let|function\*?|async function|class) (\w+)", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _OTHER = re.compile(r"^(import\b.*|export\b(?! default ).*)$", re.MULTILINE)
+_INDENT = re.compile(r"^[ ]+", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(/\*.*?\*/|//[^\n]*)[ \t]*\n", re.MULTILINE | re.DOTALL)
 
 
@@ -58,14 +60,14 @@ def _as_function(path: Path, source: str, names: dict[Path, str]) -> str:
     """One module as a constant that holds its exports."""
     if path.suffix == ".css":
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        style = json.dumps(re.sub(r"\s+", " ", text))
+        style = json.dumps(re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text)))
         return f"const {names[path]} = {{ default: {style} }};"
 
     def linked(found: re.Match[str]) -> str:
         return _constants(found[1], names[(path.parent / found[2]).resolve()])
 
     exported = [name for _, name in _EXPORT.findall(source)]
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(linked, source))
+    body = _INDENT.sub("", _EXPORT.sub(r"\1 \2", _IMPORT.sub(linked, source)))
     if other := _OTHER.search(body):
         raise ValueError(f"{path.name} must import and export by name, got {other[0]!r}")
     if _DEFAULT.search(body):

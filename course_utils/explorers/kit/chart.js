@@ -65,7 +65,7 @@ class Chart {
   }
 
   /** The mark of a name, made at its first use. */
-  mark(name, tag, attributes) {
+  mark(name, tag, attributes = {}) {
     if (!this.marks.has(name)) {
       const made = svg(tag);
       this.marks.set(name, made);

@@ -28,7 +28,7 @@ class Shown {
     this.build(el);
     this.receive();
     this.hand = this.makeHand();
-    this.drawState = view.mount(this.stage, this.hand);
+    this.drawState = this.mounted();
     this.listen();
     this.ends.push(followTheme(this.root, theme => {
       this.theme = theme;
@@ -49,6 +49,15 @@ class Shown {
       clamp: (name, value) => clamp(value, this.spec.inputs[name].min, this.spec.inputs[name].max),
       onClose: end => this.ends.push(end),
     };
+  }
+
+  /** The view's drawing; a view that cannot be built says so with every state. */
+  mounted() {
+    try {
+      return this.view.mount(this.stage, this.hand);
+    } catch (error) {
+      return () => { throw error; };
+    }
   }
 
   build(el) {

@@ -12,7 +12,8 @@ import { caption, compute, speeds, wrapped } from "./rope.compute.js";
 const FACE = { size: 250, middle: 125, radius: 108 };
 const HANDS = { m: { kind: "q", reach: 92 }, n: { kind: "k", reach: 62 } };
 const MARKS = [-1000, -100, -10, 0, 10, 100, 1000];
-const WIDE = 600; // pixels from which clock and curve stand next to each other
+const WIDE = 540; // pixels from which clock and curve stand next to each other
+const HEAD = 26; // pixels above the small clocks
 const FEWEST_DEGREES = 5; // closer ticks would be a grey ring
 
 export default explorer({ mount, compute, caption, style });
@@ -52,12 +53,13 @@ function makeFace(box, hand) {
   const ticks = svg("path", { class: "rope-tick" });
   const between = svg("path", { class: "rope-between" });
   const angle = svg("text", { class: "rope-strong", "text-anchor": "middle" });
-  const name = svg("text", { class: "ce-axis", x: middle, y: size + 16, "text-anchor": "middle" });
+  const name = svg("text", { class: "ce-axis", x: middle, y: size + 14, "text-anchor": "middle" });
   const plate = svg("circle", { class: "rope-face", cx: middle, cy: middle, r: radius });
   const both = svg("g", { role: "slider", tabindex: 0, "data-grab": true, "aria-label": "both positions" }, plate);
   const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind, hand));
-  const drawing = svg("svg", { width: size, height: size + 26, role: "group", "aria-label": "clock of one pair" });
-  drawing.append(both, ticks, between, angle, ...arms.map(each => each.arm).reverse(), name);
+  const drawing = svg("svg", { width: size, height: size + 42, role: "group", "aria-label": "clock of one pair" });
+  const hint = svg("text", { x: middle, y: size + 34, "text-anchor": "middle" }, "turn a hand, or the face for both");
+  drawing.append(both, ticks, between, angle, ...arms.map(each => each.arm).reverse(), name, hint);
   box.append(drawing);
   turns(both, drawing, hand, start => by => moveBoth(hand, start, by));
   stepped(both, by => moveBoth(hand, hand.values, by));
@@ -159,14 +161,14 @@ function makeCurve(box, hand) {
   const far = signedLog(hand.inputs.m.max);
   const drawn = chart(holder, {
     label: "score over the offset n − m",
-    height: 276,
+    height: 288,
     edge: { left: 30, top: 34, right: 12 },
     x: { label: "key before the query  ←   n − m   →  key after it", scale: signedLog,
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
     y: { label: "score of all 32 pairs, as a share of its maximum", domain: [-1, 1], ticks: [-1, 0, 1] },
   });
   drawn.svg.setAttribute("role", "group");
-  drawn.mark("area", "path", { class: "rope-area" });
+  drawn.mark("area", "path");
   drawn.line("wave", [], [], { class: "rope-wave" });
   drawn.line("curve", [], []);
   drawn.mark("drop", "line", { class: "rope-drop" });
@@ -188,20 +190,14 @@ function makeCurve(box, hand) {
 }
 
 function drawCurve(drawn, dot, hand, state, width) {
-  const marks = width < 460 ? MARKS.filter(mark => Math.abs(mark) !== 10) : MARKS;
+  const marks = width < 460 ? MARKS.filter(mark => Math.abs(mark) !== 100) : MARKS;
   const short = "score, share of its maximum";
   drawn.fit(width, {
     x: { ...drawn.x, ticks: marks.map(mark => [mark, number(mark)]) },
     y: { ...drawn.y, label: width < 420 ? short : drawn.y.label },
   });
   const offset = state.n - state.m;
-  const [xs, ys] = withPoint(hand.given.offsets, state.curve, offset, state.score);
-  drawn.line("curve", xs, ys);
-  const places = Array.from(hand.given.wave_distances.subarray(0, state.wave.length));
-  const after = places.map(each => each - state.aim);
-  const before = places.map(each => -each - state.aim);
-  const wave = [...state.wave];
-  drawn.line("wave", [...before.reverse(), ...after], [...[...wave].reverse(), ...wave], { class: "rope-wave" });
+  drawLines(drawn, hand, state, offset, width);
   const [x, y] = [drawn.atX(offset), drawn.atY(state.score)];
   drawn.mark("drop", "line", { x1: x, x2: x, y1: y, y2: drawn.atY(-1) });
   dot.style.transform = `translate(${x}px, ${y}px)`;
@@ -212,8 +208,25 @@ function drawCurve(drawn, dot, hand, state, width) {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
   drawn.text("each", 0, -1, `pair ${state.pair} by itself`, {
-    dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
+    class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });
+}
+
+/** Curve and wave: half of the time of an event, so only when they change. */
+function drawLines(drawn, hand, state, offset, width) {
+  const { base, aim, pair } = hand.values;
+  const [xs, ys] = withPoint(hand.given.offsets, state.curve, offset, state.score);
+  const key = [width, base, aim, pair, xs.length > state.curve.length ? offset : ""].join();
+  if (key === drawn.linesFor) return;
+  drawn.linesFor = key;
+  drawn.line("curve", xs, ys);
+  drawn.line("area", [xs[0], ...xs, xs.at(-1)], [0, ...ys, 0], { class: "rope-area" });
+  const places = Array.from(hand.given.wave_distances.subarray(0, state.wave.length));
+  const after = places.map(each => each - aim);
+  const before = places.map(each => -each - aim);
+  const wave = [...state.wave];
+  const [along, up] = [[...before.reverse(), ...after], [...[...wave].reverse(), ...wave]];
+  drawn.line("wave", along, up, { class: "rope-wave" });
 }
 
 /** The curve skips far offsets; it has to go through the one that is shown. */
@@ -247,34 +260,45 @@ function makeClocks(box, hand) {
     hand.change({ pair });
     clocks[pair].clock.focus({ preventScroll: true });
   });
+  const hands = ["k", "q"].map(kind => svg("path", { class: `rope-small rope-${kind}` }));
+  drawing.append(...hands);
+  let laidOut;
   return (state, theme) => {
     const columns = hand.width < 520 ? 8 : 16;
     const cell = Math.min(hand.width / columns, 52);
-    set(drawing, { width: hand.width, height: 26 + (cell * count) / columns });
-    set(legend, { x: Math.min(hand.width, cell * columns) });
-    clocks.forEach((each, pair) => each.show(state, theme, {
-      x: ((pair % columns) + 0.5) * cell, y: 26 + (Math.floor(pair / columns) + 0.5) * cell, r: 0.42 * cell,
-    }));
+    const middles = clocks.map((_, pair) => [
+      ((pair % columns) + 0.5) * cell, HEAD + (Math.floor(pair / columns) + 0.5) * cell,
+    ]);
+    if (laidOut !== hand.width) {
+      laidOut = hand.width;
+      set(drawing, { width: hand.width, height: HEAD + (cell * count) / columns });
+      set(legend, { x: cell * columns });
+      clocks.forEach((each, pair) => each.place(...middles[pair], 0.43 * cell));
+    }
+    clocks.forEach(each => each.show(state, theme));
+    hands[0].setAttribute("d", handsAt(middles, state.k_angles, 0.27 * cell));
+    hands[1].setAttribute("d", handsAt(middles, state.q_angles, 0.37 * cell));
   };
 }
 
-/** One small clock. */
+/** A clock's face, which chooses its pair. */
 function makeClock(pair, hand) {
   const face = svg("circle");
-  const [key, query] = ["k", "q"].map(kind => svg("line", { class: `rope-${kind}` }));
-  const clock = svg("g", { class: "rope-clock", role: "radio", "aria-label": `pair ${pair}` }, face, key, query);
+  const clock = svg("g", { class: "rope-clock", role: "radio", "aria-label": `pair ${pair}` }, face);
   clock.addEventListener("click", () => hand.change({ pair }));
-  const show = (state, theme, { x, y, r }) => {
-    set(face, { cx: x, cy: y, r, fill: theme.signed(0.75 * state.shares[pair]) });
-    point(key, x, y, 0.62 * r, state.k_angles[pair]);
-    point(query, x, y, 0.86 * r, state.q_angles[pair]);
-    const isChosen = pair === state.pair;
-    set(clock, { "aria-checked": isChosen, tabindex: isChosen ? 0 : -1 });
-    clock.setAttribute("aria-checked", isChosen);
+  const place = (cx, cy, r) => set(face, { cx, cy, r });
+  const show = (state, theme) => {
+    const chosen = pair === state.pair;
+    face.setAttribute("fill", theme.signed(0.75 * state.shares[pair]));
+    clock.setAttribute("aria-checked", chosen);
+    clock.setAttribute("tabindex", chosen ? 0 : -1);
   };
-  return { clock, show };
+  return { clock, place, show };
 }
 
-function point(line, x, y, length, angle) {
-  set(line, { x1: x, y1: y, x2: x + length * Math.cos(angle), y2: y - length * Math.sin(angle) });
-}
+/** All small hands of one colour as one path. */
+const handsAt = (middles, angles, length) =>
+  middles.map(([x, y], pair) => {
+    const [across, down] = [length * Math.cos(angles[pair]), -length * Math.sin(angles[pair])];
+    return `M${x.toFixed(1)} ${y.toFixed(1)}l${across.toFixed(1)} ${down.toFixed(1)}`;
+  }).join("");
