@@ -28,7 +28,6 @@ from course_utils.explorers.page import standalone_page
 from course_utils.explorers.shown import replace_shown
 from course_utils.explorers.words import plain
 from course_utils.threads import one_thread
-from course_utils.widgets import widget_view
 
 __all__ = ["Explorer"]
 
@@ -163,8 +162,8 @@ class Explorer:
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         replace_shown(self)
         words = self.words
-        shown = widget_view(self.widget())
-        data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+        # Colab needs the metadata; the text would be an address, new with every run.
+        data, metadata = self.widget()._repr_mimebundle_()
         data = {**data, "text/plain": f"{self.title}\n{words}"}
         if os.environ.get(ASKED_FOR_PAGES):
             data[PAGE] = standalone_page(self)

@@ -60,7 +60,7 @@ def _as_function(path: Path, source: str, names: dict[Path, str]) -> str:
     """One module as a constant that holds its exports."""
     if path.suffix == ".css":
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        style = json.dumps(re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text)))
+        style = json.dumps(re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text.strip())))
         return f"const {names[path]} = {{ default: {style} }};"
 
     def linked(found: re.Match[str]) -> str:

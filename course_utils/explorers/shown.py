@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from IPython.core.getipython import get_ipython
 
 __all__ = ["replace_shown"]
 
 
+@runtime_checkable
 class _Closable(Protocol):
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of the widget."""
+        ...
 
 
 # Cell id → the run that showed something there, and what it showed.
