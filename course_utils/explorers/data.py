@@ -90,4 +90,3 @@ def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
             "give the slider a larger step, or compute in the browser"
         )
     return [dict(zip(positions, each, strict=True)) for each in combinations]
-

@@ -43,7 +43,7 @@ class Explorer:
         title: the question that the picture answers.
         inputs: name → declaration of a control (`course_utils.explorers.inputs`).
         presets: label of a button → values.
-        view: the JavaScript module that draws, a path beside the class's own file.
+        view: the JavaScript module that draws, as a path from the folder of the class's own file.
         served: the controls whose values Python must see before the picture can be drawn.
         reading: how to read the picture, folded under the caption.
 
@@ -54,7 +54,7 @@ class Explorer:
     title: ClassVar[str] = ""
     inputs: ClassVar[Mapping[str, Input]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    view: ClassVar[str] = ""
+    view: ClassVar[str | Path] = ""
     served: ClassVar[tuple[str, ...]] = ()
     reading: ClassVar[str] = ""
 
@@ -144,8 +144,9 @@ class Explorer:
 
     @classmethod
     def view_path(cls) -> Path:
-        """The file that draws."""
-        return Path(str(sys.modules[cls.__module__].__file__)).parent / cls.view
+        """The file that draws; a class of a notebook's cell has no file and names all of it."""
+        own = getattr(sys.modules[cls.__module__], "__file__", None) or ""
+        return Path(own).parent / cls.view
 
     @classmethod
     def compute_path(cls) -> Path:
@@ -217,7 +218,9 @@ class Explorer:
 
     def _say(self, error: Exception, values: Mapping[str, Any]) -> None:
         at = ", ".join(f"{name} = {reprlib.repr(each)}" for name, each in values.items())
-        sentence = f"{type(error).__name__}: {error} (at {at}). The picture is the last that worked."
+        sentence = (
+            f"{type(error).__name__}: {error} (at {at}). The picture is the last that worked."
+        )
         if self._widget.problem == sentence:
             sentence += " "  # the same failure again must be a change
         self._widget.problem = sentence

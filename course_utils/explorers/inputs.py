@@ -250,7 +250,8 @@ class Point:
             raise TypeError(f"{name} must be two numbers, got {value!r}")
         if not all(self.minimum <= float(each) <= self.maximum for each in numbers):
             raise ValueError(f"{name} must be {self.minimum} to {self.maximum}, got {value!r}")
-        return [float(each) for each in numbers]
+        x, y = numbers
+        return [float(x), float(y)]
 
     def spec(self) -> dict[str, Any]:
         ends = {"min": self.minimum, "max": self.maximum, "step": self.step}

@@ -1,8 +1,8 @@
 """One string of JavaScript from ES modules, without a bundler.
 
-A widget is sent to the browser as one string, in which relative imports fail. So each module becomes
-a function that fills its exports, in the order in which they need each other. The files stay real
-modules: node runs them as they are.
+A widget is sent to the browser as one string, in which relative imports fail. So each module
+becomes a function that returns its exports, in the order in which they need each other. The files
+stay real modules: node runs them as they are.
 
 What a file may say: `import name from`, `import { a, b as c } from`, `import * as name from`,
 `export const`, `export function`, `export class`, `export default`, one statement to a line start.

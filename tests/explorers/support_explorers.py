@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers import drawn as engine
+from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import Choice, FreeText, Slider
 
 PAPERS = ("plain", "lined")

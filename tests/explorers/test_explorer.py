@@ -24,7 +24,10 @@ class LineState:
 
 class Toy(Explorer):
     title = "What does a slope < 5 do?"
-    inputs = {"slope": Slider("slope", 0, 4, 3), "paper": Choice("paper", ("plain", "lined"), "plain")}
+    inputs = {
+        "slope": Slider("slope", 0, 4, 3),
+        "paper": Choice("paper", ("plain", "lined"), "plain"),
+    }
     presets = {"flat": {"slope": 0}}
     view = "../../course_utils/lectures/_template/softmax.js"
 
@@ -105,7 +108,7 @@ def test_a_table_has_every_state_in_order():
 
 
 def test_a_table_that_is_too_long_is_refused():
-    with pytest.raises(ValueError, match="^a table must have at most 2,000 states, got 3000"):
+    with pytest.raises(ValueError, match=r"^a table must have at most 2,000 states, got 3000"):
         every({"a": range(3000)})
 
 
@@ -125,7 +128,11 @@ def test_the_browser_asks_for_what_is_served():
     assert widget.given["for"] == {"text": "ab"}
     widget.values = {"text": "xyz", "slope": 2}
     assert explorer.values == {"text": "xyz", "slope": 2}
-    assert widget.given["for"] == {"text": "xyz"} and widget.given["data"]["letters"] == ["x", "y", "z"]
+    assert widget.given["for"] == {"text": "xyz"} and widget.given["data"]["letters"] == [
+        "x",
+        "y",
+        "z",
+    ]
     before = widget.given
     widget.values = {"text": "xyz", "slope": 4}
     assert widget.given is before, "what is not served asks nothing"
@@ -137,7 +144,7 @@ def test_a_failure_is_a_sentence_and_keeps_what_worked():
     widget.values = {"text": "bad", "slope": 2}
     assert widget.problem.startswith("ValueError: text must have a word, got none (at text = 'bad'")
     assert widget.given["for"] == {"text": "ab"} and explorer.values["text"] == "ab"
-    with pytest.raises(ValueError, match="^text must have a word"):
+    with pytest.raises(ValueError, match=r"^text must have a word"):
         explorer.set(text="bad")
     widget.values = {"text": "fine", "slope": 2}
     assert widget.problem == ""

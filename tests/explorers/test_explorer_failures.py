@@ -94,7 +94,9 @@ class TestFailures:
         assert isinstance(toy.error, ZeroDivisionError)
 
     @pytest.mark.parametrize("where", ["compute", "caption", "update", "draw_backdrop", "draw"])
-    @pytest.mark.parametrize("first", [DrawnExplorer.png, DrawnExplorer.widget, DrawnExplorer._repr_mimebundle_])
+    @pytest.mark.parametrize(
+        "first", [DrawnExplorer.png, DrawnExplorer.widget, DrawnExplorer._repr_mimebundle_]
+    )
     def test_a_first_picture_that_fails_raises_and_may_be_tried_again(self, where, first):
         class FailsAtFirst(Failing):
             def draw(self, figure, state):

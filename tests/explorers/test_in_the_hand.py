@@ -33,7 +33,7 @@ IN_THE_HAND = [
 
 
 def cases(explorer):
-    """Defaults, presets, each pair of controls at all values of their sweeps, and some at random."""
+    """Defaults, presets, each pair of controls over both sweeps, and some values at random."""
     inputs, defaults, random = explorer.inputs, explorer.values, Random(1)
     found = [defaults, *({**defaults, **values} for values in explorer.presets.values())]
     for one, other in itertools.combinations(inputs, 2):

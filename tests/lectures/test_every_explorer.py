@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_utils.explorers import Explorer, picture
+from course_utils.explorers import drawn as engine
 from course_utils.explorers.data import encode, fields
 from course_utils.explorers.drawn import DrawnExplorer
-from course_utils.explorers import drawn as engine
 from course_utils.explorers.style import new_figure
 from course_utils.explorers.words import plain
 from course_utils.lectures import COURSE, EXPLORERS
@@ -273,7 +273,9 @@ def live_faults(live, values):
     """What is wrong with the state and the caption at these values, in words."""
     state = live.compute(**values)
     words = plain(live.caption(state))
-    found = [f"{name} is not finite" for name, array in arrays_in(state) if not np.isfinite(array).all()]
+    found = [
+        f"{name} is not finite" for name, array in arrays_in(state) if not np.isfinite(array).all()
+    ]
     if len(words) < 30 or holds_no_number(words) or len(words.split()) > MOST_WORDS:
         found.append(f"caption: {words}")
     return found
@@ -310,7 +312,9 @@ def test_live_presets(live):
     for label, preset in live.presets.items():
         live.set(**{**defaults(live), **preset})
         assert live_faults(live, live.values) == [], label
-        assert not any(same_state(live.state, each) for each in states), f"{label} shows nothing new"
+        assert not any(same_state(live.state, each) for each in states), (
+            f"{label} shows nothing new"
+        )
         states.append(live.state)
     assert len(states) >= 3
 

@@ -59,8 +59,9 @@ def take_pictures(pages: list[str]) -> list[str]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        size = {"width": WIDTH, "height": 640}
-        tab = browser.new_page(viewport=size, device_scale_factor=2, reduced_motion="reduce")
+        tab = browser.new_page(
+            viewport={"width": WIDTH, "height": 640}, device_scale_factor=2, reduced_motion="reduce"
+        )
         found = []
         for page in pages:
             tab.set_content(page.replace("font-family: sans-serif", f"font-family: '{FONT}'"))

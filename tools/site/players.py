@@ -108,7 +108,7 @@ def _make_player(out: Path, name: str) -> dict[str, Any]:
 
 
 def _live_player(explorer: Any) -> dict[str, Any]:
-    """What a page needs to show an explorer that moves in the browser: made in no time, not kept."""
+    """What a page needs to show an explorer that moves in the browser. Quick, so not kept."""
     from course_utils.explorers.page import fragment
 
     page = fragment(explorer)
