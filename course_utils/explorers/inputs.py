@@ -105,7 +105,7 @@ class Slider:
         if not self.minimum <= float(value) <= self.maximum:
             ends = f"{number(self.minimum, self._digits)} to {number(self.maximum, self._digits)}"
             raise ValueError(f"{name} must be {ends}, got {value!r}")
-        return int(value) if self._whole else float(value)
+        return round(float(value)) if self._whole else float(value)
 
     def spec(self) -> dict[str, Any]:
         return {

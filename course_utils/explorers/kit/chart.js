@@ -33,7 +33,8 @@ class Chart {
     this.laidOut = key;
     const { edge, height } = this;
     set(this.svg, { width, viewBox: `0 0 ${width} ${height}` });
-    this.inner = { left: edge.left, right: width - edge.right, top: edge.top, bottom: height - edge.bottom };
+    const [right, bottom] = [width - edge.right, height - edge.bottom];
+    this.inner = { left: edge.left, right, top: edge.top, bottom };
     this.xAt = linear(this.x.domain, [this.inner.left, this.inner.right]);
     this.yAt = linear(this.y.domain, [this.inner.bottom, this.inner.top]);
     this.frame.replaceChildren(...this.yAxis(), ...this.xAxis());
@@ -106,7 +107,7 @@ class Chart {
   }
 }
 
-const asTicks = ticks =>
-  ticks.map(each => (Array.isArray(each) ? each : [each, typeof each === "number" ? number(each, decimals(each)) : each]));
+const asTicks = ticks => ticks.map(each => (Array.isArray(each) ? each : [each, written(each)]));
+const written = value => (typeof value === "number" ? number(value, decimals(value)) : value);
 
 const decimals = value => (String(value).split(".")[1] ?? "").length;

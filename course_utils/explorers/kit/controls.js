@@ -65,7 +65,8 @@ function slider(spec, change) {
   const far = fine ? Math.log1p((max - min) / fine) : 1;
   const from = value =>
     fine ? (RAIL * Math.log1p((value - min) / fine)) / far : (value - min) / step;
-  const to = place => rounded(fine ? min + fine * Math.expm1((place / RAIL) * far) : min + place * step);
+  const above = place => (fine ? fine * Math.expm1((place / RAIL) * far) : place * step);
+  const to = place => rounded(min + above(place));
   const move = (value, steps) => rounded(value + steps * step);
   const words = value => wordsOf(spec, value);
   return rail(spec, { most: fine ? RAIL : stops, from, to, step: move, words }, change);

@@ -74,7 +74,12 @@ class Shown {
       html("style", {}, style + this.view.own),
       html("h3", { class: "course-title ce-title", id }, title),
       this.buildPresets(presets),
-      html("div", { class: "ce-body" }, this.stage, html("div", { class: "ce-controls" }, ...controls)),
+      html(
+        "div",
+        { class: "ce-body" },
+        this.stage,
+        html("div", { class: "ce-controls" }, ...controls),
+      ),
       this.problem,
       this.caption,
       ...(reading ? [buildReading(reading)] : []),
@@ -102,8 +107,8 @@ class Shown {
       return { button, values };
     });
     const buttons = this.presets.map(each => each.button);
-    const attributes = { class: "course-presets ce-presets", role: "group", "aria-label": "presets" };
-    return html("div", { ...attributes, hidden: !buttons.length }, ...buttons);
+    const named = { class: "course-presets ce-presets", role: "group", "aria-label": "presets" };
+    return html("div", { ...named, hidden: !buttons.length }, ...buttons);
   }
 
   /** Take what Python has computed, unless it belongs to values that have changed since. */
@@ -213,7 +218,9 @@ class Shown {
   write(caption) {
     if (caption === this.written) return;
     this.written = caption;
-    const words = parts(caption).map(([kind, text]) => (kind ? html("b", { class: kind }, text) : text));
+    const words = parts(caption).map(([kind, text]) =>
+      kind ? html("b", { class: kind }, text) : text,
+    );
     this.caption.replaceChildren(...words);
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {

@@ -13,6 +13,8 @@ const FACE = { size: 250, middle: 125, radius: 108 };
 const HANDS = { m: { kind: "q", reach: 92 }, n: { kind: "k", reach: 62 } };
 const MARKS = [-1000, -100, -10, 0, 10, 100, 1000];
 const WIDE = 540; // pixels from which clock and curve stand next to each other
+const LONG = "score of all 32 pairs, as a share of its maximum";
+const SHORT = "score, share of its maximum";
 const HEAD = 26; // pixels above the small clocks
 const FEWEST_DEGREES = 5; // closer ticks would be a grey ring
 
@@ -55,10 +57,13 @@ function makeFace(box, hand) {
   const angle = svg("text", { class: "rope-strong", "text-anchor": "middle" });
   const name = svg("text", { class: "ce-axis", x: middle, y: size + 14, "text-anchor": "middle" });
   const plate = svg("circle", { class: "rope-face", cx: middle, cy: middle, r: radius });
-  const both = svg("g", { role: "slider", tabindex: 0, "data-grab": true, "aria-label": "both positions" }, plate);
+  const both = svg("g", { role: "slider", tabindex: 0, "data-grab": true }, plate);
+  both.setAttribute("aria-label", "both positions");
   const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind, hand));
-  const drawing = svg("svg", { width: size, height: size + 42, role: "group", "aria-label": "clock of one pair" });
-  const hint = svg("text", { x: middle, y: size + 34, "text-anchor": "middle" }, "turn a hand, or the face for both");
+  const drawing = svg("svg", { width: size, height: size + 42, role: "group" });
+  drawing.setAttribute("aria-label", "clock of one pair");
+  const hint = svg("text", { x: middle, y: size + 34, "text-anchor": "middle" });
+  hint.textContent = "turn a hand, or the face for both";
   drawing.append(both, ticks, between, angle, ...arms.map(each => each.arm).reverse(), name, hint);
   box.append(drawing);
   turns(both, drawing, hand, start => by => moveBoth(hand, start, by));
@@ -89,25 +94,27 @@ function makeArm(letter, { kind, reach }, hand) {
   const knob = kind === "q"
     ? svg("circle", { class: "rope-knob", r: 15 })
     : svg("rect", { class: "rope-knob", x: -14, y: -14, width: 28, height: 28, rx: 6 });
-  const label = svg("text", { y: 5 }, letter);
-  const top = svg("g", {}, svg("circle", { class: "rope-reach", r: 24 }), knob, label);
-  const line = svg("line", { class: "ce-eased", x1: 0, y1: 0, x2: reach, y2: 0 });
+  const upright = svg("g", { class: "ce-eased" }, knob, svg("text", { y: 5 }, letter));
+  const touch = svg("circle", { class: "rope-reach", r: 24 });
+  const top = svg("g", { transform: `translate(${reach} 0)` }, touch, upright);
+  const line = svg("line", { x1: 0, y1: 0, x2: reach, y2: 0 });
+  const turning = svg("g", { class: "ce-eased" }, line, top);
+  let shown = 0; // the angle in all, so that a hand that moves by itself goes the shorter way
   const spec = hand.inputs[letter];
   const arm = svg("g", {
     class: `rope-hand rope-${kind}`, role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": `${spec.label}, as a hand`, "aria-valuemin": spec.min, "aria-valuemax": spec.max,
     transform: `translate(${middle} ${middle})`,
-  }, line, top);
+  }, turning);
   stepped(
     arm,
     by => hand.change({ [letter]: hand.clamp(letter, hand.values[letter] + by) }),
     key => hand.change({ [letter]: key === "Home" ? spec.min : spec.max }),
   );
   const show = (values, state) => {
-    const angle = state[`${kind}_angles`][state.pair];
-    line.style.transform = `rotate(${-angle}rad)`;
-    const place = `translate(${reach * Math.cos(angle)}px, ${-reach * Math.sin(angle)}px)`;
-    top.style.transform = place;
+    shown += wrapped(state[`${kind}_angles`][state.pair] - shown);
+    turning.style.transform = `rotate(${-shown}rad)`;
+    upright.style.transform = `rotate(${shown}rad)`;
     set(arm, { "aria-valuenow": values[letter], "aria-valuetext": number(values[letter]) });
   };
   return { arm, letter, show };
@@ -148,8 +155,8 @@ function tickMarks(speed) {
   const step = (speed * 180) / Math.PI < FEWEST_DEGREES ? Math.PI / 12 : speed;
   let d = "";
   for (let angle = 0; angle < 2 * Math.PI - step / 2; angle += step) {
-    const [x, y] = [Math.cos(angle), -Math.sin(angle)];
-    d += `M${middle + x * (radius - 5)} ${middle + y * (radius - 5)}L${middle + x * radius} ${middle + y * radius}`;
+    const at = far => `${middle + far * Math.cos(angle)} ${middle - far * Math.sin(angle)}`;
+    d += `M${at(radius - 5)}L${at(radius)}`;
   }
   return d;
 }
@@ -165,7 +172,7 @@ function makeCurve(box, hand) {
     edge: { left: 30, top: 34, right: 12 },
     x: { label: "key before the query  ←   n − m   →  key after it", scale: signedLog,
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
-    y: { label: "score of all 32 pairs, as a share of its maximum", domain: [-1, 1], ticks: [-1, 0, 1] },
+    y: { label: LONG, domain: [-1, 1], ticks: [-1, 0, 1] },
   });
   drawn.svg.setAttribute("role", "group");
   drawn.mark("area", "path");
@@ -176,25 +183,24 @@ function makeCurve(box, hand) {
     role: "slider", tabindex: 0, "data-grab": true, "aria-label": "offset n − m",
     "aria-valuemin": -hand.inputs.m.max, "aria-valuemax": hand.inputs.m.max,
   });
-  dot.append(svg("circle", { r: 22, fill: "transparent" }), svg("circle", { class: "rope-dot", r: 8 }));
+  const reach = svg("circle", { r: 22, fill: "transparent" });
+  dot.append(reach, svg("circle", { class: "rope-dot", r: 8 }));
   draggable(dot, drawn.svg, {
     move: ({ x }) => {
       const place = clamp(drawn.xAt.inverse(x), -far, far);
       setOffset(hand, Math.round(fromSignedLog(place)));
     },
   });
-  stepped(dot, by => {
-    setOffset(hand, clamp(hand.values.n - hand.values.m + by, -hand.inputs.m.max, hand.inputs.m.max));
-  });
+  const { max } = hand.inputs.m;
+  stepped(dot, by => setOffset(hand, clamp(hand.values.n - hand.values.m + by, -max, max)));
   return (state, width) => drawCurve(drawn, dot, hand, state, width);
 }
 
 function drawCurve(drawn, dot, hand, state, width) {
   const marks = width < 460 ? MARKS.filter(mark => Math.abs(mark) !== 100) : MARKS;
-  const short = "score, share of its maximum";
   drawn.fit(width, {
     x: { ...drawn.x, ticks: marks.map(mark => [mark, number(mark)]) },
-    y: { ...drawn.y, label: width < 420 ? short : drawn.y.label },
+    y: { ...drawn.y, label: width < 420 ? SHORT : LONG },
   });
   const offset = state.n - state.m;
   drawLines(drawn, hand, state, offset, width);
@@ -202,7 +208,8 @@ function drawCurve(drawn, dot, hand, state, width) {
   drawn.mark("drop", "line", { x1: x, x2: x, y1: y, y2: drawn.atY(-1) });
   dot.style.transform = `translate(${x}px, ${y}px)`;
   dot.classList.add("ce-eased");
-  set(dot, { "aria-valuenow": offset, "aria-valuetext": `${number(offset)}, score ${number(state.score, 3)}` });
+  const heard = `${number(offset)}, score ${number(state.score, 3)}`;
+  set(dot, { "aria-valuenow": offset, "aria-valuetext": heard });
   const side = x > width - 70 ? "end" : x < 80 ? "start" : "middle";
   drawn.text("score", offset, state.score, number(state.score, 3), {
     class: "rope-score", dy: -15, "text-anchor": side,
@@ -284,7 +291,8 @@ function makeClocks(box, hand) {
 /** A clock's face, which chooses its pair. */
 function makeClock(pair, hand) {
   const face = svg("circle");
-  const clock = svg("g", { class: "rope-clock", role: "radio", "aria-label": `pair ${pair}` }, face);
+  const name = { role: "radio", "aria-label": `pair ${pair}` };
+  const clock = svg("g", { class: "rope-clock", ...name }, face);
   clock.addEventListener("click", () => hand.change({ pair }));
   const place = (cx, cy, r) => set(face, { cx, cy, r });
   const show = (state, theme) => {
