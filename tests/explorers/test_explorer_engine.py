@@ -299,7 +299,8 @@ class TestIndependence:
         assert one.widget() is not other.widget()
 
     def test_an_authors_names_cannot_collide_with_the_engines(self):
-        engines = {name.removeprefix("_DrawnExplorer") for name in vars(Toy()) if "_DrawnExplorer" in name}
+        own = "_DrawnExplorer"
+        engines = {name.removeprefix(own) for name in vars(Toy()) if own in name}
         assert "__image" in engines and "__words" in engines
 
         class Greedy(Toy):

@@ -65,7 +65,7 @@ def take_pictures(pages: list[str]) -> list[str]:
         found = []
         for page in pages:
             tab.set_content(page.replace("font-family: sans-serif", f"font-family: '{FONT}'"))
-            tab.add_style_tag(content=f".ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
+            tab.add_style_tag(content=f".ce.ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
             found.append(_small(tab.locator(".ce").screenshot()))
         browser.close()
     return found
