@@ -25,7 +25,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks._report import conditions
-from course_utils.explorers import Explorer
+from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.style import course_style, new_figure
 from course_utils.lectures import EXPLORERS
 
@@ -64,7 +64,7 @@ def typical(call: Callable[[], object]) -> float:
     return median(milliseconds(call) for _ in range(REPEATS))
 
 
-def random_event(explorer: Explorer, random: Random) -> Callable[[], None]:
+def random_event(explorer: DrawnExplorer, random: Random) -> Callable[[], None]:
     """One control and a value for it that it does not stand at already."""
     name = random.choice(list(explorer.inputs))
     control, value = explorer.controls[name], explorer.inputs[name].sample(random)
@@ -73,7 +73,7 @@ def random_event(explorer: Explorer, random: Random) -> Callable[[], None]:
     return lambda: setattr(control, "value", value)
 
 
-def warm_up(explorer: Explorer, random: Random) -> None:
+def warm_up(explorer: DrawnExplorer, random: Random) -> None:
     for name, each in explorer.inputs.items():
         for value in each.sweep():
             explorer.controls[name].value = value
@@ -81,7 +81,7 @@ def warm_up(explorer: Explorer, random: Random) -> None:
         random_event(explorer, random)()
 
 
-def draw_anew(explorer: Explorer) -> None:
+def draw_anew(explorer: DrawnExplorer) -> None:
     """Compute, draw and save the figure without the engine: nothing is kept, nothing blitted."""
     state = explorer.compute(**explorer.values)
     figure = new_figure(*explorer.size)
@@ -138,7 +138,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--only", choices=EXPLORERS, action="append", help="measure this one")
     options = parser.parse_args(arguments)
-    timings = [measure(name) for name in options.only or EXPLORERS]
+    # The others move in the browser: tests/browser/test_browser_explorers.py times them.
+    drawn = [name for name, made in EXPLORERS.items() if hasattr(made, "draw")]
+    timings = [measure(name) for name in options.only or drawn]
     where = conditions("explorers", arguments, PACKAGES)
     where["threads"] = f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}"
     if options.json:

@@ -29,12 +29,12 @@ def wave(k):
 EXPLORER = """
 from types import SimpleNamespace
 import numpy as np
-from course_utils.explorers import Explorer
-from course_utils.explorers.inputs import Slider
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Slider
 
 x = np.linspace(0, 6, 200)
 
-class Wave(Explorer):
+class Wave(DrawnExplorer):
     title = "A wave"
     inputs = {"k": Slider("wave number k", 0, 400, 1, 5)}
     size = (8.0, 4.0)

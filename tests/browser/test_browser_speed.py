@@ -68,7 +68,7 @@ class Slider:
 @pytest.mark.parametrize("tab", [(1280, 1400)], indirect=True)
 def test_an_explorer_answers_in_a_third_of_the_time_of_interact(lab, open_notebook, capsys):
     # The sharp picture comes when the hand rests; here it would come into `interact`'s turn.
-    moving = "import course_utils.explorers.explorer as engine\nengine.REST = 60\n" + EXPLORER
+    moving = "import course_utils.explorers.drawn as engine\nengine.REST = 60\n" + EXPLORER
     name = write_notebook(lab.folder / "speed.ipynb", INTERACT, moving)
     lecture = open_notebook(name)
     lecture.run_all()

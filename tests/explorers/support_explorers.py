@@ -16,9 +16,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_utils.explorers import Explorer
-from course_utils.explorers import explorer as engine
-from course_utils.explorers.inputs import Choice, FreeText, Slider
+from course_utils.explorers import drawn as engine
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, FreeText, Slider
 
 PAPERS = ("plain", "lined")
 
@@ -32,7 +32,7 @@ class LineState:
     name: str
 
 
-class Toy(Explorer):
+class Toy(DrawnExplorer):
     """A line and a dot over one of two papers. `calls` counts what the engine asked for."""
 
     title = "What does a slope < 5 do?"

@@ -12,8 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_utils.explorers import explorer
-from course_utils.explorers.inputs import Slider
+from course_utils.explorers import drawn
+from course_utils.explorers.drawn_inputs import Slider
 from course_utils.explorers.picture import BACKDROPS_KEPT
 from course_utils.explorers.style import course_style, new_figure
 from tests.explorers.support_explorers import (
@@ -299,7 +299,8 @@ class TestIndependence:
         assert one.widget() is not other.widget()
 
     def test_an_authors_names_cannot_collide_with_the_engines(self):
-        engines = {name.removeprefix("_Explorer") for name in vars(Toy()) if "_Explorer" in name}
+        own = "_DrawnExplorer"
+        engines = {name.removeprefix(own) for name in vars(Toy()) if own in name}
         assert "__image" in engines and "__words" in engines
 
         class Greedy(Toy):
@@ -350,7 +351,7 @@ class Kernel:
 
 def test_a_cell_that_runs_again_closes_what_it_showed(monkeypatch):
     kernel = Kernel()
-    monkeypatch.setattr(explorer, "get_ipython", lambda: kernel)
+    monkeypatch.setattr(drawn, "get_ipython", lambda: kernel)
     first, beside, again = Toy(), Toy(), Toy()
     first._repr_mimebundle_()
     beside._repr_mimebundle_()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_utils.explorers import Explorer
+from course_utils.explorers.drawn import DrawnExplorer
 from tests.explorers.support_explorers import (
     Toy,
     error_line,
@@ -94,7 +94,9 @@ class TestFailures:
         assert isinstance(toy.error, ZeroDivisionError)
 
     @pytest.mark.parametrize("where", ["compute", "caption", "update", "draw_backdrop", "draw"])
-    @pytest.mark.parametrize("first", [Explorer.png, Explorer.widget, Explorer._repr_mimebundle_])
+    @pytest.mark.parametrize(
+        "first", [DrawnExplorer.png, DrawnExplorer.widget, DrawnExplorer._repr_mimebundle_]
+    )
     def test_a_first_picture_that_fails_raises_and_may_be_tried_again(self, where, first):
         class FailsAtFirst(Failing):
             def draw(self, figure, state):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils.explorers.inputs import Choice, FreeText, Slider, Steps
+from course_utils.explorers.drawn_inputs import Choice, FreeText, Slider, Steps
 from tests.support_errors import raises_saying
 
 WHOLE = Slider("head width d_k", 2, 13, 1, 5)

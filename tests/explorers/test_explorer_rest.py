@@ -6,7 +6,7 @@ import io
 import pytest
 from PIL import Image
 
-from course_utils.explorers import explorer as engine
+from course_utils.explorers import drawn as engine
 from tests.explorers.support_explorers import (
     Toy,
     alternative_text,

@@ -19,8 +19,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_utils.explorers import Explorer, picture
-from course_utils.explorers import explorer as engine
+from course_utils.explorers import drawn as engine
+from course_utils.explorers.data import encode, fields
+from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.style import new_figure
+from course_utils.explorers.words import plain
 from course_utils.lectures import COURSE, EXPLORERS
 from tests.explorers.support_explorers import (
     arrays_in,
@@ -44,8 +47,14 @@ QUOTED = re.compile("“[^”]*”")  # a model may write "none"
 NAMES = [
     pytest.param(name, id=f"{lecture.number:02}-{name}")
     for lecture in COURSE
-    for name in vars(lecture.module("explorers"))
-    if name.startswith("explore_")
+    for name, made in vars(lecture.module("explorers")).items()
+    if name.startswith("explore_") and issubclass(made, DrawnExplorer)
+]
+LIVE = [
+    pytest.param(made, id=f"{lecture.number:02}-{name}")
+    for lecture in COURSE
+    for name, made in vars(lecture.module("explorers")).items()
+    if name.startswith("explore_") and issubclass(made, Explorer)
 ]
 
 
@@ -237,7 +246,7 @@ def test_nothing_is_cut_off(name, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_words_of_title_and_controls(name):
     made = EXPLORERS[name]()
-    assert isinstance(made, Explorer)
+    assert isinstance(made, DrawnExplorer)
     assert "?" in made.title, "a title asks what the picture answers"
     for each in made.inputs.values():
         each.check("default", each.default)
@@ -247,3 +256,87 @@ def test_words_of_title_and_controls(name):
 def test_no_error_line_without_an_error(explorer):
     explorer.set(**defaults(explorer))
     assert explorer.error is None and error_line(explorer) is None
+
+
+# Explorers that move in the browser. What they compute there: tests/explorers/test_in_the_hand.py.
+
+MOST_WORDS = 25
+MOST_BYTES = 2_000_000
+
+
+@pytest.fixture(scope="module", params=LIVE)
+def live(request):
+    return request.param()
+
+
+def live_faults(live, values):
+    """What is wrong with the state and the caption at these values, in words."""
+    state = live.compute(**values)
+    words = plain(live.caption(state))
+    found = [
+        f"{name} is not finite" for name, array in arrays_in(state) if not np.isfinite(array).all()
+    ]
+    if len(words) < 30 or holds_no_number(words) or len(words.split()) > MOST_WORDS:
+        found.append(f"caption: {words}")
+    return found
+
+
+def test_live_each_control(live):
+    for name, each in live.inputs.items():
+        captions = set()
+        for value in each.sweep():
+            values = {**defaults(live), name: value}
+            assert live_faults(live, values) == [], values
+            captions.add(live.caption(live.compute(**values)))
+        assert len(captions) > 1, f"no word of the caption follows {name}"
+
+
+def test_live_every_pair_of_values(live):
+    for one, other in itertools.combinations(live.inputs, 2):
+        for values in itertools.product(*(live.inputs[name].sweep() for name in (one, other))):
+            chosen = {**defaults(live), **dict(zip((one, other), values, strict=True))}
+            assert live_faults(live, chosen) == [], chosen
+
+
+def test_live_controls_at_random(live):
+    random = Random(1)
+    for _ in range(COMBINATIONS):
+        values = random_values(live, random)
+        assert live_faults(live, values) == [], values
+        first = live.compute(**values)
+        assert same_state(type(live)().compute(**values), first), "compute must be pure"
+
+
+def test_live_presets(live):
+    states = []
+    for label, preset in live.presets.items():
+        live.set(**{**defaults(live), **preset})
+        assert live_faults(live, live.values) == [], label
+        assert not any(same_state(live.state, each) for each in states), (
+            f"{label} shows nothing new"
+        )
+        states.append(live.state)
+    assert len(states) >= 3
+
+
+def test_live_words_of_title_and_controls(live):
+    assert "?" in live.title, "a title asks what the picture answers"
+    assert len(live.reading) > 40, "how to read it is said"
+    for each in live.inputs.values():
+        each.check("default", each.default)
+        assert re.search(r"[a-z]{4}", each.label), "a label is words, not a letter"
+
+
+def test_live_bundle(live):
+    data, _ = live._repr_mimebundle_()
+    assert data["text/plain"] == f"{live.title}\n{live.words}"
+    assert set(data) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+    live.close()
+
+
+def test_live_states_can_be_sent(live):
+    assert type(live).view_path().is_file()
+    assert len(live.module()) < 100_000
+    sent = str(live.page_data()["given"])
+    assert len(sent) < MOST_BYTES
+    assert encode(fields(live.compute(**defaults(live))))

@@ -87,4 +87,4 @@ def test_readme_lists_it(course):
 def test_it_has_a_page(course):
     run(course, "-m", "tools.site.build", "--out", str(course / "build"))
     page = (course / "build/html/lectures/09_temperature.html").read_text(encoding="utf-8")
-    assert 'class="course-player"' in page and "How sharp is a softmax?" in page
+    assert 'class="course-live"' in page and "How sharp is a softmax?" in page

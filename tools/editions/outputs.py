@@ -20,8 +20,10 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
+from course_utils.explorers.explorer import ASKED_FOR_PAGES
 from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
 from tools.editions.readme import write_tables
+from tools.editions.snapshots import with_snapshots
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -32,6 +34,8 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     # A lecture runs on the code beside it, whichever copy of the course is installed.
     "PYTHONPATH": str(ROOT),
+    # An explorer then gives a page beside its words, of which a picture is taken.
+    ASKED_FOR_PAGES: "1",
 }
 SECONDS_PER_CELL = 300
 
@@ -63,7 +67,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
 def refresh(path: Path) -> tuple[str, list[str]]:
     """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
     old = read(path)
-    new = cleaned(execute(read(path), path.parent), ROOT)
+    new = cleaned(with_snapshots(execute(read(path), path.parent), old), ROOT)
     found = faults(new)
     if found:
         return "not written", found

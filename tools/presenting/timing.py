@@ -116,7 +116,8 @@ def _table(slides: tuple[Slide, ...], seconds: Mapping[str, float]) -> Iterator[
         title = textwrap.shorten(slide.title, TITLE_WIDTH, placeholder=" …")
         yield f"{slide.number:3} {planned:>5}  {so_far:>5}  {indent}{title}"
         for name in slide.explorers:
-            scenes = getattr(EXPLORERS[name], "scenes", {})
+            made = EXPLORERS[name]
+            scenes = getattr(made, "presets", None) or getattr(made, "scenes", {})
             keys = [f"[{key}] {label}" for key, label in enumerate(scenes, start=1)]
             yield from _indented(f"scenes: {'  '.join(keys)}")
         waits = [f"{name} {s:.1f} s" for name, s in _waits(slide, seconds).items()]

@@ -140,7 +140,11 @@ def mend_theme(html: Path) -> None:
 def report(html: Path, players: dict, seconds: float) -> None:
     """Say what was built."""
     megabytes = total_bytes(html) / 1e6
-    frames = sum(len({name for name, _ in each["page"]["frames"]}) for each in players.values())
+    frames = sum(
+        len({name for name, _ in each["page"]["frames"]})
+        for each in players.values()
+        if "page" in each
+    )
     moving = total_bytes(html / "frames") / 1e6
     largest = max(players, key=lambda name: players[name]["bytes"])
     print(

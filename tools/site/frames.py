@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from tools.site.film import (
     Film,
     Frame,
@@ -32,7 +32,7 @@ FEWEST_STOPS = 5  # a slider with fewer jumps rather than moves
 
 
 def export_frames(
-    explorer: Explorer, *, most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES
+    explorer: DrawnExplorer, *, most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES
 ) -> Film:
     """Every frame over the controls in `explorer.frames`, the others as they stand now.
 
@@ -80,7 +80,7 @@ class _Camera:
     ends, where it stands, and the scenes'.
     """
 
-    def __init__(self, explorer: Explorer) -> None:
+    def __init__(self, explorer: DrawnExplorer) -> None:
         self.explorer, self.names, self.before = explorer, explorer.frames, explorer.values
         self.taken: dict[Values, Frame] = {}
         self.every: list[Values] = []

@@ -82,7 +82,7 @@ def _page_outputs(
     found: list[Output] = []
     for output in cell["outputs"]:
         data = output.get("data", {})
-        if "image/png" in data:
+        if "image/png" in data or _is_explorer(cell, data):
             output = _as_html(_picture_html(cell, output, player, pictures))
         elif "text/html" in data and _is_caption(data):
             continue  # it stands under its figure already
@@ -122,6 +122,11 @@ def _picture_html(
             f"or call one explorer; it calls {names}"
         )
     return player(names[0])
+
+
+def _is_explorer(cell: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Whether an explorer was run where no browser could take its picture."""
+    return list(data) == ["text/plain"] and len(EXPLORE.findall(_text(cell["source"]))) == 1
 
 
 def _is_caption(data: dict[str, Any]) -> bool:

@@ -78,11 +78,15 @@ def _sources() -> list[str]:
 
 def _make_player(out: Path, name: str) -> dict[str, Any]:
     """Write an explorer's frames; run in a process of its own, so it imports what it needs."""
+    from course_utils.explorers.drawn import DrawnExplorer
     from course_utils.lectures import EXPLORERS
     from tools.site.film import write_frames
     from tools.site.frames import export_frames
 
-    film = export_frames(EXPLORERS[name]())
+    explorer = EXPLORERS[name]()
+    if not isinstance(explorer, DrawnExplorer):
+        return _live_player(explorer)
+    film = export_frames(explorer)
     kept = _description(out, name)
     kept.unlink(missing_ok=True)  # should this end half-way, no frames are taken for whole
     folder = out / "extra" / "frames" / name
@@ -103,8 +107,18 @@ def _make_player(out: Path, name: str) -> dict[str, Any]:
     return player
 
 
+def _live_player(explorer: Any) -> dict[str, Any]:
+    """What a page needs to show an explorer that moves in the browser. Quick, so not kept."""
+    from course_utils.explorers.page import fragment
+
+    page = fragment(explorer)
+    return {"title": explorer.title, "bytes": len(page.encode()), "live": page}
+
+
 def player_html(name: str, player: dict[str, Any]) -> str:
     """The player of `make_players` as HTML: without JavaScript its first picture and caption."""
+    if "live" in player:
+        return f'<figure class="course-live">{player["live"]}</figure>'
     picture, words = player["page"]["frames"][player["start"]]
     width, height = player["size"]
     folder = f"../frames/{name}/"

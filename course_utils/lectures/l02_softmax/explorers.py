@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from course_utils.attention import effective_tokens, softmax_jacobian
 from course_utils.explorers.draw import HeatMap, mute_axes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, MUTED, ORANGE, SIGNED_MAP
 
 KEYS = 16
@@ -84,7 +84,7 @@ def _scene(width: int, division: str, temperature: float = 1) -> dict[str, objec
     return {"width": width, "division": division, **typical}
 
 
-class SoftmaxSaturation(Explorer):
+class SoftmaxSaturation(DrawnExplorer):
     """Head width, division, temperature → weights, Jacobian, and what is left of a gradient."""
 
     title = "How much gradient gets through a softmax?"

@@ -8,11 +8,10 @@ import pytest
 from course_utils.lectures.l04_positions.explorers.rope import (
     AIMS,
     BASES,
-    DISTANCES,
     FARTHEST,
+    OFFSETS,
     PAIRS,
     RopeClock,
-    signed_log,
 )
 from course_utils.lectures.l04_positions.explorers.sphere import BASES as SPHERE_BASES
 from course_utils.lectures.l04_positions.explorers.sphere import (
@@ -50,58 +49,40 @@ def test_clock_against_complex_numbers(clock, base, m, n, aim):
     shares = (query * key.conj()).real
     assert np.allclose(state.shares, shares, atol=1e-9)
     assert state.score == pytest.approx(shares.mean(), abs=1e-9)
-    assert state.aligned == (shares > 0.5).sum()
-    assert state.speed == pytest.approx(speeds(base)[7])
+    apart = abs(math.degrees(np.angle(query[7] * key[7].conj())))
+    assert state.apart == pytest.approx(apart, abs=1e-6)
+    assert state.turn == pytest.approx(2 * math.pi / speeds(base)[7])
 
 
 @pytest.mark.parametrize("aim", AIMS)
 def test_curve_peaks_where_the_query_aims(clock, aim):
     state = clock.compute(m=5, n=0, base=10_000, pair=0, aim=aim)
-    exact = np.cos((DISTANCES[:, None] - aim) * speeds(10_000)).mean(1)
+    exact = np.cos((OFFSETS[:, None] + aim) * speeds(10_000)).mean(1)
     assert np.allclose(state.curve, exact, atol=1e-9)
-    assert DISTANCES[state.curve.argmax()] == aim and state.curve.max() == pytest.approx(1)
-    assert state.curve[DISTANCES == 5][0] == pytest.approx(state.score, abs=1e-12)
-    assert np.isin(np.arange(-20, 21), DISTANCES).all()
-    assert (DISTANCES[0], DISTANCES[-1]) == (-FARTHEST, FARTHEST)
+    assert OFFSETS[state.curve.argmax()] == -aim and state.curve.max() == pytest.approx(1)
+    assert state.curve[OFFSETS == -5][0] == pytest.approx(state.score, abs=1e-12)
+    assert np.isin(np.arange(-20, 21), OFFSETS).all()
+    assert (OFFSETS[0], OFFSETS[-1]) == (-FARTHEST, FARTHEST)
 
 
 def test_shifting_both_leaves_the_scores(clock):
-    near, shifted, far_shifted, _, _, _ = (clock.compute(**v) for v in clock.scenes.values())
+    near, shifted, far_shifted, _, _, _ = (clock.compute(**v) for v in clock.presets.values())
     for other in (shifted, far_shifted):
         assert np.allclose(other.shares, near.shares, atol=1e-12)
         assert np.allclose(other.curve, near.curve)
         assert np.abs(np.exp(1j * other.q_angles) - np.exp(1j * near.q_angles)).max() > 1
 
 
-def test_scenes_of_the_clock(clock):
-    _, _, _, far, slow, aimed = (clock.compute(**v) for v in clock.scenes.values())
+def test_presets_of_the_clock(clock):
+    _, _, _, far, slow, aimed = (clock.compute(**v) for v in clock.presets.values())
     assert abs(far.score) < 0.05 < 0.3 < slow.score
     assert far.m - far.n == slow.m - slow.n == 4000
     assert aimed.score == pytest.approx(1) and np.allclose(aimed.q_angles, aimed.k_angles)
-    clock.set(**clock.scenes["a query that aims 5 back"])
-    assert "m − n = 5, and the query aims 5 back. The score is 1.000" in clock.words
-
-
-def test_drawing_of_the_clock(clock):
-    clock.set(m=40, n=43, base=1_000, pair=18, aim=1)
-    state = clock.state
-    (_, x), (_, y) = clock._hands[1].get_data()
-    assert math.atan2(y, x) == pytest.approx(state.q_angles[18])
-    assert clock._dot.get_xdata() == signed_log(np.array([-3]))
-    assert clock._dot.get_ydata() == [state.score]
-    clock.set(m=7235, n=0, base=10_000)  # a distance that the curve's own points skip
-    assert 7235 not in DISTANCES
-    x, y = clock._curve.get_data()
-    assert y[x == signed_log(np.array([7235]))] == [clock.state.score] and (np.diff(x) > 0).all()
-    clock.set(m=40, n=43, base=1_000)
-    assert clock._frame.get_xy() == pytest.approx((2 - 0.47, 1 - 0.47))
-    x, y = (part.reshape(PAIRS, 3) for part in clock._small[0].get_data())
-    # On the screen y grows downwards.
-    assert np.allclose(np.arctan2(y[:, 0] - y[:, 1], x[:, 1] - x[:, 0]), state.k_angles)
-    assert "m − n = −3, and the query aims 1 back" in clock.words
-    wave = clock._wave
-    middle = wave.get_xdata()[np.nanargmax(wave.get_ydata())]
-    assert middle == pytest.approx(signed_log(np.array([1]))[0])
+    clock.set(**clock.presets["a query that aims 5 back"])
+    assert clock.words == (
+        "With the query at 17 and the key at 12, the score is 1.000 of its maximum. "
+        "In pair 4, the hands are 0° apart."
+    )
 
 
 # The sphere

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course_utils.explorers.draw import end_label
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Slider, Steps
 from course_utils.explorers.style import BLUE, ORANGE, PURPLE, YELLOW
 from course_utils.lectures.l00_start_here.experiments.gradient_reach import (
     KINDS,
@@ -49,7 +49,7 @@ def _label_heights(shares: dict[str, np.ndarray]) -> dict[str, float]:
     return {**heights, low: heights[low] / 10, high: heights[high] * 10}
 
 
-class GradientReach(Explorer):
+class GradientReach(DrawnExplorer):
     """Distance and width → what is left of the gradient, for four layers."""
 
     title = "How much of the last state's gradient reaches an input t steps back?"

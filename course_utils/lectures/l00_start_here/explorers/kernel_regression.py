@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils.attention import effective_tokens
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Slider, Steps
 from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE
 from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     BANDWIDTHS,
@@ -73,7 +73,7 @@ def _bars(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([x, x, gap]).ravel(), np.column_stack([foot, top, gap]).ravel()
 
 
-class KernelRegression(Explorer):
+class KernelRegression(DrawnExplorer):
     """Bandwidth, temperature and a point → two estimates of one curve."""
 
     title = "One bandwidth for all, or one that each query chooses?"

@@ -12,8 +12,8 @@ from matplotlib.patches import Rectangle
 
 from course_utils.attention import effective_tokens
 from course_utils.explorers.draw import Arcs, HeatMap, drawable, label_tokens, mute_axes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, FreeText, Slider
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, FreeText, Slider
 from course_utils.explorers.style import ORANGE
 from course_utils.models.minilm import Reading
 from course_utils.models.minilm_or_random import SENTENCES, TIRED, WIDE, minilm_is_here, read_text
@@ -43,7 +43,7 @@ def _reading(text: str) -> Reading:
     return read_text(text, max_tokens=MAX_TOKENS)
 
 
-class RealHeads(Explorer):
+class RealHeads(DrawnExplorer):
     """A sentence, a layer and a head → which token attends to which."""
 
     title = "Who attends to whom? 6 layers of 12 heads, on a sentence of your own"

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Steps
 from course_utils.explorers.style import BLUE, INK
 from course_utils.lectures.l01_scaling.experiments.random_cosines import (
     WIDTHS,
@@ -34,7 +34,7 @@ class CosineState:
     width: int
 
 
-class RandomCosines(Explorer):
+class RandomCosines(DrawnExplorer):
     """The number of dimensions → how random directions meet."""
 
     title = "How do two random directions meet in d dimensions?"

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, ORANGE
 from course_utils.lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
@@ -132,7 +132,7 @@ def _beyond(state: ScoreState) -> str:
     return words + (f" Out of sight: {' and '.join(parts)}." if parts else "")
 
 
-class ScoreVariance(Explorer):
+class ScoreVariance(DrawnExplorer):
     """Head width, distribution, correlation, variance, mean → what the scores look like."""
 
     title = "When does dividing by √d_k give variance 1?"

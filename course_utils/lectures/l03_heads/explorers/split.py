@@ -12,8 +12,8 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import MUTED
 from course_utils.lectures.l03_heads.explorers.cells import Blocks, TextLine
 
@@ -137,7 +137,7 @@ def _both(T: int, H: int, D: int, back: str) -> tuple[tuple[Layout, ...], tuple[
     return trace(T, H, D, wrong=False), trace(T, H, D, wrong=True, back=back)
 
 
-class SplitSteps(Explorer):
+class SplitSteps(DrawnExplorer):
     """A step of the split → where every number of every token is, in the tensor and in memory."""
 
     title = "Which numbers does a head get? The split, step by step"

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_utils.attention import unit_vectors
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, SKY
 from course_utils.positions import apply_rope
 
@@ -77,7 +77,7 @@ def find_twins(angles: np.ndarray, scores: np.ndarray) -> tuple[int, int]:
     return int(first), int(second)
 
 
-class RopeSphere(Explorer):
+class RopeSphere(DrawnExplorer):
     """Distance, lengths, pairs, base → the angle of each key to the query, and its score."""
 
     title = "When is a score after RoPE an angle on the sphere?"

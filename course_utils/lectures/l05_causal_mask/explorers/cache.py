@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_utils.explorers.bytes import MEMORIES, POWERS, describe_bytes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, INK, ORANGE, PURPLE
 from course_utils.measure.costs import kv_cache_bytes
 
@@ -89,7 +89,7 @@ class CacheState:
     number: int
 
 
-class CacheBytes(Explorer):
+class CacheBytes(DrawnExplorer):
     """The sizes of a model and of its work → bytes of its KV-cache."""
 
     title = "How much memory do the keys and values of a text take?"

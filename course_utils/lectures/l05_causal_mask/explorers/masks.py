@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import GRID
 from course_utils.lectures.l05_causal_mask.explorers.stack import (
     MOST_LAYERS,
@@ -95,7 +95,7 @@ def document_lengths(size: int, tokens: int) -> list[int]:
     return [size] * (tokens // size) + ([rest] if rest else [])
 
 
-class Masks(Explorer):
+class Masks(DrawnExplorer):
     """A mask and a number of layers → the mask, real weights, real gradients."""
 
     title = "What may a token attend to, and on what does it depend after L layers?"

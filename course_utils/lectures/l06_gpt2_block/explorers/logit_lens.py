@@ -19,8 +19,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
 from course_utils.explorers.draw import HeatMap, drawable, mute_axes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import FreeText, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
     in_figure,
@@ -146,7 +146,7 @@ def _drawn(word: str, colour: str, dpi: float) -> np.ndarray:
     return np.array(paper.buffer_rgba())[::-1]
 
 
-class LogitLens(Explorer):
+class LogitLens(DrawnExplorer):
     """A prompt, a token and a layer → what the model would say next if it ended there."""
 
     title = "At which layer does the model know what it will say?"

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_utils.explorers.draw import drawable
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import FreeText, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import FreeText, Slider, Steps
 from course_utils.explorers.style import BLUE, INK, ORANGE, YELLOW
 from course_utils.layers import KVCache
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
@@ -128,7 +128,7 @@ class Writer:
         return text[start:]
 
 
-class NextToken(Explorer):
+class NextToken(DrawnExplorer):
     """A prompt, temperature, top-k and top-p → the next token's probabilities, and a text."""
 
     title = "Which token comes next, and what do temperature, top-k and top-p leave of the choice?"

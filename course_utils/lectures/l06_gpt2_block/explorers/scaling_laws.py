@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Slider, Steps
 from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, PURPLE
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import (
     LAWS,
@@ -99,7 +99,7 @@ def _optima(compute: float) -> tuple[Optimum, ...]:
     return tuple(compute_optimal(compute, law) for law in LAWS)
 
 
-class ScalingLaws(Explorer):
+class ScalingLaws(DrawnExplorer):
     """Compute and tokens per parameter → parameters, tokens, loss, and what the laws advise."""
 
     title = "A larger model, or more text: how would you spend the compute?"

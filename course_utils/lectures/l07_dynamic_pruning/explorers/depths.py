@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_utils.explorers.draw import label_tokens
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Steps
 from course_utils.explorers.style import BLUE, GRID, INK, ORANGE, PURPLE
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import (
     CAPACITIES,
@@ -50,7 +50,7 @@ class DepthsState:
     text: str
 
 
-class Depths(Explorer):
+class Depths(DrawnExplorer):
     """Capacity → which tokens pass which block, the FLOPs, and the loss."""
 
     title = "Which tokens does a block need, and what do the others save?"

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils.explorers.draw import HeatMap, mute_axes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Steps
 from course_utils.explorers.style import BLUE, INK, ORANGE, PURPLE, SKY, YELLOW
 from course_utils.layers.moe import expert_capacity
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
@@ -141,7 +141,7 @@ class _Parts(HeatMap):
         self._table = colours.view(np.uint32)[:, 0]
 
 
-class Experts(Explorer):
+class Experts(DrawnExplorer):
     """Experts, k, capacity and the weight of the balance loss → who takes which point."""
 
     title = "Which expert takes which point, and who finds no room?"

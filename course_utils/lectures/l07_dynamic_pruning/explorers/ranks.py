@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Steps
 from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, PURPLE
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import LoraRun, lora_runs
@@ -51,7 +51,7 @@ class RanksState:
         return float(squares[: self.rank].sum() / squares.sum())
 
 
-class Ranks(Explorer):
+class Ranks(DrawnExplorer):
     """Rank → trained numbers, measured loss, and what it leaves of a whole fine-tune's change."""
 
     title = "How low may the rank of a change be?"

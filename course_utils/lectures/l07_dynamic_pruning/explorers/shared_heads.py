@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from course_utils.explorers.bytes import MEMORIES, describe_bytes
 from course_utils.explorers.draw import mute_axes
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Steps
 from course_utils.explorers.style import BLUE, ORANGE, PURPLE, SKY
 from course_utils.measure.costs import kv_cache_bytes
 
@@ -67,7 +67,7 @@ class SharingState:
         return self.heads // self.key_value_heads
 
 
-class SharedHeads(Explorer):
+class SharedHeads(DrawnExplorer):
     """Query heads and key/value heads of a model → who shares, and the bytes of its cache."""
 
     title = "How many query heads share keys and values, and what does that save?"

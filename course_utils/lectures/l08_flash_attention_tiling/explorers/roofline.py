@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Steps
 from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, PURPLE
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS, KB, MB
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
@@ -98,7 +98,7 @@ def _standing(cost: Cost, gpu: str) -> Standing:
     return Standing(cost.bytes, cost.intensity, bound.seconds, rate, bound.limit)
 
 
-class Roofline(Explorer):
+class Roofline(DrawnExplorer):
     """Sizes, tile and GPU → bytes moved, intensity, least time, whether the tile fits."""
 
     title = "What limits attention: products, exps, or memory?"

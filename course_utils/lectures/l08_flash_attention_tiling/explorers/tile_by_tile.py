@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_utils.explorers.draw import HeatMap
-from course_utils.explorers.explorer import Explorer
-from course_utils.explorers.inputs import Choice, Slider, Steps
+from course_utils.explorers.drawn import DrawnExplorer
+from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
 from course_utils.explorers.style import BLUE, MUTED, ORANGE, SIGNED_MAP
 from course_utils.kernels.trace import TileStep, trace_tiles
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import naive_forward
@@ -98,7 +98,7 @@ def steps_of(causal: bool, block_m: int, block_n: int) -> tuple[TileStep, ...]:
     return trace_tiles(*problem(), causal=causal, block_m=block_m, block_n=block_n)
 
 
-class TileByTile(Explorer):
+class TileByTile(DrawnExplorer):
     """A step of the loop → the tile that is read, what is held on the chip, what was moved."""
 
     title = "What does tiled attention hold and move, tile by tile?"

@@ -236,7 +236,8 @@ export class Presenter {
 
   // Press the button of an explorer's scene on this slide.
   scene(number) {
-    const buttons = this.notebook.node.querySelectorAll('.cp-on .course-scenes button');
+    const buttons = this.notebook.node.querySelectorAll(
+      '.cp-on :is(.course-scenes, .course-presets) button');
     buttons[number - 1]?.click();
   }
 

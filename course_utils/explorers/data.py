@@ -1,0 +1,92 @@
+"""What goes to the browser: arrays as bytes, states as plain names and values."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Weights", "as_json", "encode", "every", "fields", "table"]
+
+MOST_STATES = 2_000
+_SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
+_ARRAY = "array"
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """Numbers from 0 to 1 that two bytes each are exact enough for: 1/65,535 apart."""
+
+    values: np.ndarray
+
+
+def fields(state: Any) -> dict[str, Any]:
+    """A state, a dataclass or a mapping, as a dict of its own fields."""
+    if isinstance(state, Mapping):
+        return dict(state)
+    return {each.name: getattr(state, each.name) for each in dataclasses.fields(state)}
+
+
+def encode(value: Any) -> Any:
+    """A value with each array as `{"array": type, "shape": …, "data": bytes}`, as JSON allows."""
+    if isinstance(value, Weights):
+        levels = np.rint(np.asarray(value.values) * 65_535).astype("<u2")
+        return {_ARRAY: "weights", "shape": list(levels.shape), "data": levels.tobytes()}
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    if isinstance(value, np.ndarray):
+        kind = "f4" if value.dtype == np.float32 else _SENT_AS[value.dtype.kind]
+        sent = np.ascontiguousarray(value, dtype=f"<{kind}" if kind != "u1" else kind)
+        return {_ARRAY: kind, "shape": list(value.shape), "data": sent.tobytes()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
+        return {str(name): encode(each) for name, each in fields(value).items()}
+    if isinstance(value, list | tuple):
+        return [encode(each) for each in value]
+    return value
+
+
+def as_json(value: Any) -> Any:
+    """What `encode` made, with bytes as base64, for a page."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, dict):
+        return {name: as_json(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [as_json(each) for each in value]
+    return value
+
+
+def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], captions: Any) -> dict:
+    """Every state in the order of `every`, for a lookup in the browser.
+
+    A field that is an array of the same shape everywhere becomes one array with a row per state.
+    """
+    columns: dict[str, Any] = {}
+    rows = [fields(state) for state in states]
+    for name in rows[0]:
+        column = [row[name] for row in rows]
+        stacks = isinstance(column[0], np.ndarray) and len({np.shape(each) for each in column}) == 1
+        columns[name] = encode(np.stack(column) if stacks else column)
+    names = {name: encode(list(values)) for name, values in positions.items()}
+    return {"positions": names, "columns": columns, "captions": list(captions)}
+
+
+def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations of the values, the last name fastest.
+
+    Raises:
+        ValueError: when there are too many to send.
+    """
+    combinations = list(itertools.product(*positions.values()))
+    if len(combinations) > MOST_STATES:
+        raise ValueError(
+            f"a table must have at most {MOST_STATES:,} states, got {len(combinations)}: "
+            "give the slider a larger step, or compute in the browser"
+        )
+    return [dict(zip(positions, each, strict=True)) for each in combinations]

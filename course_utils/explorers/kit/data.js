@@ -1,0 +1,58 @@
+// What Python sends: arrays as bytes, and tables of states.
+
+const KINDS = {
+  f8: Float64Array,
+  f4: Float32Array,
+  i4: Int32Array,
+  u1: Uint8Array,
+  weights: Uint16Array,
+};
+const LEVELS = 65535;
+
+/** A value with each array that Python sent as a typed array that has a `shape`. */
+export function decode(value) {
+  if (Array.isArray(value)) return value.map(decode);
+  if (value === null || typeof value !== "object") return value;
+  if ("array" in value) return asArray(value);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, decode(each)]));
+}
+
+function asArray({ array, shape, data }) {
+  // A message's buffers may start at any byte, and a typed array may not: so copy.
+  const numbers = new KINDS[array](bytesOf(data).slice().buffer);
+  const values = array === "weights" ? Float32Array.from(numbers, each => each / LEVELS) : numbers;
+  values.shape = shape;
+  return values;
+}
+
+function bytesOf(data) {
+  if (typeof data === "string") return Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+  return new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
+}
+
+/** The state and the caption of a table at these values. */
+export function lookUp({ positions, columns, captions }, values) {
+  let index = 0;
+  for (const [name, known] of Object.entries(positions)) {
+    index = index * known.length + nearest(known, values[name]);
+  }
+  const state = {};
+  for (const [name, column] of Object.entries(columns)) state[name] = row(column, index);
+  return { state, caption: captions[index] };
+}
+
+function nearest(known, value) {
+  const exact = known.indexOf(value);
+  if (exact >= 0 || typeof value !== "number") return Math.max(exact, 0);
+  const gaps = known.map(each => Math.abs(each - value));
+  return gaps.indexOf(Math.min(...gaps));
+}
+
+function row(column, index) {
+  if (!column.shape) return column[index];
+  const shape = column.shape.slice(1);
+  const size = shape.reduce((one, other) => one * other, 1);
+  const values = column.subarray(index * size, (index + 1) * size);
+  values.shape = shape;
+  return values;
+}

@@ -1,0 +1,255 @@
+// An explorer in the page: title, presets, picture, controls, caption; one loop for its state.
+
+import style from "./kit.css";
+import { control } from "./controls.js";
+import { decode, lookUp } from "./data.js";
+import { clamp } from "./scale.js";
+import { html } from "./svg.js";
+import { followTheme } from "./theme.js";
+import { parts, plain } from "./words.js";
+
+const REST = 500; // ms without a change, after which a screen reader is told
+const SILENCE = 2000; // ms without an answer, after which a kernel counts as gone
+const EASING = 300; // ms in which marks may move by themselves, after a preset
+const GONE =
+  "Python does not answer. Run this cell again to connect it; the picture is the last that worked.";
+let count = 0;
+
+/** The module of an explorer: what draws and, in the hand, what computes. */
+export const explorer = ({ mount, compute, caption, style: own = "" }) => ({
+  render: ({ model, el }) => new Shown({ mount, compute, caption, own }, model, el).close,
+});
+
+class Shown {
+  constructor(view, model, el) {
+    Object.assign(this, { view, model, ends: [] });
+    this.spec = model.get("spec");
+    this.values = { ...model.get("values") };
+    this.build(el);
+    this.receive();
+    this.hand = this.makeHand();
+    this.drawState = this.mounted();
+    this.listen();
+    this.ends.push(followTheme(this.root, theme => {
+      this.theme = theme;
+      this.drawNow();
+    }));
+    this.close = () => this.ends.forEach(end => end());
+  }
+
+  /** What `mount` gets beside its stage. */
+  makeHand() {
+    const shown = this;
+    return {
+      inputs: this.spec.inputs,
+      get values() { return shown.values; },
+      get width() { return shown.width; },
+      get given() { return shown.given; },
+      change: values => this.change(values),
+      clamp: (name, value) => clamp(value, this.spec.inputs[name].min, this.spec.inputs[name].max),
+      onClose: end => this.ends.push(end),
+    };
+  }
+
+  /** The view's drawing; a view that cannot be built says so with every state. */
+  mounted() {
+    try {
+      return this.view.mount(this.stage, this.hand);
+    } catch (error) {
+      return () => { throw error; };
+    }
+  }
+
+  build(el) {
+    const { title, reading, presets } = this.spec;
+    const id = `ce-title-${(count += 1)}`;
+    this.root = html("section", { class: "course-explorer ce", "aria-labelledby": id });
+    this.stage = html("div", { class: "ce-stage" });
+    this.caption = html("p", { class: "course-caption ce-caption" });
+    this.problem = html("p", { class: "course-error ce-problem", role: "alert", hidden: true });
+    this.live = html("p", { class: "ce-heard", role: "status", "aria-live": "polite" });
+    this.controls = this.buildControls();
+    const controls = Object.values(this.controls).map(each => each.element);
+    this.root.append(
+      html("style", {}, style + this.view.own),
+      html("h3", { class: "course-title ce-title", id }, title),
+      this.buildPresets(presets),
+      html(
+        "div",
+        { class: "ce-body" },
+        this.stage,
+        html("div", { class: "ce-controls" }, ...controls),
+      ),
+      this.problem,
+      this.caption,
+      ...(reading ? [buildReading(reading)] : []),
+      this.live,
+    );
+    if (!controls.length) this.root.classList.add("ce-bare");
+    el.replaceChildren(this.root);
+    this.width = this.stage.clientWidth;
+  }
+
+  buildControls() {
+    const shown = Object.entries(this.spec.inputs).filter(([, each]) => !each.in_picture);
+    return Object.fromEntries(
+      shown.map(([name, each]) => [name, control(each, value => this.change({ [name]: value }))]),
+    );
+  }
+
+  buildPresets(presets) {
+    this.presets = Object.entries(presets).map(([label, values]) => {
+      const button = html("button", { type: "button" }, label);
+      button.addEventListener("click", () => {
+        this.ease();
+        this.change(values);
+      });
+      return { button, values };
+    });
+    const buttons = this.presets.map(each => each.button);
+    const named = { class: "course-presets ce-presets", role: "group", "aria-label": "presets" };
+    return html("div", { ...named, hidden: !buttons.length }, ...buttons);
+  }
+
+  /** Take what Python has computed, unless it belongs to values that have changed since. */
+  receive() {
+    const given = this.model.get("given");
+    if (Object.entries(given.for).some(([name, value]) => !same(value, this.values[name]))) return;
+    this.given = decode(given.data);
+    clearTimeout(this.silence);
+  }
+
+  listen() {
+    const on = (what, act) => {
+      this.model.on(what, act);
+      this.ends.push(() => this.model.off(what, act));
+    };
+    on("change:given", () => {
+      this.receive();
+      this.redraw();
+    });
+    on("change:values", () => {
+      const values = this.model.get("values");
+      if (Object.keys(values).every(name => same(values[name], this.values[name]))) return;
+      this.values = { ...values };
+      this.receive();
+      this.redraw();
+    });
+    on("change:problem", () => {
+      clearTimeout(this.silence);
+      this.say(this.model.get("problem").trim());
+    });
+    const sized = new ResizeObserver(() => this.resize());
+    sized.observe(this.stage);
+    const spare = event => spareKey(event, this.root);
+    window.addEventListener("keydown", spare, true);
+    // The classic notebook listens further out, and would take a key for a command.
+    this.root.addEventListener("keydown", event => isOurs(event) && event.stopPropagation());
+    this.ends.push(() => sized.disconnect());
+    this.ends.push(() => window.removeEventListener("keydown", spare, true));
+    this.ends.push(() => [this.silence, this.rest, this.sent, this.eased].forEach(clearTimeout));
+  }
+
+  resize() {
+    const width = this.stage.clientWidth;
+    if (!width || width === this.width) return;
+    this.width = width;
+    this.drawNow();
+  }
+
+  change(values) {
+    this.values = { ...this.values, ...values };
+    const asks = this.spec.served.some(name => name in values);
+    if (asks) this.ask();
+    else {
+      clearTimeout(this.sent);
+      this.sent = setTimeout(() => this.send(), REST / 2);
+    }
+    this.redraw();
+  }
+
+  send() {
+    this.model.set("values", { ...this.values });
+    this.model.save_changes();
+  }
+
+  ask() {
+    this.send();
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.say(GONE), SILENCE);
+  }
+
+  /** Marks move by themselves for a moment, for those who have not asked for less motion. */
+  ease() {
+    this.root.classList.add("ce-easing");
+    clearTimeout(this.eased);
+    this.eased = setTimeout(() => this.root.classList.remove("ce-easing"), EASING);
+  }
+
+  /** Draw once in the next frame, however many changes come before it. */
+  redraw() {
+    this.frame ??= requestAnimationFrame(() => this.drawNow());
+  }
+
+  drawNow() {
+    this.frame = undefined;
+    for (const [name, each] of Object.entries(this.controls)) each.show(this.values[name]);
+    for (const { button, values } of this.presets) {
+      const isActive = Object.keys(values).every(name => same(values[name], this.values[name]));
+      button.setAttribute("aria-pressed", isActive);
+    }
+    try {
+      const { state, caption } = this.stateNow();
+      this.drawState(state, this.values, this.theme);
+      this.write(caption);
+      if (this.said !== GONE) this.say("");
+    } catch (error) {
+      this.say(`${error.message ?? error}. The picture is the last that worked.`);
+    }
+  }
+
+  stateNow() {
+    const { compute, caption } = this.view;
+    if (this.given.table) return lookUp(this.given.table, this.values);
+    const state = compute(this.values, this.given);
+    return { state, caption: caption(state) };
+  }
+
+  write(caption) {
+    if (caption === this.written) return;
+    this.written = caption;
+    const words = parts(caption).map(([kind, text]) =>
+      kind ? html("b", { class: kind }, text) : text,
+    );
+    this.caption.replaceChildren(...words);
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.live.textContent = plain(caption);
+    }, REST);
+  }
+
+  say(sentence) {
+    if (sentence === this.said) return;
+    this.said = sentence;
+    this.problem.textContent = sentence;
+    this.problem.hidden = !sentence;
+  }
+}
+
+function buildReading(reading) {
+  const summary = html("summary", {}, "How to read this");
+  return html("details", { class: "ce-reading" }, summary, html("p", {}, reading));
+}
+
+const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
+
+/** Running the cell and leaving it stay with the notebook. */
+const isOurs = event =>
+  event.key !== "Escape" && !(event.key === "Enter" && (event.shiftKey || event.ctrlKey));
+
+/** JupyterLab's shortcuts leave a key alone when the element that has the focus says so. */
+function spareKey(event, root) {
+  if (root.contains(event.target)) {
+    event.target.toggleAttribute("data-lm-suppress-shortcuts", isOurs(event));
+  }
+}

@@ -1,0 +1,39 @@
+// Elements in one line each.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An SVG element with its attributes and children. */
+export const svg = (tag, attributes, ...children) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+/** An HTML element with its attributes and children. */
+export const html = (tag, attributes, ...children) =>
+  filled(document.createElement(tag), attributes, children);
+
+function filled(element, attributes = {}, children) {
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+/** Set several attributes; false and undefined take one away. */
+export function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === undefined) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  return element;
+}
+
+/** The `d` of a path through points; where a number is missing, the line is lifted. */
+export function path(xs, ys) {
+  let d = "";
+  let lifted = true;
+  for (let i = 0; i < xs.length; i += 1) {
+    if (Number.isFinite(xs[i]) && Number.isFinite(ys[i])) {
+      d += `${lifted ? "M" : "L"}${xs[i].toFixed(1)} ${ys[i].toFixed(1)}`;
+      lifted = false;
+    } else lifted = true;
+  }
+  return d;
+}

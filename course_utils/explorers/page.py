@@ -1,0 +1,59 @@
+"""An explorer on a page without a kernel: the same module, its data, and a small host."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_utils.explorers.data import as_json
+from course_utils.explorers.link import link
+
+if TYPE_CHECKING:
+    from course_utils.explorers.explorer import Explorer
+
+__all__ = ["fragment", "standalone_page"]
+
+HOST = Path(__file__).parent / "kit" / "host.js"
+ENDING = "entry.host(view.default, document.currentScript);"
+
+
+def fragment(explorer: Explorer) -> str:
+    """An explorer as HTML for any page, also one that is opened from a disk.
+
+    Everything stands in the page itself: a page from a disk may import nothing. Without JavaScript
+    the caption is there.
+    """
+    caption = f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.words)}</p>"
+    return (
+        f'<div class="course-page-explorer">{caption}'
+        f'<script type="application/json">{_data(explorer.page_data())}</script>'
+        f"<script>{_script(explorer)}</script></div>"
+    )
+
+
+def standalone_page(explorer: Explorer) -> str:
+    """A whole page that shows one explorer."""
+    title = html.escape(explorer.title)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title></head>"
+        f'<body style="margin: 0; font-family: sans-serif">{fragment(explorer)}</body></html>'
+    )
+
+
+def _script(explorer: Explorer) -> str:
+    """The view and the host. No block of code ends a script before its end."""
+    view = explorer.module("return entry;")
+    host = link(HOST, "return entry;")
+    return (
+        f"(() => {{ const view = (() => {{\n{view}}})();\n"
+        f"const entry = (() => {{\n{host}}})();\n{ENDING} }})();"
+    ).replace("</", "<\\/")
+
+
+def _data(data: dict[str, Any]) -> str:
+    # No "</script>" may stand inside a script, whatever a caption says.
+    return json.dumps(as_json(data), ensure_ascii=False).replace("<", "\\u003c")

@@ -1,0 +1,79 @@
+"""Pictures of explorers for the notebooks that are committed: their pages, in headless Chromium.
+
+An explorer moves in the browser, so no kernel can draw it. Where no Chromium is installed, the
+pictures of the earlier run stay.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import io
+import os
+import shutil
+from collections.abc import Iterator
+
+from nbformat import NotebookNode
+from PIL import Image
+
+from course_utils.explorers.explorer import PAGE
+from tools.editions.notebook_outputs import code_cells
+
+WIDTH = 900  # pixels of the page; the picture has twice as many
+COLOURS = 256
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
+# The same letters on every machine: what matplotlib brings is what is installed most often.
+FONT = "DejaVu Sans"
+
+
+def with_snapshots(new: NotebookNode, old: NotebookNode) -> NotebookNode:
+    """Replace each explorer's page in a notebook that was run by a picture of it."""
+    outputs = [each for each in _outputs(new) if PAGE in each.data]
+    if not outputs:
+        return new
+    pages = [output.data.pop(PAGE) for output in outputs]
+    earlier = {
+        each.data["text/plain"]: each.data["image/png"]
+        for each in _outputs(old)
+        if "image/png" in each.data
+    }
+    pictures = take_pictures(pages)
+    for index, output in enumerate(outputs):
+        png = pictures[index] if pictures else earlier.get(output.data["text/plain"])
+        if png:
+            output.data["image/png"] = png
+    return new
+
+
+def _outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    for cell in code_cells(notebook):
+        yield from (each for each in cell.outputs if "data" in each)
+
+
+def take_pictures(pages: list[str]) -> list[str]:
+    """Each page's explorer as a PNG in base64; none at all where there is no browser."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not chromium or importlib.util.find_spec("playwright") is None:
+        return []
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        tab = browser.new_page(
+            viewport={"width": WIDTH, "height": 640}, device_scale_factor=2, reduced_motion="reduce"
+        )
+        found = []
+        for page in pages:
+            tab.set_content(page.replace("font-family: sans-serif", f"font-family: '{FONT}'"))
+            tab.add_style_tag(content=f".ce.ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
+            found.append(_small(tab.locator(".ce").screenshot()))
+        browser.close()
+    return found
+
+
+def _small(png: bytes) -> str:
+    """A picture with few colours, in base64."""
+    encoded = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").quantize(COLOURS).save(encoded, "PNG", optimize=True)
+    return base64.b64encode(encoded.getvalue()).decode("ascii")
