@@ -25,10 +25,10 @@ from course_utils.data.minilm_files import (
     verified_weights,
 )
 from course_utils.lectures import COURSE, Lecture
+from tools.chromium import find_chromium
 from tools.setup.place import ROOT, how_to_run
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 MODULES = {"pillow": "PIL"}  # distribution → module, where the two differ
 
 
@@ -223,9 +223,7 @@ def _gpu() -> Finding:
 
 
 def _chromium() -> Finding:
-    named = os.environ.get("CHROMIUM")
-    path = next(filter(None, map(shutil.which, [named] if named else CHROMIUM)), None)
-    if path:
+    if path := find_chromium():
         return Finding("Chromium", True, f"{Path(path).name}, for the browser tests")
     # Ubuntu's package of that name only points to another way of installing.
     debian = Path("/etc/debian_version").exists() and not shutil.which("snap")

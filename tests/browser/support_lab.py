@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.chromium import find_chromium
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
 
@@ -42,11 +44,9 @@ def chromium() -> str:
     Raises:
         RuntimeError: when there is none, with what to do.
     """
+    if found := find_chromium():
+        return found
     named = os.environ.get("CHROMIUM")
-    candidates = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
-    for candidate in candidates:
-        if found := shutil.which(candidate):
-            return found
     asked = f"CHROMIUM is {named!r}, which is no program" if named else "none is on PATH"
     raise RuntimeError(
         f"browser tests need Chromium and {asked}: install it (Debian, Ubuntu: "

@@ -13,9 +13,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.setup import lab
 from tools.setup.place import ROOT, CommandError, Place
+from tools.setup.saving import VIEW as WIDGET
 
 SETTINGS = Path(lab.__file__).parent / "lab-settings"
 START = """
@@ -26,6 +28,9 @@ from tools.setup.place import Place
 
 class Here(Place):
     python = Path(sys.executable)
+
+    def activated(self):
+        return {**super().activated(), "PYTHONPATH": str(Path.cwd())}
 
 sys.exit(getattr(lab, sys.argv[1])(Here(Path(sys.argv[2])), []))
 """
@@ -76,6 +81,16 @@ class Server:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, ""
+
+    def save(self, path, notebook, token):
+        """Save a notebook as the page does, and return what the file then has."""
+        data = json.dumps({"type": "notebook", "format": "json", "content": notebook}).encode()
+        address = f"http://127.0.0.1:{self.port}/api/contents/{path}"
+        headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(address, data, headers, method="PUT")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 201
+        return json.loads(self.get(f"/api/contents/{path}", token)[1])["content"]
 
     def setting(self, plugin, name):
         """Return a setting's default here, and what this user has set."""
@@ -128,6 +143,14 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     subshells = server.setting("apputils-extension:kernels-settings", "commsOverSubshells")
     assert subshells == ("disabled", None)
     assert server.setting("apputils-extension:notification", "fetchNews") == ("false", None)
+
+    view = {"model_id": "1f", "version_major": 2, "version_minor": 0}
+    shown = [{WIDGET: view, "text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}]
+    outputs = [new_output("display_data", data) for data in shown]
+    written = new_notebook(cells=[new_markdown_cell("# Why?"), new_code_cell(outputs=outputs)])
+    saved = server.save("saved.ipynb", written, server.token)
+    kept = [output["data"] for output in saved["cells"][1]["outputs"]]
+    assert kept == [{"text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}]
 
     second = serve("present")  # beside the first: another port
     assert second.port != server.port

@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
-from tools.editions import notebook_outputs, outputs
+from tools.editions import notebook_outputs, outputs, snapshots
 from tools.editions.notebook_outputs import cleaned, differs
 
 # pyzmq on Windows says that asyncio's loop there needs a helper thread, and starts one.
@@ -193,6 +193,30 @@ def test_every_other_change_counts(change):
     assert not differs(old, new)
     new.cells[0].update(change)
     assert differs(old, new)
+
+
+def with_page() -> nbformat.NotebookNode:
+    """A notebook with the page of an explorer, as it is before its picture is taken."""
+    words = {"text/plain": "How far?\nThe score is 0.73."}
+    return one_output(output_type="display_data", data={**words, snapshots.PAGE: "<p>A page</p>"})
+
+
+@pytest.mark.parametrize("broken", ["missing", "not starting"])
+def test_without_chromium_earlier_pictures_stay(monkeypatch, tmp_path, capsys, broken):
+    program = tmp_path / "chromium"
+    if broken == "not starting":
+        pytest.importorskip("playwright")
+        program.write_text("no program")
+        program.chmod(0o755)
+    monkeypatch.setenv("CHROMIUM", str(program))
+    words = {"text/plain": "How far?\nThe score is 0.73."}
+    old = one_output(output_type="display_data", data={**words, "image/png": png(100, 1)})
+    new = snapshots.with_snapshots(with_page(), old)
+    assert new.cells[0].outputs[0].data == {**words, "image/png": png(100, 1)}
+    assert "Pictures of explorers: 1 kept, 0 missing." in capsys.readouterr().out
+    other = snapshots.with_snapshots(with_page(), one_output(output_type="stream", text="x"))
+    assert other.cells[0].outputs[0].data == words
+    assert "Pictures of explorers: 0 kept, 1 missing." in capsys.readouterr().out
 
 
 def test_paths_in_a_traceback_are_cut_short():

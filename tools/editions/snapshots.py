@@ -1,7 +1,7 @@
 """Pictures of explorers for the notebooks that are committed: their pages, in headless Chromium.
 
-An explorer moves in the browser, so no kernel can draw it. Where no Chromium is installed, the
-pictures of the earlier run stay.
+An explorer moves in the browser, so no kernel can draw it. Where there is no Chromium, the pictures
+of the earlier run stay.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import importlib.util
 import io
-import os
-import shutil
 from collections.abc import Iterator
 
 from nbformat import NotebookNode
 from PIL import Image
 
 from course_utils.explorers.explorer import PAGE
+from tools.chromium import find_chromium
 from tools.editions.notebook_outputs import code_cells
 
 WIDTH = 900  # pixels of the page; the picture has twice as many
@@ -27,22 +26,35 @@ FONT = "DejaVu Sans"
 
 
 def with_snapshots(new: NotebookNode, old: NotebookNode) -> NotebookNode:
-    """Replace each explorer's page in a notebook that was run by a picture of it."""
+    """Replace each explorer's page in a notebook that was run by a picture of it.
+
+    A machine that can take none says so and keeps the earlier picture where the words are the same.
+    """
     outputs = [each for each in _outputs(new) if PAGE in each.data]
     if not outputs:
         return new
     pages = [output.data.pop(PAGE) for output in outputs]
-    earlier = {
+    try:
+        pictures = take_pictures(pages)
+    except NoBrowserError as error:
+        pictures = _earlier(outputs, old)
+        missing = pictures.count(None)
+        kept = len(pictures) - missing
+        print(f"  {error}. Pictures of explorers: {kept} kept, {missing} missing.")
+    for output, png in zip(outputs, pictures, strict=True):
+        if png:
+            output.data["image/png"] = png
+    return new
+
+
+def _earlier(outputs: list[NotebookNode], old: NotebookNode) -> list[str | None]:
+    """For each output the picture that the notebook had beside the same words."""
+    pictures = {
         each.data["text/plain"]: each.data["image/png"]
         for each in _outputs(old)
         if "image/png" in each.data
     }
-    pictures = take_pictures(pages)
-    for index, output in enumerate(outputs):
-        png = pictures[index] if pictures else earlier.get(output.data["text/plain"])
-        if png:
-            output.data["image/png"] = png
-    return new
+    return [pictures.get(output.data["text/plain"]) for output in outputs]
 
 
 def _outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
@@ -50,15 +62,28 @@ def _outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
         yield from (each for each in cell.outputs if "data" in each)
 
 
+class NoBrowserError(RuntimeError):
+    """No picture can be taken on this machine; the message says what is missing."""
+
+
 def take_pictures(pages: list[str]) -> list[str]:
-    """Each page's explorer as a PNG in base64; none at all where there is no browser."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium or importlib.util.find_spec("playwright") is None:
-        return []
-    from playwright.sync_api import sync_playwright
+    """Each page's explorer as a PNG in base64.
+
+    Raises:
+        NoBrowserError: where there is no browser that starts.
+    """
+    chromium = find_chromium()
+    if chromium is None:
+        raise NoBrowserError("Chromium was not found (`make doctor` says how to install it)")
+    if importlib.util.find_spec("playwright") is None:
+        raise NoBrowserError("playwright was not found (`make test-browser` installs it)")
+    from playwright.sync_api import Error, sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        except Error:
+            raise NoBrowserError(f"{chromium} does not start") from None
         tab = browser.new_page(
             viewport={"width": WIDTH, "height": 640}, device_scale_factor=2, reduced_motion="reduce"
         )

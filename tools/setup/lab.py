@@ -21,6 +21,7 @@ from .place import ROOT, CommandError, Place, say, warn
 
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
+SAVING = "tools.setup.saving"  # drops from what is saved the widgets that end with their kernel
 PRESENT_SETTINGS = Path(__file__).parent / "lab-settings" / "present.json"
 PRESENT_EXTENSIONS = ROOT / "tools" / "presenting" / "labextensions"
 
@@ -94,6 +95,7 @@ def lab_command(place: Place, page: str) -> list[str]:
         f"--LabApp.default_url=/{page}",
         # The other managers ask a package index for extensions.
         "--LabApp.extension_manager=readonly",
+        f"--ServerApp.jpserver_extensions={SAVING}=True",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in most containers
         command.append("--allow-root")

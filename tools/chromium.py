@@ -1,0 +1,16 @@
+"""Where Chromium is, for all that needs a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+__all__ = ["find_chromium"]
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_chromium() -> str | None:
+    """The path of the program that CHROMIUM names, or of one on PATH; None where there is none."""
+    named = os.environ.get("CHROMIUM")
+    return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)

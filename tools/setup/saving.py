@@ -1,0 +1,29 @@
+"""What JupyterLab writes when a reader saves: no reference to a widget that ends with its kernel.
+
+Opened with another kernel, a notebook with such a reference shows "model not found" in place of the
+picture or the words that are in the same output.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["drop_widget_views"]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def drop_widget_views(model: dict[str, Any], **_: Any) -> None:
+    """Take widget views out of a notebook that is being saved, where its outputs show more."""
+    if model["type"] != "notebook":
+        return
+    for cell in model["content"]["cells"]:
+        for output in cell.get("outputs", []):
+            if len(output.get("data", {})) > 1:
+                output["data"].pop(VIEW, None)
+                output["metadata"].pop(VIEW, None)
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    """Jupyter Server calls this when it starts."""
+    server.contents_manager.register_pre_save_hook(drop_widget_views)
