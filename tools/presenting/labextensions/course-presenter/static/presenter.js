@@ -132,6 +132,14 @@ export class Presenter {
     for (const place of shown.keys()) {
       this.watch.observe(this.notebook.widgets[place].node);
     }
+    // An explorer that was hidden draws within two frames: then the slide has its size.
+    const slide = this.place;
+    const fitAgain = () => {
+      if (this.active && this.place === slide && this.stage.querySelector('.cp-on .ce')) {
+        this.zoom = this.fitAll();
+      }
+    };
+    requestAnimationFrame(() => requestAnimationFrame(fitAgain));
   }
 
   // The first layout of an explorer that reads well from afar, else the largest of them.
