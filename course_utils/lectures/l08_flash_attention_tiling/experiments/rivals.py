@@ -18,9 +18,9 @@ def attend_in_place(
     """Return the naive form for such inputs: every call writes the whole matrix into one memory.
 
     >>> q, k, v = torch.randn(3, 1, 2, 5, 4)
-    >>> attention = attend_in_place(q[None], k[None])
+    >>> attention = attend_in_place(q, k)
     >>> expected = torch.softmax(q @ k.mT / 2, dim=-1) @ v
-    >>> torch.allclose(attention(q[None], k[None], v[None])[0], expected, atol=1e-6)
+    >>> torch.allclose(attention(q, k, v), expected, atol=1e-6)
     True
     """
     scores, out = q.new_empty(*q.shape[:3], k.shape[2]), torch.empty_like(q)
