@@ -77,7 +77,10 @@ def take_pictures(pages: list[str]) -> list[str]:
         raise NoBrowserError("Chromium was not found (`make doctor` says how to install it)")
     if importlib.util.find_spec("playwright") is None:
         raise NoBrowserError("playwright was not found (`make test-browser` installs it)")
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import (  # pyright: ignore[reportMissingImports]
+        Error,
+        sync_playwright,
+    )
 
     with sync_playwright() as playwright:
         try:
