@@ -24,16 +24,17 @@ from typing import Any, ClassVar
 from course_utils.explorers.data import encode, every, table
 from course_utils.explorers.inputs import Input
 from course_utils.explorers.link import link
-from course_utils.explorers.page import standalone_page
+from course_utils.explorers.page import fragment
 from course_utils.explorers.shown import replace_shown
 from course_utils.explorers.words import plain
 from course_utils.threads import one_thread
 
 __all__ = ["Explorer"]
 
-# `make outputs` asks for a page beside each output, of which it takes a picture.
+# Beside each output, where this is set: the explorer as HTML. `make outputs` takes its picture, and
+# `make lab` saves it, alive, in place of a widget that ends with its kernel.
+ASKED_FOR_PAGES = "COURSE_PAGES"
 PAGE = "text/x-course-page"
-ASKED_FOR_PAGES = "COURSE_SNAPSHOTS"
 
 
 class Explorer:
@@ -167,7 +168,7 @@ class Explorer:
         data, metadata = self.widget()._repr_mimebundle_()
         data = {**data, "text/plain": f"{self.title}\n{words}"}
         if os.environ.get(ASKED_FOR_PAGES):
-            data[PAGE] = standalone_page(self)
+            data[PAGE] = fragment(self)
         return data, metadata
 
     # How it works inside.

@@ -13,7 +13,7 @@ from course_utils.explorers.link import link
 if TYPE_CHECKING:
     from course_utils.explorers.explorer import Explorer
 
-__all__ = ["fragment", "standalone_page"]
+__all__ = ["fragment", "page_of", "standalone_page"]
 
 HOST = Path(__file__).parent / "kit" / "host.js"
 ENDING = "entry.host(view.default, document.currentScript);"
@@ -35,12 +35,16 @@ def fragment(explorer: Explorer) -> str:
 
 def standalone_page(explorer: Explorer) -> str:
     """A whole page that shows one explorer."""
-    title = html.escape(explorer.title)
+    return page_of(fragment(explorer), explorer.title)
+
+
+def page_of(content: str, title: str = "Explorer", font: str = "sans-serif") -> str:
+    """A whole page around what `fragment` gives."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title></head>"
-        f'<body style="margin: 0; font-family: sans-serif">{fragment(explorer)}</body></html>'
+        f"<title>{html.escape(title)}</title></head>"
+        f'<body style="margin: 0; font-family: {font}">{content}</body></html>'
     )
 
 

@@ -3,6 +3,9 @@
 import json
 
 import pytest
+
+pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings it")
+
 from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.explorers.page import standalone_page

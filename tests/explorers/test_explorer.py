@@ -154,9 +154,11 @@ def test_the_bundle_has_title_and_caption_and_a_page_where_asked(monkeypatch):
     data, metadata = Toy()._repr_mimebundle_()
     assert data["text/plain"] == "What does a slope < 5 do?\nThe line rises by 3 & on."
     assert set(data) == {"text/plain", WIDGET} and isinstance(metadata, dict)
-    monkeypatch.setenv("COURSE_SNAPSHOTS", "1")
+    monkeypatch.setenv("COURSE_PAGES", "1")
     data, _ = Toy()._repr_mimebundle_()
-    assert data["text/x-course-page"].startswith("<!doctype html>")
+    assert (
+        data["text/x-course-page"].startswith("<div") and "</script>" in data["text/x-course-page"]
+    )
 
 
 def test_a_page_holds_everything_and_no_script_ends_early():

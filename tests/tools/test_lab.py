@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_utils.explorers.explorer import PAGE
 from tools.setup import lab
 from tools.setup.place import ROOT, CommandError, Place
 from tools.setup.saving import VIEW as WIDGET
@@ -145,12 +146,18 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     assert server.setting("apputils-extension:notification", "fetchNews") == ("false", None)
 
     view = {"model_id": "1f", "version_major": 2, "version_minor": 0}
-    shown = [{WIDGET: view, "text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}]
+    explorer = {WIDGET: view, "text/plain": "A picture.", PAGE: "<p>The explorer</p>"}
+    shown = [{WIDGET: view, "text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}, explorer]
     outputs = [new_output("display_data", data) for data in shown]
     written = new_notebook(cells=[new_markdown_cell("# Why?"), new_code_cell(outputs=outputs)])
     saved = server.save("saved.ipynb", written, server.token)
     kept = [output["data"] for output in saved["cells"][1]["outputs"]]
-    assert kept == [{"text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}]
+    assert kept == [
+        {"text/plain": "A quiz."},
+        {WIDGET: view},
+        {"text/plain": "4"},
+        {"text/plain": "A picture.", "text/html": "<p>The explorer</p>"},
+    ]
 
     second = serve("present")  # beside the first: another port
     assert second.port != server.port

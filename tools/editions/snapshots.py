@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from PIL import Image
 
 from course_utils.explorers.explorer import PAGE
+from course_utils.explorers.page import page_of
 from tools.chromium import find_chromium
 from tools.editions.notebook_outputs import code_cells
 
@@ -92,7 +93,7 @@ def take_pictures(pages: list[str]) -> list[str]:
         )
         found = []
         for page in pages:
-            tab.set_content(page.replace("font-family: sans-serif", f"font-family: '{FONT}'"))
+            tab.set_content(page_of(page, font=f"'{FONT}'"))
             tab.add_style_tag(content=f".ce.ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
             found.append(_small(tab.locator(".ce").screenshot()))
         browser.close()

@@ -21,7 +21,7 @@ from .place import ROOT, CommandError, Place, say, warn
 
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
-SAVING = "tools.setup.saving"  # drops from what is saved the widgets that end with their kernel
+SAVING = "tools.setup.saving"  # saves explorers in place of widgets that end with their kernel
 PRESENT_SETTINGS = Path(__file__).parent / "lab-settings" / "present.json"
 PRESENT_EXTENSIONS = ROOT / "tools" / "presenting" / "labextensions"
 
@@ -115,7 +115,7 @@ def serve(place: Place, page: str, *options: str) -> int:
         subprocess.Popen(
             [*lab_command(place, page), *options],
             cwd=place.root,
-            env=place.activated(),
+            env={**place.activated(), "COURSE_PAGES": "1"},  # which SAVING keeps
             stdout=subprocess.DEVNULL,  # what is worth reading comes on the error stream
             stderr=subprocess.PIPE,
             text=True,

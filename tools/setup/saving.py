@@ -1,7 +1,8 @@
 """What JupyterLab writes when a reader saves: no reference to a widget that ends with its kernel.
 
-Opened with another kernel, a notebook with such a reference shows "model not found" in place of the
-picture or the words that are in the same output.
+Opened with another kernel, a notebook with such a reference shows "model not found". In its place
+an explorer is saved as HTML that needs no kernel; other widgets leave the picture or the words that
+are in the same output.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 __all__ = ["drop_widget_views"]
 
 VIEW = "application/vnd.jupyter.widget-view+json"
+PAGE = "text/x-course-page"  # course_utils.explorers.explorer.PAGE, without importing the course
 
 
 def drop_widget_views(model: dict[str, Any], **_: Any) -> None:
@@ -19,9 +21,12 @@ def drop_widget_views(model: dict[str, Any], **_: Any) -> None:
         return
     for cell in model["content"]["cells"]:
         for output in cell.get("outputs", []):
-            if len(output.get("data", {})) > 1:
-                output["data"].pop(VIEW, None)
+            data = output.get("data", {})
+            if len(data) > 1:
+                data.pop(VIEW, None)
                 output["metadata"].pop(VIEW, None)
+            if PAGE in data:
+                data["text/html"] = data.pop(PAGE)
 
 
 def _load_jupyter_server_extension(server: Any) -> None:

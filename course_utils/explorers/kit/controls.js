@@ -50,7 +50,8 @@ function rail(spec, { most, from, to, step, words }, change) {
     const steps = stepsOf(event);
     if (!steps) return;
     event.preventDefault();
-    change(step(value, steps));
+    value = step(value, steps); // a second key may come before the next frame
+    change(value);
   });
   return { element: framed(spec, input, output), show };
 }
