@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_utils.explorers.explorer import ASKED_FOR_PAGES
 from tools.chromium import find_chromium
+from tools.setup.lab import SAVING
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
@@ -77,6 +79,7 @@ def environment(private: Path) -> dict[str, str]:
         **os.environ,
         **{name: str(folder) for name, folder in folders.items()},
         "PYTHONPATH": str(ROOT),
+        ASKED_FOR_PAGES: "1",
     }
 
 
@@ -93,6 +96,7 @@ def running_lab(
         "--LabApp.extension_manager=readonly",
         # Lets a test ask JupyterLab for the notebook's model; a reader's page is the same.
         "--LabApp.expose_app_in_browser=True",
+        f"--ServerApp.jpserver_extensions={SAVING}=True",
         *options,
     ]  # fmt: skip
     if hasattr(os, "geteuid") and os.geteuid() == 0:

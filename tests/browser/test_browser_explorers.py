@@ -226,7 +226,7 @@ Letters()
 
 
 def test_in_the_lab(lab, open_notebook):
-    name = write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES)
+    write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES)
     opened = open_notebook("live.ipynb")
     opened.run_all()
     explorer = opened.cell(0).locator(".ce")
@@ -254,8 +254,18 @@ def test_in_the_lab(lab, open_notebook):
     served.locator("input").fill("abcdef")
     said = served.locator(CAPTION)
     wait_for(lambda: "6 letters" in said.inner_text(), lambda: said.inner_text())
+    opened.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     opened.close()
     served.locator("input").fill("ab")
     problem = served.locator(".ce-problem")
     wait_for(lambda: "does not answer" in problem.inner_text(), lambda: "silence")
-    assert name and "6 letters" in said.inner_text()
+    assert "6 letters" in said.inner_text()
+
+    # The next day: another kernel, and the saved explorer moves.
+    opened.open()
+    again = opened.cell(0).locator(".ce")
+    again.locator("input").first.focus()
+    opened.page.keyboard.press("ArrowRight")
+    told = again.locator(CAPTION)
+    wait_for(lambda: "the query at 18 " in told.inner_text(), lambda: told.inner_text())
+    assert opened.broken_words() == []
