@@ -218,10 +218,13 @@ class Explorer:
         self._widget.given, self._widget.problem = self._given(), ""
 
     def _say(self, error: Exception, values: Mapping[str, Any]) -> None:
-        at = ", ".join(f"{name} = {reprlib.repr(each)}" for name, each in values.items())
-        sentence = (
-            f"{type(error).__name__}: {error} (at {at}). The picture is the last that worked."
-        )
+        what = str(error)
+        if isinstance(error, ValueError):  # written for the reader
+            what = what[:1].upper() + what[1:]
+        else:
+            at = ", ".join(f"{name} = {reprlib.repr(each)}" for name, each in values.items())
+            what = f"{type(error).__name__}: {what} (at {at})"
+        sentence = f"{what}. The picture is the last that worked."
         if self._widget.problem == sentence:
             sentence += " "  # the same failure again must be a change
         self._widget.problem = sentence

@@ -200,7 +200,10 @@ class Toggle:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text. `examples` are what a sweep tries."""
+    """A line of text. `examples` are what a sweep tries.
+
+    `without_kernel` is what stands in its place where it is served, but no kernel runs.
+    """
 
     label: str
     default: str
@@ -208,6 +211,7 @@ class Text:
     placeholder: str = ""
     longest: int = 200
     in_picture: bool = False
+    without_kernel: str = ""
 
     def check(self, name: str, value: Any) -> str:
         if not isinstance(value, str):
@@ -223,6 +227,7 @@ class Text:
             "label": self.label,
             "placeholder": self.placeholder,
             "longest": self.longest,
+            "without_kernel": self.without_kernel,
             "in_picture": self.in_picture,
         }
 

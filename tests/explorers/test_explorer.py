@@ -142,7 +142,7 @@ def test_a_failure_is_a_sentence_and_keeps_what_worked():
     explorer = Served()
     widget = explorer.widget()
     widget.values = {"text": "bad", "slope": 2}
-    assert widget.problem.startswith("ValueError: text must have a word, got none (at text = 'bad'")
+    assert widget.problem.startswith("Text must have a word, got none. The picture is the last")
     assert widget.given["for"] == {"text": "ab"} and explorer.values["text"] == "ab"
     with pytest.raises(ValueError, match=r"^text must have a word"):
         explorer.set(text="bad")

@@ -13,6 +13,12 @@ export function control(spec, change) {
   return { slider, steps, choice, toggle, text }[spec.kind](spec, change);
 }
 
+/** What a page without a kernel says in place of a control that asks Python. */
+export function absent(spec) {
+  const words = spec.without_kernel || `Run the notebook to change: ${spec.label}.`;
+  return { element: html("p", { class: "ce-absent" }, words), show() {} };
+}
+
 /** A value in words, as it stands beside its control. */
 export function wordsOf(spec, value) {
   const unit = spec.unit ? ` ${spec.unit}` : "";

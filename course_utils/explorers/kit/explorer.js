@@ -1,7 +1,7 @@
 // An explorer in the page: title, presets, picture, controls, caption; one loop for its state.
 
 import style from "./kit.css";
-import { control } from "./controls.js";
+import { absent, control } from "./controls.js";
 import { decode, lookUp } from "./data.js";
 import { clamp } from "./scale.js";
 import { html } from "./svg.js";
@@ -92,9 +92,11 @@ class Shown {
 
   buildControls() {
     const shown = Object.entries(this.spec.inputs).filter(([, each]) => !each.in_picture);
-    return Object.fromEntries(
-      shown.map(([name, each]) => [name, control(each, value => this.change({ [name]: value }))]),
-    );
+    const isAbsent = name => this.model.get("alone") && this.spec.served.includes(name);
+    return Object.fromEntries(shown.map(([name, each]) => [
+      name,
+      isAbsent(name) ? absent(each) : control(each, value => this.change({ [name]: value })),
+    ]));
   }
 
   buildPresets(presets) {
@@ -158,8 +160,9 @@ class Shown {
   }
 
   change(values) {
-    this.values = { ...this.values, ...values };
-    const asks = this.spec.served.some(name => name in values);
+    const before = this.values;
+    this.values = { ...before, ...values };
+    const asks = this.spec.served.some(name => !same(before[name], this.values[name]));
     if (asks) this.ask();
     else {
       clearTimeout(this.sent);

@@ -9,7 +9,7 @@ export function host(view, script) {
 
 /** What a module asks of a widget's model. Nobody answers, so nothing is ever served. */
 function modelOf(data) {
-  const held = { problem: "", ...data };
+  const held = { problem: "", alone: true, ...data };
   return {
     get: name => held[name],
     set: (name, value) => {
