@@ -6,7 +6,7 @@ import re
 
 __all__ = ["number", "plain"]
 
-_COLOURED = re.compile(r"\[([qkvb]):([^\]]*)\]")
+_COLOURED = re.compile(r"\[([qkvb]):((?:\[[^][]*\]|[^][])*)\]")
 
 
 def number(value: float, digits: int = 0) -> str:
@@ -21,9 +21,11 @@ def number(value: float, digits: int = 0) -> str:
 def plain(caption: str) -> str:
     """A caption without its colours: `[q:17]` is blue in the browser, `[k:…]` orange.
 
-    `[v:…]` is purple and `[b:…]` bold.
+    `[v:…]` is purple and `[b:…]` bold. Brackets inside come in pairs.
 
     >>> plain("query [q:17], key [k:12]")
     'query 17, key 12'
+    >>> plain("from [q:it] to [k:[CLS]]")
+    'from it to [CLS]'
     """
     return _COLOURED.sub(r"\2", caption)

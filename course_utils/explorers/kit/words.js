@@ -22,13 +22,13 @@ function roundTie(value, digits) {
 }
 
 /** A caption without its colours. */
-export const plain = caption => caption.replace(/\[([qkvb]):([^\]]*)\]/g, "$2");
+export const plain = caption => caption.replace(/\[([qkvb]):((?:\[[^[\]]*\]|[^[\]])*)\]/g, "$2");
 
 /** A caption in parts: [class or "", text]. */
 export function parts(caption) {
-  const found = caption.split(/(\[[qkvb]:[^\]]*\])/);
+  const found = caption.split(/(\[[qkvb]:(?:\[[^[\]]*\]|[^[\]])*\])/);
   return found.filter(Boolean).map(part => {
-    const marked = /^\[([qkvb]):([^\]]*)\]$/.exec(part);
+    const marked = /^\[([qkvb]):(.*)\]$/.exec(part);
     return marked ? [`ce-${marked[1]}`, marked[2]] : ["", part];
   });
 }
