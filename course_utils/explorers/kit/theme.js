@@ -1,6 +1,6 @@
 // The page's own background decides between light and dark, and is followed while it changes.
 
-const NAMES = ["ink", "muted", "faint", "query", "key", "value", "low", "zero", "high", "deep"];
+const NAMES = ["ink", "muted", "faint", "query", "key", "value", "low", "zero", "high", "clear", "deep"];
 
 /** Call `changed(theme)` now and whenever the page's background changes; returns what ends it. */
 export function followTheme(root, changed) {
@@ -49,11 +49,14 @@ function read(root, background) {
   const colours = Object.fromEntries(
     NAMES.map(name => [name, style.getPropertyValue(`--ce-${name}`).trim()]),
   );
-  const [low, high, deep] = [colours.low, colours.high, colours.deep].map(fromHex);
+  const [low, high, clear, deep] =
+    [colours.low, colours.high, colours.clear, colours.deep].map(fromHex);
   return {
     ...colours,
     dark: root.dataset.theme === "dark",
-    weight: share => mixed(background, deep, share),
+    // Straight to a deep blue would be grey half way.
+    weight: share =>
+      share < 0.5 ? mixed(background, clear, 2 * share) : mixed(clear, deep, 2 * share - 1),
     signed: share => mixed(background, share < 0 ? low : high, 0.75 * Math.abs(share)),
   };
 }
