@@ -11,15 +11,12 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Annotation
 
-from course_utils.explorers.style import BLUE, DPI, INK, MAGNITUDE_MAP, MUTED, ORANGE
+from course_utils.explorers.style import DPI, INK, MAGNITUDE_MAP, MUTED
 
 LARGEST_FONT, CLOSEST = 11.0, 9.5  # of token labels: font size and distance, in points
-ARC_POINTS = 25
 
 
 class HeatMap(Artist):
@@ -55,53 +52,6 @@ class HeatMap(Artist):
         pixels = self._table[self._levels].take(column, axis=1).take(row, axis=0)
         rgba = pixels.view(np.uint8).reshape(*pixels.shape, 4)
         renderer.draw_image(renderer.new_gc(), left, bottom, rgba)
-
-
-class Arcs:
-    """Curves from each word to the words it attends to, left of a column of words.
-
-    Row i attends to row j: the curve's width and opacity say how much. Blue attends to an earlier
-    word, orange to a later one; a curve that starts and ends at one word is a small loop.
-    """
-
-    def __init__(self, axes: Axes, *, threshold: float) -> None:
-        self.threshold = threshold
-        self.artist = LineCollection([], capstyle="round")
-        axes.add_collection(self.artist, autolim=False)
-
-    def set_data(self, weights: np.ndarray, row: int | None = None) -> int:
-        """Draw the weights above the threshold, of one row or of all; returns how many."""
-        shown = weights > self.threshold
-        if row is not None:
-            shown &= np.arange(len(weights))[:, None] == row
-        reader, read = np.nonzero(shown)
-        strength = weights[reader, read].clip(max=1.0)
-        self.artist.set_segments(list(arc_segments(reader, read, len(weights))))
-        colours = np.where((read > reader)[:, None], _rgb(ORANGE), _rgb(BLUE))
-        # A softmax in float32 may pass 1 by its rounding; an opacity may not.
-        self.artist.set_color(list(np.column_stack([colours, 0.25 + 0.75 * strength])))
-        self.artist.set_linewidth(list(0.8 + 4.0 * strength))
-        return len(reader)
-
-
-def arc_segments(reader: np.ndarray, read: np.ndarray, count: int) -> np.ndarray:
-    """Half ellipses between rows, as (arcs, points, 2), in x from -1 (far) to 0 (at the words).
-
-    >>> (arc_segments(np.array([0]), np.array([4]), 5)[0, [0, 12, 24]].round(2) + 0).tolist()
-    [[0.0, 0.0], [-0.91, 2.0], [0.0, 4.0]]
-    """
-    angle = np.linspace(0.0, np.pi, ARC_POINTS)
-    reach = np.abs(reader - read)
-    # A word that attends to itself gets a loop as tall as a third of a row.
-    half_height = np.where(reach == 0, -0.3, (read - reader) / 2)
-    depth = 0.07 + 0.84 * reach / max(count - 1, 1)
-    x = -depth[:, None] * np.sin(angle)
-    y = ((reader + read) / 2)[:, None] - half_height[:, None] * np.cos(angle)
-    return np.stack([x, y], axis=-1)
-
-
-def _rgb(colour: str) -> np.ndarray:
-    return np.array(to_rgb(colour))
 
 
 def drawable(text: str) -> str:

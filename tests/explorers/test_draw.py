@@ -1,13 +1,11 @@
-"""Heat maps, arcs and labels, against matplotlib's own artists and plain arithmetic."""
+"""Heat maps and labels, against matplotlib's own artists and plain arithmetic."""
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_utils.explorers.draw import (
-    Arcs,
     HeatMap,
-    arc_segments,
     draw_weights,
     drawable,
     label_tokens,
@@ -50,26 +48,6 @@ def test_heat_map_clips_beyond_its_ends():
     beyond = pixels_of(figure)
     heat.set_data(np.array([[-1.0, 1.0]]))
     assert np.array_equal(beyond, pixels_of(figure))
-
-
-def test_arcs_show_only_what_is_above_the_threshold():
-    _, axes = whole_axes()
-    arcs = Arcs(axes, threshold=0.3)
-    weights = np.array([[0.2, 0.8, 0.0], [0.31, 0.29, 0.4], [0.0, 0.0, 1.0]])
-    assert arcs.set_data(weights) == 4
-    assert arcs.set_data(weights, row=1) == 2
-    assert arcs.set_data(weights * 0) == 0
-
-
-def test_an_arc_starts_at_the_reader_and_ends_at_the_word_read():
-    segment = arc_segments(np.array([6]), np.array([1]), 11)[0]
-    assert np.allclose(segment[0], [0, 6]) and np.allclose(segment[-1], [0, 1])
-    assert segment[:, 0].min() == pytest.approx(-(0.07 + 0.84 * 5 / 10))
-
-
-def test_a_self_reading_word_gets_a_loop_around_its_row():
-    segment = arc_segments(np.array([4]), np.array([4]), 11)[0]
-    assert segment[:, 1].min() == pytest.approx(3.7) and segment[:, 1].max() == pytest.approx(4.3)
 
 
 def test_letters_the_font_lacks_become_boxes():

@@ -1,0 +1,235 @@
+"""Real heads: presets show what they say, and any text gives a picture or a sentence."""
+
+import gzip
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from course_utils.data.minilm_files import MiniLMNotFoundError
+from course_utils.explorers.page import standalone_page
+from course_utils.lectures.l00_start_here.explorers import real_heads
+from course_utils.lectures.l00_start_here.explorers.real_heads import (
+    HEADS,
+    LAYERS,
+    MAX_TOKENS,
+    RealHeads,
+)
+from course_utils.models import minilm, minilm_or_random
+from course_utils.models.minilm import load_minilm
+
+MOST_PAGE_BYTES = 300_000
+# Texts that no preset shows, for what a preset says of a head.
+OTHERS = (
+    "The keys to the old cabinet are on the table.",
+    "When Mary met John, Mary gave John a book.",
+    "The cat sat on the mat because the cat was tired.",
+    "A dog chased a ball, but a dog never catches a bird.",
+)
+READABLE = {
+    "one letter": "a",
+    "capitals": "CATS CHASE MICE",
+    "mathematics": r"Let $x_1$ be \frac{a}{b} and $ alone, 5 % of ^2",
+    "emoji": "I like 🍵 and 👩‍🔬 and 🇯🇵 ☕️",
+    "Chinese": "猫追老鼠。",
+    "Arabic": "القطة تطارد الفأر",
+    "Hindi": "बिल्ली चूहे का पीछा करती है",
+    "combining marks": "Z̷̢̛a̴l̶g̸o e\u0301",
+    "right-to-left override": "abc \u202e def",
+    "control characters": "a\x00b\x07 c\x1b[31m d\x7f",
+    "lines and tabs": "one\ntwo\r\n\tthree",
+    "HTML": "<script>alert(1)</script> & <b>x</b>",
+    "one long word": "w" * 199,
+    "forty tokens": "cat " * 38,
+    "brackets": "] [ ]] [q:1] [[k:2]",
+    "special tokens": "[CLS] [SEP] [PAD] [MASK]",
+    "quotes": "“he said”",
+}
+UNREADABLE = {
+    "private use alone": "\ue000\U000f0000",
+    "zero width space alone": "\u200b\u200d",
+    "control characters alone": "\x00\x01",
+}
+BLANK = {"empty": "", "blanks": "   ", "blank lines": "\n\t \u00a0"}
+
+
+def forget_readings():
+    minilm_or_random.minilm_is_here.cache_clear()
+    real_heads.read_sentence.cache_clear()
+
+
+@contextmanager
+def without_minilm():
+    """As on a machine without MiniLM's files."""
+
+    def missing(path=None):
+        raise MiniLMNotFoundError("MiniLM is not installed here")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minilm, "find_minilm", missing)
+        forget_readings()
+        yield
+    forget_readings()
+
+
+@pytest.fixture(params=["trained", "untrained"])
+def heads(request):
+    """An explorer that a notebook shows; its widget has what the browser was sent."""
+    if request.param == "trained":
+        made = RealHeads()
+        made.widget()
+        yield made
+        return
+    with without_minilm():
+        made = RealHeads()
+        made.widget()
+        yield made
+
+
+# What a preset says, measured on MiniLM itself, without the explorer's own arithmetic.
+
+
+def one_back(weights, tokens):
+    """The weight of the word before, on average."""
+    return np.mean([weights[i, i - 1] for i in range(1, len(tokens))])
+
+
+def start(weights, tokens):
+    """The weight of [CLS], on average over all other words."""
+    return weights[1:, tokens.index("[CLS]")].mean()
+
+
+def same_word(weights, tokens):
+    """The weight of a noun's first use, seen from its second."""
+    nouns = {"bat", "mary", "john", "cat", "dog", "keys"}
+    pairs = [
+        (i, tokens.index(token))
+        for i, token in enumerate(tokens)
+        if token in nouns and tokens.index(token) < i
+    ]
+    return np.mean([weights[pair] for pair in pairs]) if pairs else np.nan
+
+
+# preset: what is measured, the least on the preset's own sentence, and on texts it does not show.
+CLAIMS = {
+    "looks one word back": (one_back, 0.95, 0.95),
+    "looks at the start mark": (start, 0.8, 0.7),
+    "finds the same word": (same_word, 0.7, 0.5),
+}
+
+
+def measured(measure, text, layer, head):
+    reading = load_minilm().read(text)
+    return float(measure(reading.attentions[layer][head].numpy(), reading.tokens))
+
+
+@pytest.mark.parametrize("label", CLAIMS)
+def test_a_preset_shows_what_it_says(label):
+    measure, least, least_elsewhere = CLAIMS[label]
+    preset = RealHeads.presets[label]
+    layer, head = preset["layer"], preset["head"]
+    elsewhere = [measured(measure, text, layer, head) for text in OTHERS]
+    print(label, measured(measure, preset["sentence"], layer, head), elsewhere)
+    assert measured(measure, preset["sentence"], layer, head) >= least
+    assert np.nanmean(elsewhere) >= least_elsewhere
+
+
+@pytest.mark.parametrize("label", CLAIMS)
+def test_other_heads_do_not_show_it(label):
+    measure, least, _ = CLAIMS[label]
+    preset = RealHeads.presets[label]
+    layer, head, sentence = preset["layer"], preset["head"], preset["sentence"]
+    every = [[measured(measure, sentence, i, j) for j in range(HEADS)] for i in range(LAYERS)]
+    assert every[layer][(head + 1) % HEADS] < 0.75 * least, "the head beside it"
+    assert np.mean(np.array(every) >= least) < 0.1, "many heads show it"
+
+
+def test_it_turns_from_the_animal_when_the_street_is_wide():
+    shares = {}
+    for label in ("it → animal", "it … too wide"):
+        preset = RealHeads.presets[label]
+        reading = load_minilm().read(preset["sentence"])
+        assert reading.tokens[preset["word"]] == "it"
+        row = reading.attentions[preset["layer"]][preset["head"], preset["word"]]
+        shares[label] = float(row[reading.tokens.index("animal")])
+    assert shares["it → animal"] == pytest.approx(0.677, abs=5e-4)
+    assert shares["it … too wide"] < shares["it → animal"] / 2
+
+
+def test_presets_choose_the_words_that_they_mean():
+    asked = {
+        label: RealHeads().compute(**preset).asks for label, preset in RealHeads.presets.items()
+    }
+    assert list(asked.values()) == ["it", "it", "street", "bat", "street"]
+    bat = RealHeads.presets["finds the same word"]
+    tokens = real_heads.read_sentence(bat["sentence"]).tokens
+    assert tokens.index("bat") < bat["word"] == len(tokens) - 1 - tokens[::-1].index("bat")
+
+
+# What a reader may type.
+
+
+def shows_a_picture(heads):
+    state = heads.state
+    size = len(state.weights)
+    assert heads.widget().problem == ""
+    assert state.weights.shape == (size, size) and 3 <= size <= MAX_TOKENS
+    assert np.allclose(state.weights.sum(axis=1), 1, atol=size / 65_535)
+    assert len(heads.words.split()) <= 25
+    heads.words.encode("utf-8")
+    return True
+
+
+def type_text(heads, text):
+    """As a browser does: the text arrives with all other values."""
+    heads.widget().values = {**heads.widget().values, "own_text": text}
+
+
+@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
+def test_readable_text_gives_a_picture(heads, text):
+    type_text(heads, text)
+    assert shows_a_picture(heads)
+    sent = heads.widget().given["data"]
+    assert sent["own"]["tokens"] == list(real_heads.read_sentence(text.strip()).tokens)
+    assert sent["readings"] == [], "prepared sentences travel once, not with every letter"
+
+
+@pytest.mark.parametrize("text", BLANK.values(), ids=BLANK)
+def test_blank_text_leaves_the_sentence(heads, text):
+    before = heads.words
+    type_text(heads, text)
+    assert shows_a_picture(heads) and heads.words == before
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+def test_unreadable_text_keeps_the_picture(heads, text):
+    type_text(heads, "cats")
+    before = heads.words, heads.widget().given
+    type_text(heads, text)
+    problem = heads.widget().problem
+    assert (heads.words, heads.widget().given) == before
+    assert problem.startswith("Text must ") and "Error" not in problem
+    assert problem.isprintable() and problem.encode("utf-8")
+    type_text(heads, "mice")
+    assert shows_a_picture(heads)
+
+
+def test_only_a_long_text_is_cut(heads):
+    fits = " ".join(["cat"] * (MAX_TOKENS - 2))
+    type_text(heads, fits)
+    assert not heads.state.cut and "first" not in heads.words
+    type_text(heads, fits + " cat")
+    assert heads.state.cut and f"first {MAX_TOKENS} tokens" in heads.words
+    assert shows_a_picture(heads)
+
+
+def test_only_without_minilm_the_caption_says_random_weights(heads):
+    for preset in heads.presets.values():
+        heads.set(**preset)
+        assert heads.state.real != bool(re.search("random weights.*make setup", heads.words, re.I))
+
+
+def test_a_page_is_small():
+    page = standalone_page(RealHeads()).encode()
+    assert len(gzip.compress(page)) <= MOST_PAGE_BYTES
