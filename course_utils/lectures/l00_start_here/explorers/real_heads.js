@@ -17,7 +17,7 @@ const ARCS = 34; // pixels above the words for arcs
 const MAP = { side: 306, left: 82, top: 56, right: 30, largest: 60 };
 const WALL = { left: 20, top: 34, wide: 41, narrow: 48 };
 const LONGEST = 10; // letters of a word beside the map
-const TIGHT = 15; // pixels of a column under which its word is upright and shorter
+const TIGHT = 16; // pixels of a column under which its word is upright and shorter
 const ALONG = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export default explorer({ mount, compute, caption, style });
@@ -265,8 +265,8 @@ function makeMap(box, hand, pointed) {
   const rows = several(count, () => svg("text", { "text-anchor": "end" }));
   const columns = several(count, () => svg("text"));
   const edge = svg("rect", { class: "heads-edge" });
-  const band = svg("rect", { class: "heads-band" });
-  const cross = svg("rect", { class: "heads-cross" });
+  const band = svg("rect", { class: "heads-band ce-eased" });
+  const cross = svg("rect", { class: "heads-cross ce-eased" });
   const asking = svg("text", { class: "heads-asks", "text-anchor": "end" }, "asks ↓");
   const asked = svg("text", { class: "heads-asked", "text-anchor": "end" }, "is asked →");
   drawing.append(edge, ...rows, ...columns, asking, asked, band, cross);
@@ -297,8 +297,10 @@ function makeMap(box, hand, pointed) {
     const shares = state.weights.subarray(start, start + tokens.length);
     const column = pointed.column < 0 ? shares.indexOf(Math.max(...shares)) : pointed.column;
     const y = MAP.top + state.row * cell;
-    set(band, { x: left, y, width: side, height: cell });
-    set(cross, { x: left + column * cell, y, width: cell, height: cell });
+    set(band, { width: side, height: cell });
+    set(cross, { width: cell, height: cell });
+    band.style.transform = `translate(${left}px, ${y}px)`;
+    cross.style.transform = `translate(${left + column * cell}px, ${y}px)`;
     rows.forEach((each, i) => each.classList.toggle("heads-asks", i === state.row));
     columns.forEach((each, i) => each.classList.toggle("heads-asked", i === column));
   };

@@ -102,10 +102,10 @@ class RealHeads(Explorer):
     view = "real_heads.js"
     served = ("own_text",)
     reading = (
-        "Choose a word: the darker another word, the more of its weight it gets; the weights of a "
-        "row add up to 1. Each small square is one head; in the large one, a row is a word that "
-        "asks and a column a word that is asked. [CLS] and [SEP] mark the start and the end of a "
-        "text, and ## continues a word."
+        "Choose a word: the darker another word is, the more the chosen one attends to it. All "
+        "weights of a word add up to 1. Each small square is a head; in the large one, a row is a "
+        "word that asks, a column a word that is asked. [CLS] and [SEP] mark the start and the end "
+        "of a text, and ## continues a word."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
