@@ -196,6 +196,7 @@ class Shown {
 
   drawNow() {
     this.frame = undefined;
+    if (!this.theme) return;
     for (const [name, each] of Object.entries(this.controls)) each.show(this.values[name]);
     for (const { button, values } of this.presets) {
       const isActive = Object.keys(values).every(name => same(values[name], this.values[name]));

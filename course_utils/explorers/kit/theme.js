@@ -6,6 +6,7 @@ const NAMES = ["ink", "muted", "faint", "query", "key", "value", "low", "zero", 
 export function followTheme(root, changed) {
   let last = "";
   const look = () => {
+    if (!root.isConnected) return; // a lab may show it later; until then nothing has a colour
     const background = backgroundOf(root);
     if (background.join() === last) return;
     last = background.join();
@@ -18,6 +19,8 @@ export function followTheme(root, changed) {
   for (const element of [document.documentElement, document.body]) {
     watch.observe(element, { attributes: true });
   }
+  const placed = new ResizeObserver(look);
+  placed.observe(root);
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", later);
   // A page may fade from one theme into the other.
@@ -25,6 +28,7 @@ export function followTheme(root, changed) {
   look();
   return () => {
     watch.disconnect();
+    placed.disconnect();
     system.removeEventListener("change", later);
     document.removeEventListener("transitionend", later);
   };

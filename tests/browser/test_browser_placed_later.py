@@ -1,0 +1,34 @@
+"""An explorer that is built before it is placed into the page, as a lab may do."""
+
+import pytest
+
+from course_utils.explorers.page import standalone_page
+from course_utils.lectures import EXPLORERS
+from tests.browser.test_browser_explorers import words
+
+pytestmark = pytest.mark.browser
+
+BUILDS = "view.render({ model: modelOf(data), el: box });"
+PLACES_LATER = (
+    "const later = document.createElement('div'); view.render({ model: modelOf(data), el: later });"
+    "setTimeout(() => box.replaceChildren(later), 100);"
+)
+
+
+def test_colours_and_width_are_those_of_its_place(browser):
+    page = standalone_page(EXPLORERS["explore_real_heads"]())
+    assert page.count(BUILDS) == 1
+    tabs = []
+    for built in (page, page.replace(BUILDS, PLACES_LATER)):
+        tab = browser.new_page(viewport={"width": 940, "height": 700})
+        tab.set_content(built)
+        tab.wait_for_selector(".ce")
+        assert "“it” attends most to “animal”" in words(tab)
+        tabs.append(tab)
+    first, later = (tab.locator(".ce") for tab in tabs)
+    assert later.bounding_box() == first.bounding_box()
+    assert later.get_attribute("data-theme") == "light"
+    shades = [each.locator(".heads-text").nth(2).get_attribute("style") for each in (first, later)]
+    assert shades[0] == shades[1] and "rgb(" in shades[1]
+    for tab in tabs:
+        tab.close()
