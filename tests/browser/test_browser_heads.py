@@ -229,4 +229,5 @@ def test_own_text_in_the_lab(lab, open_notebook):
     assert said.inner_text() == before
     box.locator("select").select_option("I love Transformers")
     shows("[CLS]", "i", "love", "transformers", "[SEP]")
-    assert typed.input_value() == "" and not problem.is_visible()
+    wait_for(lambda: typed.input_value() == "", lambda: typed.input_value())
+    wait_for(lambda: not problem.is_visible(), lambda: problem.inner_text())
