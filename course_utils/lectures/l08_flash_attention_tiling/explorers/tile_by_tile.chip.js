@@ -86,7 +86,7 @@ function lay({ x, y, width }, rows, keys) {
   const pad = narrow ? 6 : PAD;
   const unit = Math.floor((width - 2 * pad - gaps) / 10);
   const tall = Math.min(36, Math.floor(ROOM / rows));
-  const top = y + HEAD + KEYS * TOP + 6;
+  const top = y + HEAD + KEYS * TOP + 6 + (ROOM - rows * tall) / 2;
   let at = x + (width - 10 * unit - gaps) / 2;
   const boxes = {};
   [["q", 2], ["scores", 3], ["m", 1], ["alpha", 1], ["l", 1], ["acc", 2]].forEach(([name, n], i) => {

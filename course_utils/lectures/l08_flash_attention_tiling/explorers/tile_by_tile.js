@@ -8,7 +8,7 @@ import { makeMemory } from "./tile_by_tile.memory.js";
 import { makeChip } from "./tile_by_tile.chip.js";
 import { makePlayer } from "./tile_by_tile.player.js";
 
-const WIDE = 820; // pixels from which memory and chip lie next to each other
+const WIDE = 760; // pixels from which memory and chip lie next to each other
 const BORDER = 52;
 const LABELS = 62; // pixels before the bars of bytes
 const FLIGHT = { duration: 420, easing: "ease-in-out" };
@@ -25,22 +25,23 @@ function mount(stage, hand) {
   const bytes = makeBytes();
   const crossing = makeCrossing();
   const beam = svg("path", { class: "tiles-beam" });
-  const carried = svg("rect", { class: "tiles-carried", width: 1, height: 1 });
   drawing.append(memory.panel, chip.panel, beam, memory.group, chip.group,
-    crossing.group, bytes.group, carried);
+    crossing.group, bytes.group);
   stage.append(box);
   return (state, values, theme) => {
     const places = layOut(hand.width);
     set(drawing, { width: hand.width, height: places.height });
     memory.show(state, places.memory, theme);
+    const old = chip.sums.map(each => each.cloneNode(true));
     chip.show(state, places.chip, theme);
     bytes.show(state, places.bytes);
     crossing.show(state, places);
     const [from, to] = [memory.window(state), chip.places().scores];
     beam.setAttribute("d", places.wide ? across(from, to) : down(from, to));
-    const lively = player.show(state, values);
+    drawing.getAnimations({ subtree: true }).forEach(each => each.cancel());
+    const lively = player.show(state, values, box.closest(".ce-easing"));
     box.classList.toggle("tiles-lively", lively);
-    if (lively) animate({ memory, chip, beam, carried }, state);
+    if (lively) animate({ memory, chip, beam, old, drawing }, state);
   };
 }
 
@@ -50,12 +51,11 @@ function layOut(width) {
   const cell = Math.min(21, Math.floor((width - 36) / 16));
   const memory = { cell, width: 36 + 16 * cell, height: 68 + 16 * cell };
   const left = wide ? memory.width + BORDER : 0;
-  const chip = { width: Math.min(width - left, 510), height: 312 };
+  const chip = { width: Math.min(width - left, wide ? width : 520), height: 312 };
   const middle = size => Math.round((width - size) / 2);
-  const apart = Math.max(0, width - left - chip.width) / 2;
-  Object.assign(memory, { x: wide ? apart : middle(memory.width), y: 0 });
+  Object.assign(memory, { x: wide ? 0 : middle(memory.width), y: 0 });
   const top = wide ? 0 : memory.height + BORDER;
-  Object.assign(chip, { x: wide ? left + apart : middle(chip.width), y: top });
+  Object.assign(chip, { x: wide ? left : middle(chip.width), y: top });
   const bytes = { x: chip.x, y: top + chip.height + 22, width: chip.width };
   const height = Math.max(memory.height, bytes.y + 72);
   return { wide, memory, chip, bytes, height };
@@ -70,26 +70,39 @@ const down = (from, to) =>
   `L${from.x + from.width} ${from.y + from.height}Z`;
 
 /** Tiles fly in; then the scores appear; then the sums change; at last the output flies out. */
-function animate({ memory, chip, beam, carried }, state) {
+function animate({ memory, chip, beam, old, drawing }, state) {
   const [there, here] = [memory.places(state), chip.places()];
   const arriving = state.starts ? ["q", "k", "v"] : ["k", "v"];
   arriving.forEach(name => fly(chip.sheets[name].group, there[name], here[name]));
-  const later = [beam, chip.sheets.scores.group];
-  later.forEach(each => appear(each, FLIGHT.duration));
-  chip.sums.forEach(each => appear(each, 1.6 * FLIGHT.duration));
+  [beam, chip.sheets.scores.group].forEach(each => appear(each, FLIGHT.duration));
+  chip.sums.forEach(each => appear(each, 2 * FLIGHT.duration));
+  // The sums stay on the chip until the new ones are there.
+  if (!state.starts) {
+    old.forEach(each => passing(drawing, each, [{ opacity: 1 }, { opacity: 1 }],
+      { duration: 2 * FLIGHT.duration }));
+  }
   if (!state.ends) return;
-  const timing = { ...FLIGHT, delay: 2.2 * FLIGHT.duration };
-  carried.animate([at(here.acc), at(there.out)].map(each => ({ ...each, opacity: 1 })),
-    timing);
-  memory.written(state).forEach(each => appear(each, 3.2 * FLIGHT.duration));
+  passing(drawing, chip.sheets.acc.group.cloneNode(true),
+    [at(whole(here.acc)), at(shrunk(there.out, here.acc))],
+    { ...FLIGHT, delay: 2.7 * FLIGHT.duration });
+  memory.written(state).forEach(each => appear(each, 3.7 * FLIGHT.duration));
 }
 
-/** A group of the size `to` comes from where `from` is. */
-function fly(group, from, to) {
-  const small = { x: from.x, y: from.y, width: from.width / to.width,
-    height: from.height / to.height };
-  group.animate([at(small), at({ ...to, width: 1, height: 1 })], FLIGHT);
+/** Something that is there only while it moves. */
+function passing(drawing, element, frames, timing) {
+  element.style.opacity = 0;
+  drawing.append(element);
+  const gone = () => element.remove();
+  element.animate(frames.map(each => ({ opacity: 1, ...each })), timing).finished.then(gone, gone);
 }
+
+/** A group comes from where `from` is. */
+const fly = (group, from, to) => group.animate([at(shrunk(from, to)), at(whole(to))], FLIGHT);
+
+/** The place that gives a group which fills `full` the size of `small`. */
+const shrunk = (small, full) =>
+  ({ ...small, width: small.width / full.width, height: small.height / full.height });
+const whole = ({ x, y }) => ({ x, y, width: 1, height: 1 });
 
 const at = ({ x, y, width, height }) =>
   ({ transform: `translate(${x}px, ${y}px) scale(${width}, ${height})` });
@@ -109,7 +122,7 @@ function makeCrossing() {
     q.textContent = state.starts ? "q " : "";
     const middle = (memory.x + memory.width + chip.x) / 2;
     const [x, y] = wide ? [middle, 52] : [chip.x + chip.width - 130, chip.y - BORDER / 2];
-    const [left, low] = wide ? [x, y + 292] : [x + 85, y];
+    const [left, low] = wide ? [x, y + 204] : [x + 85, y];
     set(reads, wide ? { x, y } : { x: x - 14, y: y + 5 });
     set(writes, wide ? { x: left, y: low } : { x: left + 6, y: y + 5 });
     arrows[0].setAttribute("d", wide ? arrow(x - 20, y + 14, 40, 0) : arrow(x + 24, y - 18, 0, 36));

@@ -14,6 +14,7 @@ export function makeMemory(drawing, hand, player) {
   const panel = svg("g", {}, plate, hole);
   const title = svg("text", { class: "tiles-title" }, "memory ");
   title.append(svg("tspan", { class: "tiles-light" }, "large, slow"));
+  const hint = svg("text", { "text-anchor": "end" }, "click or drag a tile");
   const foot = svg("text", { "text-anchor": "middle" });
   const strips = makeStrips(hand.given);
   const bands = ["q", "k"].map(kind => svg("rect", { class: `tiles-band tiles-${kind}` }));
@@ -22,15 +23,16 @@ export function makeMemory(drawing, hand, player) {
   const dead = svg("path", { class: "tiles-dead" });
   const crosses = svg("g", { class: "tiles-skipped", "text-anchor": "middle" });
   const stairs = svg("path", { class: "tiles-stairs" });
-  const cells = Array.from({ length: N * KEYS }, () => svg("rect"));
+  const cells = Array.from({ length: 6 * KEYS }, () => svg("rect"));
   const frame = svg("rect", { class: "tiles-window", rx: 2 });
   const slid = svg("g", { class: "ce-eased" }, ...cells, frame);
   const touch = svg("rect", { class: "tiles-touch", fill: "transparent", role: "slider",
     tabindex: 0, "data-grab": true, "aria-label": "tile of the grid", "aria-valuemin": 1 });
-  const group = svg("g", {}, title, ...bands, done, dead, tiles, crosses, stairs, slid, touch,
-    ...Object.values(strips).map(each => each.group), foot);
+  const group = svg("g", {}, title, ...bands, done, dead, tiles, crosses, slid, stairs, touch,
+    ...Object.values(strips).map(each => each.group), hint, foot);
   let now; // the state and the place that are shown
   let laidOut;
+  let outlines; // of the tiles that are visited, in order
   const box = (row, column, rows, columns) => {
     const { x, y, cell } = now.grid;
     return { x: x + column * cell, y: y + row * cell, width: columns * cell,
@@ -53,9 +55,12 @@ export function makeMemory(drawing, hand, player) {
     const { x, y, cell, width, height } = place;
     const grid = { x: x + PAD + D * cell + GAP, y: y + HEAD + D * cell + GAP, cell };
     now = { state, grid, place };
-    const key = JSON.stringify([place]);
+    const key = JSON.stringify([place, [...state.order]]);
     if (key !== laidOut) {
       laidOut = key;
+      drawTiles(state);
+      stairs.setAttribute("d", state.causal ? staircase(grid) : "");
+      set(hint, { x: x + width - PAD, y: y + 22 });
       set(plate, { x: x + 0.5, y: y + 0.5, width: width - 1, height: height - 1 });
       set(title, { x: x + PAD, y: y + 22 });
       set(foot, { x: grid.x + (N * cell) / 2, y: y + height - 9 });
@@ -63,7 +68,6 @@ export function makeMemory(drawing, hand, player) {
       Object.values(strips).forEach(each => each.place(grid));
     }
     Object.values(strips).forEach(each => each.show(state));
-    drawTiles(state);
     const [rows, keys] = state.scores.shape;
     set(bands[0], { ...box(state.first_row, 0, rows, N) });
     set(bands[1], { ...box(0, state.first_key, N, keys) });
@@ -74,33 +78,35 @@ export function makeMemory(drawing, hand, player) {
       x: (i % keys) * cell, y: Math.floor(i / keys) * cell, width: cell, height: cell,
       fill: i < rows * keys ? theme.weight(state.weights[i]) : "none",
     }));
-    stairs.setAttribute("d", state.causal ? staircase(grid) : "");
+    done.setAttribute("d", outlines.slice(0, state.step - 1).join(""));
     set(touch, { "aria-valuenow": state.step, "aria-valuemax": state.steps,
       "aria-valuetext": `tile ${state.step} of ${state.steps}` });
     const [all, left] = [state.order.length, state.order.length - state.steps];
-    foot.textContent = left
-      ? `× all in the future: ${left} of ${all} tiles skipped`
-      : "the grid of 144 scores is never stored";
+    const words = left
+      ? [`× in the future: ${left} of ${all} tiles `, "skipped"]
+      : [`the grid of ${N * N} scores is `, "never stored"];
+    foot.replaceChildren(words[0], svg("tspan", { class: "tiles-strong" }, words[1]));
   }
 
   function drawTiles(state) {
     const [rows, columns] = state.order.shape;
     const queries = N / rows;
-    const paths = { tiles: "", done: "", dead: "" };
     const marks = [];
+    let [all, hatching] = ["", ""];
+    outlines = [];
     state.order.forEach((step, i) => {
       const [row, column] = [Math.floor(i / columns) * queries, (i % columns) * KEYS];
       const at = box(row, column, queries, KEYS);
       const outline = `M${at.x} ${at.y}h${at.width}v${at.height}h${-at.width}Z`;
-      paths.tiles += outline;
-      if (!step) {
-        paths.dead += hatched(at);
+      all += outline;
+      if (step) outlines.push(outline);
+      else {
+        hatching += hatched(at);
         marks.push(cross(at));
-      } else if (step < state.step) paths.done += outline;
+      }
     });
-    tiles.setAttribute("d", paths.tiles);
-    done.setAttribute("d", paths.done);
-    dead.setAttribute("d", paths.dead);
+    tiles.setAttribute("d", all);
+    dead.setAttribute("d", hatching);
     crosses.replaceChildren(...marks);
   }
 
@@ -109,14 +115,12 @@ export function makeMemory(drawing, hand, player) {
 
   /** Where the tiles of this step lie in their strips. */
   const places = state => {
-    const { cell } = now.grid;
     const [rows, keys] = state.scores.shape;
     return {
       q: beside(box(state.first_row, -D, rows, D), -GAP, 0),
       out: beside(box(state.first_row, N, rows, D), GAP, 0),
       k: beside(box(-D, state.first_key, D, keys), 0, -GAP),
       v: beside(box(N, state.first_key, D, keys), 0, GAP),
-      cell,
     };
   };
   return { panel, group, show, window, places, written: state => strips.out.rows(state) };

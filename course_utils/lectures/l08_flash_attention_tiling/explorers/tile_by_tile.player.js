@@ -4,7 +4,8 @@ import { control } from "../../../explorers/kit/controls.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, svg } from "../../../explorers/kit/svg.js";
 
-const BEAT = 1900; // ms for a tile: it comes, is used, and goes
+const [BEAT, LONG] = [1300, 2000]; // ms for a tile; for one after which output is written
+const PAUSE = 400; // ms between two steps, below which nothing moves by itself
 const ICONS = { play: "M2 1L13 7.5L2 14Z", pause: "M2 1h4v13H2ZM9 1h4v13H9Z" };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -18,9 +19,9 @@ export function makePlayer(hand) {
   const where = html("output", { class: "tiles-where" });
   const others = ["causal", "queries"].map(name =>
     [name, control(hand.inputs[name], value => hand.change({ [name]: value }))]);
-  const arrow = (label, sign, by) => {
+  const arrow = (label, sign, count) => {
     const button = html("button", { type: "button", "aria-label": label }, sign);
-    button.addEventListener("click", () => step(by));
+    button.addEventListener("click", () => by(count));
     return button;
   };
   const element = html("div", { class: "tiles-player" }, play,
@@ -30,15 +31,13 @@ export function makePlayer(hand) {
   let timer; // while it plays
   let expected; // the step that playing has asked for
   let lively = false;
+  let last = 0; // when the step before was shown
 
   const go = next => hand.change({ step: clamp(next, 1, steps) });
   const by = count => {
     now = clamp(now + count, 1, steps); // a second key may come before the next frame
+    lively = true;
     go(now);
-  };
-  const step = count => {
-    lively = count > 0;
-    by(count);
   };
   const stop = () => {
     clearTimeout(timer);
@@ -47,10 +46,10 @@ export function makePlayer(hand) {
   };
   const tick = () => {
     if (!element.isConnected) return stop();
+    timer = setTimeout(tick, LONG); // until the frame says how long it takes
     expected = now === steps ? 1 : now + 1;
     lively = true;
     go(expected);
-    timer = setTimeout(tick, BEAT);
   };
   const label = () => {
     icon.setAttribute("d", timer ? ICONS.pause : ICONS.play);
@@ -66,18 +65,24 @@ export function makePlayer(hand) {
   label();
 
   /** Show a state; whether it shall come alive. */
-  function show(state, values) {
+  function show(state, values, eased) {
     [now, steps] = [state.step, state.steps];
-    if (timer && (state.step !== expected || state.step === steps)) stop();
+    if (timer) {
+      clearTimeout(timer);
+      if (state.step !== expected || state.step === steps) stop();
+      else timer = setTimeout(tick, state.ends ? LONG : BEAT);
+    }
     others.forEach(([name, each]) => each.show(values[name]));
     rail.max = steps;
     rail.value = now;
     rail.style.setProperty("--ce-filled", (now - 1) / (steps - 1));
     where.textContent = `tile ${now} of ${steps}`;
     rail.setAttribute("aria-valuetext", where.textContent);
-    const moves = lively && !STILL.matches;
+    const soon = performance.now() - last < PAUSE;
+    last = performance.now();
+    const moves = (lively || eased) && !soon && !STILL.matches;
     lively = false;
-    return moves;
+    return Boolean(moves);
   }
   return { element, show, go, by };
 }

@@ -111,7 +111,7 @@ class TileByTile(Explorer):
         later = torch.tensor(now.keys)[None] > torch.tensor(now.rows)[:, None]
         hidden = later if causal else torch.zeros_like(later)
         scores = q[rows] @ k[now.keys.start : now.keys.stop].T / D**0.5
-        m, l = now.m[rows], now.l[rows]
+        m = now.m[rows]
         starts = at == 0 or loop[at - 1].rows != now.rows
         return TileState(
             first_row=now.rows.start,
@@ -120,7 +120,7 @@ class TileByTile(Explorer):
             hidden=hidden.numpy(),
             weights=torch.exp(scores - m[:, None]).masked_fill(hidden, 0).numpy(),
             m=m.numpy(),
-            l=l.numpy(),
+            l=now.l[rows].numpy(),
             acc=now.acc[rows].numpy(),
             alpha=now.alpha[rows].numpy(),
             rose=(m > loop[at - 1].m[rows]).numpy() & (not starts),
@@ -146,8 +146,8 @@ class TileByTile(Explorer):
             f"Tile {state.step} of {state.steps}: "
             f"[q:queries {state.first_row}–{state.first_row + rows - 1}], "
             f"[k:keys {state.first_key}–{state.first_key + keys - 1}]. {_event(state)} "
-            f"[b:{number(state.read + state.written)}] bytes moved, naive "
-            f"[b:{number(state.naive)}]{skipped}."
+            f"[b:{number(state.read + state.written)}] bytes moved "
+            f"(naive: [b:{number(state.naive)}]){skipped}."
         )
 
 
