@@ -32,16 +32,16 @@ function mount(stage, hand) {
     const places = layOut(hand.width);
     set(drawing, { width: hand.width, height: places.height });
     memory.show(state, places.memory, theme);
-    const old = chip.sums.map(each => each.cloneNode(true));
+    drawing.getAnimations({ subtree: true }).forEach(each => each.cancel());
+    const lively = player.show(state, values, box.closest(".ce-easing"));
+    box.classList.toggle("tiles-lively", lively);
+    const old = lively ? chip.sums.map(each => each.cloneNode(true)) : [];
     chip.show(state, places.chip, theme);
     bytes.show(state, places.bytes);
     crossing.show(state, places);
     const [from, to] = [memory.window(state), chip.places().scores];
     beam.setAttribute("d", places.wide ? across(from, to) : down(from, to));
-    drawing.getAnimations({ subtree: true }).forEach(each => each.cancel());
-    const lively = player.show(state, values, box.closest(".ce-easing"));
-    box.classList.toggle("tiles-lively", lively);
-    if (lively) animate({ memory, chip, beam, old, drawing }, state);
+    if (lively) animate({ memory, chip, beam, old }, state);
   };
 }
 
@@ -70,28 +70,28 @@ const down = (from, to) =>
   `L${from.x + from.width} ${from.y + from.height}Z`;
 
 /** Tiles fly in; then the scores appear; then the sums change; at last the output flies out. */
-function animate({ memory, chip, beam, old, drawing }, state) {
+function animate({ memory, chip, beam, old }, state) {
   const [there, here] = [memory.places(state), chip.places()];
   const arriving = state.starts ? ["q", "k", "v"] : ["k", "v"];
   arriving.forEach(name => fly(chip.sheets[name].group, there[name], here[name]));
-  [beam, chip.sheets.scores.group].forEach(each => appear(each, FLIGHT.duration));
+  [beam, memory.inside, chip.sheets.scores.group].forEach(each => appear(each, FLIGHT.duration));
   chip.sums.forEach(each => appear(each, 2 * FLIGHT.duration));
   // The sums stay on the chip until the new ones are there.
   if (!state.starts) {
-    old.forEach(each => passing(drawing, each, [{ opacity: 1 }, { opacity: 1 }],
-      { duration: 2 * FLIGHT.duration }));
+    chip.group.prepend(...old);
+    old.forEach(each => passing(each, [{}, {}], { duration: 2 * FLIGHT.duration }));
   }
   if (!state.ends) return;
-  passing(drawing, chip.sheets.acc.group.cloneNode(true),
-    [at(whole(here.acc)), at(shrunk(there.out, here.acc))],
+  const result = chip.sheets.acc.group.cloneNode(true);
+  chip.group.append(result);
+  passing(result, [at(whole(here.acc)), at(shrunk(there.out, here.acc))],
     { ...FLIGHT, delay: 2.7 * FLIGHT.duration });
   memory.written(state).forEach(each => appear(each, 3.7 * FLIGHT.duration));
 }
 
 /** Something that is there only while it moves. */
-function passing(drawing, element, frames, timing) {
+function passing(element, frames, timing) {
   element.style.opacity = 0;
-  drawing.append(element);
   const gone = () => element.remove();
   element.animate(frames.map(each => ({ opacity: 1, ...each })), timing).finished.then(gone, gone);
 }

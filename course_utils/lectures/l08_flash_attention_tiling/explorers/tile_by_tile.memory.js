@@ -25,7 +25,8 @@ export function makeMemory(drawing, hand, player) {
   const stairs = svg("path", { class: "tiles-stairs" });
   const cells = Array.from({ length: 6 * KEYS }, () => svg("rect"));
   const frame = svg("rect", { class: "tiles-window", rx: 2 });
-  const slid = svg("g", { class: "ce-eased" }, ...cells, frame);
+  const inside = svg("g", {}, ...cells);
+  const slid = svg("g", { class: "ce-eased" }, inside, frame);
   const touch = svg("rect", { class: "tiles-touch", fill: "transparent", role: "slider",
     tabindex: 0, "data-grab": true, "aria-label": "tile of the grid", "aria-valuemin": 1 });
   const group = svg("g", {}, title, ...bands, done, dead, tiles, crosses, slid, stairs, touch,
@@ -123,7 +124,7 @@ export function makeMemory(drawing, hand, player) {
       v: beside(box(N, state.first_key, D, keys), 0, GAP),
     };
   };
-  return { panel, group, show, window, places, written: state => strips.out.rows(state) };
+  return { panel, group, inside, show, window, places, written: state => strips.out.rows(state) };
 }
 
 const beside = (box, x, y) => ({ ...box, x: box.x + x, y: box.y + y });

@@ -36,7 +36,7 @@ export function makePlayer(hand) {
   const go = next => hand.change({ step: clamp(next, 1, steps) });
   const by = count => {
     now = clamp(now + count, 1, steps); // a second key may come before the next frame
-    lively = true;
+    lively = performance.now() - last > PAUSE;
     go(now);
   };
   const stop = () => {
@@ -78,9 +78,8 @@ export function makePlayer(hand) {
     rail.style.setProperty("--ce-filled", (now - 1) / (steps - 1));
     where.textContent = `tile ${now} of ${steps}`;
     rail.setAttribute("aria-valuetext", where.textContent);
-    const soon = performance.now() - last < PAUSE;
     last = performance.now();
-    const moves = (lively || eased) && !soon && !STILL.matches;
+    const moves = (lively || eased) && !STILL.matches;
     lively = false;
     return Boolean(moves);
   }

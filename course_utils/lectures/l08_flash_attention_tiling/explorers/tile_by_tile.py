@@ -168,4 +168,5 @@ def _event(state: TileState) -> str:
         return "Their sums begin."
     if not state.rose.any():
         return "No maximum rises."
-    return f"The maximum rises in {state.rose.sum()} rows: rescaled."
+    rows = state.rose.sum()
+    return f"The maximum rises in {rows} row{'s' if rows > 1 else ''}: rescaled."
