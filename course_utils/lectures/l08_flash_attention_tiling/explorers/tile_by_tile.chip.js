@@ -32,10 +32,20 @@ export function makeChip({ q, k, v }) {
   const group = svg("g", {}, title, ...above, ...Object.values(names).flat(),
     ...Object.values(sheets).map(each => each.group));
   let boxes;
+  let laidOut;
   point(sheets);
 
   function show(state, place, theme) {
-    boxes = lay(place, ...state.scores.shape);
+    const key = [place.x, place.y, place.width, state.scores.shape].join();
+    if (key !== laidOut) {
+      laidOut = key;
+      arrange(place, state.scores.shape);
+    }
+    write(state, theme);
+  }
+
+  function arrange(place, [rows, keys]) {
+    boxes = lay(place, rows, keys);
     set(plate, { x: place.x + 1, y: place.y + 1, width: place.width - 2,
       height: place.height - 2 });
     set(title, { x: place.x + PAD, y: place.y + 22 });
@@ -48,7 +58,6 @@ export function makeChip({ q, k, v }) {
       const { x, y, height } = boxes[["k", "v"][i]];
       set(each, { x: x - 8, y: y + height / 2 + 5 });
     });
-    write(state, theme);
   }
 
   function write(state, theme) {
@@ -108,12 +117,8 @@ function sheet(kind, rows, columns) {
   const group = svg("g", { class: `tiles-${kind}` }, ...cells);
   const each = act => cells.forEach((cell, i) => act(Math.floor(i / columns), i % columns, cell));
   let shown;
-  let laidOut;
   const place = box => {
     group.setAttribute("transform", `translate(${box.x} ${box.y})`);
-    const key = [box.unit, box.tall, box.rows, box.columns].join();
-    if (key === laidOut) return;
-    laidOut = key;
     shown = box;
     each((row, column, cell) => {
       cell.style.display = row < box.rows && column < box.columns ? "" : "none";
@@ -124,7 +129,8 @@ function sheet(kind, rows, columns) {
   };
   const write = words => each((row, column, cell) => {
     if (row >= shown.rows || column >= shown.columns) return;
-    cell.lastChild.textContent = words(row, column, cell);
+    const text = words(row, column, cell);
+    if (cell.lastChild.textContent !== text) cell.lastChild.textContent = text;
   });
   return { group, each, place, write };
 }

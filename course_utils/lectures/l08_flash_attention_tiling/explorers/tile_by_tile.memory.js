@@ -33,6 +33,8 @@ export function makeMemory(drawing, hand, player) {
     ...Object.values(strips).map(each => each.group), hint, foot);
   let now; // the state and the place that are shown
   let laidOut;
+  let skipped;
+  let shape; // of the tile in the grid
   let outlines; // of the tiles that are visited, in order
   const box = (row, column, rows, columns) => {
     const { x, y, cell } = now.grid;
@@ -75,14 +77,19 @@ export function makeMemory(drawing, hand, player) {
     const at = window(state);
     set(frame, { width: at.width, height: at.height });
     slid.style.transform = `translate(${at.x}px, ${at.y}px)`;
-    cells.forEach((each, i) => set(each, {
-      x: (i % keys) * cell, y: Math.floor(i / keys) * cell, width: cell, height: cell,
-      fill: i < rows * keys ? theme.weight(state.weights[i]) : "none",
-    }));
+    cells.forEach((each, i) =>
+      each.setAttribute("fill", i < rows * keys ? theme.weight(state.weights[i]) : "none"));
+    if (shape !== `${keys} ${cell}`) {
+      shape = `${keys} ${cell}`;
+      cells.forEach((each, i) => set(each, {
+        x: (i % keys) * cell, y: Math.floor(i / keys) * cell, width: cell, height: cell }));
+    }
     done.setAttribute("d", outlines.slice(0, state.step - 1).join(""));
     set(touch, { "aria-valuenow": state.step, "aria-valuemax": state.steps,
       "aria-valuetext": `tile ${state.step} of ${state.steps}` });
     const [all, left] = [state.order.length, state.order.length - state.steps];
+    if (left === skipped) return;
+    skipped = left;
     const words = left
       ? [`× in the future: ${left} of ${all} tiles `, "skipped"]
       : [`the grid of ${N * N} scores is `, "never stored"];
@@ -148,7 +155,7 @@ const cross = ({ x, y, width, height }) =>
 function makeStrips({ q, k, v }) {
   return {
     q: strip("q", q, cell => [-D * cell - GAP, 0], false),
-    out: strip("out", null, cell => [N * cell + GAP, 0], false),
+    out: strip("out", v, cell => [N * cell + GAP, 0], false),
     k: strip("k", k, cell => [0, -D * cell - GAP], true),
     v: strip("v", v, cell => [0, N * cell + GAP], true),
   };
@@ -162,12 +169,12 @@ function strip(kind, values, offset, lying) {
   const frame = svg("rect", { class: "tiles-taken", rx: 3 });
   const group = svg("g", { class: `tiles-${kind}` }, ...cells, frame, name);
   let at;
-  const shaded = numbers => {
-    const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
-    cells.forEach((each, i) =>
-      each.setAttribute("fill-opacity", 0.22 + 0.78 * ((numbers[i] - least) / (most - least))));
-  };
-  if (values) shaded(values);
+  let shown;
+  // What attention gives lies between the least and the largest value.
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const shaded = numbers => cells.forEach((each, i) =>
+    each.setAttribute("fill-opacity", 0.22 + (0.78 * (numbers[i] - least)) / (most - least)));
+  shaded(values);
   const place = ({ x, y, cell }) => {
     const [dx, dy] = offset(cell);
     at = { x: x + dx, y: y + dy, cell };
@@ -181,6 +188,9 @@ function strip(kind, values, offset, lying) {
   const show = state => {
     const [rows, keys] = state.scores.shape;
     const [first, count] = lying ? [state.first_key, keys] : [state.first_row, rows];
+    const key = [first, count, kind === "out" && [state.finished, state.causal], at.x, at.y];
+    if (key.join() === shown) return;
+    shown = key.join();
     const taken = i => Math.floor(i / D) >= first && Math.floor(i / D) < first + count;
     const hold = kind !== "out" || state.ends;
     cells.forEach((each, i) => each.classList.toggle("tiles-now", hold && taken(i)));

@@ -92,11 +92,11 @@ class TileByTile(Explorer):
     }
     view = "tile_by_tile.js"
     reading = (
-        "One tile of queries, keys and values at a time crosses from memory to the chip; its "
-        "scores are used there and forgotten. The chip keeps, for each query, the largest score m, "
-        "the sum l of exp(score − m), and acc, the same sum of exp(score − m) · v. When m rises, l "
-        "and acc are first multiplied by α = exp(old m − new m); after a row's last tile, acc / l "
-        "is the output. A darker score has a larger exp(score − m)."
+        "Tiles of queries, keys and values cross from memory to the chip. Their scores are used "
+        "there and forgotten: a darker score has a larger exp(score − m). The chip keeps, for each "
+        "query, its largest score m, the sum l of exp(score − m), and acc, the sum of exp(score − "
+        "m) · v. When m rises, l and acc are first multiplied by α = exp(old m − new m). At the "
+        "end of a row of tiles, acc / l is written to out, with m + log l."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
