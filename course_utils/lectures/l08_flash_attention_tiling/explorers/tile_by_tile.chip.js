@@ -7,6 +7,7 @@ const [D, KEYS, MOST] = [2, 3, 6];
 const [PAD, HEAD, TOP, ROOM] = [14, 32, 26, 156]; // TOP is the height of a row of k and v
 const GAPS = [6, 14, 8, 5, 5]; // after q, scores, m, α, l
 const NARROW = [4, 8, 3, 2, 2];
+const COLUMNS = { q: 2, scores: 3, m: 1, alpha: 1, l: 1, acc: 2 };
 const DARK = 0.6; // a weight from which ink would not be read
 const BELOW = {
   q: ["q", ""], scores: ["scores", "then forgotten"], m: ["m", "max"], alpha: ["α", "scale"],
@@ -15,10 +16,9 @@ const BELOW = {
 
 /** The panel, its sheets of numbers, and `show(state, place, theme)`. */
 export function makeChip({ q, k, v }) {
-  const plate = svg("rect", { class: "tiles-chip", rx: 12 });
-  const panel = svg("g", {}, plate);
-  const title = svg("text", { class: "tiles-title" }, "chip ");
-  title.append(svg("tspan", { class: "tiles-light" }, "small, fast"));
+  const panel = svg("rect", { class: "tiles-chip", rx: 12 });
+  const title = svg("text", { class: "tiles-title" }, "chip ",
+    svg("tspan", { class: "tiles-light" }, "small, fast"));
   const sheets = {
     q: sheet("q", MOST, D), k: sheet("k", D, KEYS), v: sheet("v", KEYS, D),
     scores: sheet("scores", MOST, KEYS), m: sheet("m", MOST, 1), alpha: sheet("alpha", MOST, 1),
@@ -46,7 +46,7 @@ export function makeChip({ q, k, v }) {
 
   function arrange(place, [rows, keys]) {
     boxes = lay(place, rows, keys);
-    set(plate, { x: place.x + 1, y: place.y + 1, width: place.width - 2,
+    set(panel, { x: place.x + 1, y: place.y + 1, width: place.width - 2,
       height: place.height - 2 });
     set(title, { x: place.x + PAD, y: place.y + 22 });
     for (const [name, each] of Object.entries(sheets)) each.place(boxes[name]);
@@ -71,14 +71,10 @@ export function makeChip({ q, k, v }) {
       cell.classList.toggle("tiles-dark", state.weights[i] > DARK);
       return state.hidden[i] ? "×" : number(state.scores[i], 1);
     });
-    sheets.m.write((r, c, cell) => {
-      cell.classList.toggle("tiles-rose", Boolean(state.rose[r]));
-      return number(state.m[r], 1);
-    });
-    sheets.alpha.write((r, c, cell) => {
-      cell.classList.toggle("tiles-rose", Boolean(state.rose[r]));
-      return state.rose[r] ? number(state.alpha[r], 2) : number(state.alpha[r]);
-    });
+    [sheets.m, sheets.alpha].forEach(({ each }) => each((r, c, cell) =>
+      cell.classList.toggle("tiles-rose", Boolean(state.rose[r]))));
+    sheets.m.write(r => number(state.m[r], 1));
+    sheets.alpha.write(r => number(state.alpha[r], state.rose[r] ? 2 : 0));
     sheets.l.write(r => number(state.l[r], 1));
     sheets.acc.write((r, c) => number(state.acc[r * D + c], 1));
   }
@@ -98,7 +94,7 @@ function lay({ x, y, width }, rows, keys) {
   const top = y + HEAD + KEYS * TOP + 6 + (ROOM - rows * tall) / 2;
   let at = x + (width - 10 * unit - gaps) / 2;
   const boxes = {};
-  [["q", 2], ["scores", 3], ["m", 1], ["alpha", 1], ["l", 1], ["acc", 2]].forEach(([name, n], i) => {
+  Object.entries(COLUMNS).forEach(([name, n], i) => {
     boxes[name] = { x: at, y: top, width: n * unit, height: rows * tall, unit, tall, rows,
       columns: n };
     at += n * unit + between[i];

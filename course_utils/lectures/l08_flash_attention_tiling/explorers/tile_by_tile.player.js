@@ -36,7 +36,7 @@ export function makePlayer(hand) {
   const go = next => hand.change({ step: clamp(next, 1, steps) });
   const by = count => {
     now = clamp(now + count, 1, steps); // a second key may come before the next frame
-    lively = performance.now() - last > PAUSE;
+    lively = count > 0 && performance.now() - last > PAUSE;
     go(now);
   };
   const stop = () => {

@@ -65,7 +65,11 @@ def problem() -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of one head (N, D), with one decimal so that one can check them."""
     random = torch.Generator().manual_seed(SEED)
     q, k, v = torch.randn(3, N, D, generator=random)
-    return tuple((10 * factor * x).round() / 10 for factor, x in ((1.5, q), (1.5, k), (1, v)))
+    return _rounded(1.5 * q), _rounded(1.5 * k), _rounded(v)
+
+
+def _rounded(x: Tensor) -> Tensor:
+    return (10 * x).round() / 10
 
 
 @lru_cache(maxsize=2 * len(QUERIES))
@@ -77,7 +81,7 @@ def steps_of(causal: bool, queries: int) -> tuple[TileStep, ...]:
 class TileByTile(Explorer):
     """A step of the loop → the tiles that are read, what the chip keeps, what was moved."""
 
-    title = "How can attention do without ever storing its grid of scores?"
+    title = "How can attention work without storing its grid of scores?"
     inputs = {
         "step": Slider("tile number", 1, MOST_STEPS, 6, in_picture=True),
         "causal": Toggle("causal: no looking ahead", in_picture=True),
@@ -167,6 +171,8 @@ def _event(state: TileState) -> str:
     if state.starts:
         return "Their sums begin."
     if not state.rose.any():
-        return "No maximum rises."
+        return "No maximum rises, no row is rescaled."
     rows = state.rose.sum()
-    return f"The maximum rises in {rows} row{'s' if rows > 1 else ''}: rescaled."
+    if rows == 1:
+        return "[b:1] row is rescaled: its maximum rises."
+    return f"[b:{rows}] rows are rescaled: their maximum rises."
