@@ -2,9 +2,13 @@
 
 import pytest
 
+pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings it")
+
+from axe_playwright_python.sync_playwright import Axe
+
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
-from tests.browser.test_browser_explorers import drag, middle, words
+from tests.browser.test_browser_explorers import DARK, drag, middle, words
 
 pytestmark = pytest.mark.browser
 
@@ -155,3 +159,15 @@ def test_it_fits(open_tiles, width):
             "return box.left >= 0 && box.right <= width; })",
             width,
         )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_it_can_be_read_and_heard(open_tiles, dark):
+    tab = open_tiles()
+    if dark:
+        tab.evaluate(DARK)
+        tab.wait_for_selector(".ce[data-theme=dark]")
+    tab.get_by_label("causal").check()
+    words(tab)
+    found = Axe().run(tab, context=".ce").response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"][:150]) for each in found] == []

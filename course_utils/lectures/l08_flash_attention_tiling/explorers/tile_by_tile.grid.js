@@ -12,14 +12,15 @@ export function makeGrid(drawing, player) {
   const hole = svg("rect", { class: "tiles-hole" });
   const bands = ["q", "k"].map(kind => svg("rect", { class: `tiles-band tiles-${kind}` }));
   const [done, dead, tiles, stairs] = ["done", "dead", "grid", "stairs"].map(path);
-  const crosses = svg("g", { class: "tiles-skipped", "text-anchor": "middle" });
+  const words = ["skipped", "gone"].map(kind =>
+    svg("g", { class: `tiles-${kind}`, "text-anchor": "middle" }));
   const cells = Array.from({ length: MOST * KEYS }, () => svg("rect"));
   const inside = svg("g", {}, ...cells);
   const frame = svg("rect", { class: "tiles-window", rx: 2 });
   const window = svg("g", { class: "ce-eased" }, inside, frame);
   const touch = svg("rect", { class: "tiles-touch", fill: "transparent", role: "slider",
     tabindex: 0, "data-grab": true, "aria-label": "tile of the grid", "aria-valuemin": 1 });
-  const group = svg("g", {}, ...bands, done, dead, tiles, crosses, window, stairs, touch);
+  const group = svg("g", {}, ...bands, done, dead, tiles, ...words, window, stairs, touch);
   let now; // the state and the place that are shown
   let laidOut;
   let outlines; // of the tiles that are visited, in order
@@ -39,6 +40,8 @@ export function makeGrid(drawing, player) {
     const [rows, keys] = state.scores.shape;
     set(bands[0], box(state.first_row, 0, rows, N));
     set(bands[1], box(0, state.first_key, N, keys));
+    [...words[1].children].forEach((each, i) =>
+      each.toggleAttribute("hidden", i >= state.step - 1));
     done.setAttribute("d", outlines.slice(0, state.step - 1).join(""));
     const { x, y, width, height } = tile();
     window.style.transform = `translate(${x}px, ${y}px)`;
@@ -59,10 +62,14 @@ export function makeGrid(drawing, player) {
     const boxes = Array.from(state.order, (_, i) =>
       box(Math.floor(i / columns) * queries, (i % columns) * KEYS, queries, KEYS));
     const skipped = boxes.filter((_, i) => !state.order[i]);
-    outlines = boxes.filter((_, i) => state.order[i]).map(outline);
+    const isCut = ({ x, y, width }) => // by the line between past and future
+      state.causal && x + width - place.x > y + place.cell - place.y;
+    const visited = boxes.filter((_, i) => state.order[i]);
+    outlines = visited.map(outline);
     tiles.setAttribute("d", boxes.map(outline).join(""));
     dead.setAttribute("d", skipped.map(hatching).join(""));
-    crosses.replaceChildren(...skipped.map(cross));
+    words[0].replaceChildren(...skipped.map(each => label(each, "×", 7)));
+    words[1].replaceChildren(...visited.map(each => label(each, isCut(each) ? "" : "gone", 4)));
     stairs.setAttribute("d", state.causal ? staircase(place) : "");
     [hole, touch].forEach(each => set(each, box(0, 0, N, N)));
     cells.forEach((each, i) => set(each, {
@@ -105,5 +112,5 @@ function hatching({ x, y, width, height }) {
   return d;
 }
 
-const cross = ({ x, y, width, height }) =>
-  svg("text", { x: x + width / 2, y: y + height / 2 + 7 }, "×");
+const label = ({ x, y, width, height }, word, low) =>
+  svg("text", { x: x + width / 2, y: y + height / 2 + low }, word);
