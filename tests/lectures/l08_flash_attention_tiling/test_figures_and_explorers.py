@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_utils.attention import attend
+from course_utils.kernels.trace import trace_tiles
 from course_utils.lectures.l08_flash_attention_tiling import figures
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
@@ -23,18 +24,14 @@ from course_utils.lectures.l08_flash_attention_tiling.explorers import (
 )
 from course_utils.lectures.l08_flash_attention_tiling.explorers.roofline import HEADS, NAMES
 from course_utils.lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
-    BLANK,
-    BLOCKS,
-    CAUSAL,
-    DEAD,
-    DONE,
-    EVERY,
-    VALUE,
+    KEYS,
+    QUERIES,
+    D,
     N,
     problem,
 )
 from course_utils.masks import causal_mask
-from tests.explorers.support_explorers import move, overhang
+from tests.explorers.support_explorers import overhang
 
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
 PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
@@ -98,94 +95,102 @@ def tiles():
     return explore_tile_by_tile()
 
 
-@pytest.mark.parametrize("reads", [EVERY, CAUSAL])
-@pytest.mark.parametrize("block_m", BLOCKS)
-@pytest.mark.parametrize("block_n", BLOCKS)
-def test_the_loop_ends_at_attend(tiles, reads, block_m, block_n):
-    causal = reads == CAUSAL
-    end = tiles.compute(step=37, reads=reads, block_m=block_m, block_n=block_n)
-    assert end.finished and not end.in_hand.any() and (end.out_marks == VALUE).all()
+def walk(tiles, causal, queries):
+    """The states of all steps, first to last."""
+    first = tiles.compute(step=1, causal=causal, queries=queries)
+    return [tiles.compute(step, causal, queries) for step in range(1, first.steps + 1)]
+
+
+CHOICES = pytest.mark.parametrize(
+    ("causal", "queries"), list(product((False, True), QUERIES)), ids=str
+)
+
+
+@CHOICES
+def test_the_loop_ends_at_attend(tiles, causal, queries):
+    end = walk(tiles, causal, queries)[-1]
     out = attend(*problem(), may_attend=causal_mask(N) if causal else None)[0]
+    assert end.finished == N
     torch.testing.assert_close(torch.from_numpy(end.out), out)
-    sizes = {"block_m": block_m, "block_n": block_n, "causal": causal, "element_size": 4}
-    assert end.moved == end.moved_in_the_end == tiled_forward(N, N, 4, **sizes).bytes
-    assert end.naive == naive_forward(N, N, 4, element_size=4).bytes > end.moved
+    sizes = {"block_m": queries, "block_n": KEYS, "causal": causal, "element_size": 4}
+    cost = tiled_forward(N, N, D, **sizes)
+    assert (end.read, end.written) == (cost.bytes_read, cost.bytes_written)
+    assert end.moved_in_the_end == cost.bytes
+    assert end.naive == naive_forward(N, N, D, element_size=4).bytes > cost.bytes
 
 
-@pytest.mark.parametrize("reads", [EVERY, CAUSAL])
-def test_every_step_reads_one_new_tile(tiles, reads):
-    block = {"reads": reads, "block_m": 8, "block_n": 6}
-    states = [tiles.compute(step=step, **block) for step in range(1, 38)]
-    steps = states[0].steps
-    visible = np.tri(N, dtype=bool) if reads == CAUSAL else np.ones((N, N), bool)
-    before = np.zeros((N, N), bool)
-    for state in states[:steps]:
-        now = state.score_marks == VALUE
-        assert now.any() and not (now & before).any() and not (now & ~visible).any()
-        tile = np.s_[state.first_row : state.last_row + 1, state.first_key : state.last_key + 1]
-        assert not now[tuple(np.nonzero(before))].any()
-        assert (now[tile] == visible[tile]).all() and now.sum() == now[tile].sum()
-        before |= now
-        rows = np.arange(N)
-        assert (state.in_hand == ((rows >= state.first_row) & (rows <= state.last_row))).all()
-    assert (before == visible).all()
-    moved = [state.moved for state in states]
-    assert (np.diff(moved[:steps]) > 0).all() and len(set(moved[steps - 1 :])) == 1
-    # A mark is for good: what is dead stays so, what is done stays done.
-    for one, other in pairwise(states):
-        assert ((one.score_marks == DEAD) == (other.score_marks == DEAD)).all()
-        assert ((one.score_marks != DONE) | (other.score_marks == DONE)).all()
-    assert (states[-1].score_marks != BLANK).all()
-
-
-def test_m_and_l_of_the_keys_so_far(tiles):
+@CHOICES
+def test_every_visible_score_is_on_the_chip_once(tiles, causal, queries):
     q, k, _ = problem()
-    scores = (q @ k.mT / 2).numpy()  # the root of a width of 4
-    state = tiles.compute(step=6, reads=EVERY, block_m=8, block_n=6)
-    seen = scores[8:16, :12]
-    assert np.allclose(state.m[8:16], seen.max(1), atol=1e-6)
-    assert np.allclose(state.l[8:16], np.exp(seen - seen.max(1, keepdims=True)).sum(1), atol=1e-5)
-    rose = seen[:, 6:].max(1) > seen[:, :6].max(1)
-    assert state.rose[8:16].tolist() == rose.tolist() and state.rose.sum() == rose.sum()
-    move(tiles, step=6)
-    assert f"The maximum of {rose.sum()} of 8 queries rose" in tiles.words
-    assert not state.touched[16:].any() and (state.m[16:] == 0).all()
+    scores = (q @ k.mT / D**0.5).numpy()
+    visits = np.zeros((N, N), int)
+    for state in walk(tiles, causal, queries):
+        rows, keys = state.scores.shape
+        tile = np.s_[
+            state.first_row : state.first_row + rows, state.first_key : state.first_key + keys
+        ]
+        seen = ~state.hidden
+        visits[tile] += seen
+        assert np.allclose(state.scores[seen], scores[tile][seen], atol=1e-6)
+        assert state.order[state.first_row // queries, state.first_key // KEYS] == state.step
+    assert (visits == (np.tri(N) if causal else 1)).all()
+    skipped = (state.order == 0).sum()
+    assert state.skipped == skipped == state.order.size - state.steps
+    assert (skipped > 0) == causal
 
 
-def test_the_drawing_is_the_state(tiles):
-    tiles.set(step=5, reads=CAUSAL, block_m=8, block_n=6)
-    state = tiles.state
-    assert tiles._frame.get_bbox().bounds == (11.5, 7.5, 4, 8)
-    x, y = tiles._l[1].get_data()
-    assert np.allclose(x.reshape(-1, 3)[:, 1], state.l[8:16])
-    assert y.reshape(-1, 3)[:, 0].tolist() == list(range(8, 16))
-    assert tiles._moved.get_xdata()[1] == state.moved
-    key, query = tiles._hidden.get_data()
-    assert (key > query).all() and len(key) == 3 * 28  # above the diagonal of 3 blocks of 8
-    assert "Dead tiles skipped so far: 3" in tiles.words
+@CHOICES
+def test_old_sums_are_rescaled_before_new_ones_are_added(tiles, causal, queries):
+    v = problem()[2].numpy()
+    without = []
+    for before, after in pairwise(walk(tiles, causal, queries)):
+        if after.starts:
+            continue
+        values = v[after.first_key : after.first_key + after.scores.shape[1]]
+        new_l, new_acc = after.weights.sum(1), after.weights @ values
+        assert np.allclose(after.l, after.alpha * before.l + new_l, atol=1e-5)
+        assert np.allclose(after.acc, after.alpha[:, None] * before.acc + new_acc, atol=1e-5)
+        assert (after.rose == (after.m > before.m)).all()
+        assert ((after.alpha < 1) == after.rose).all()
+        without.append(np.isclose(after.l, before.l + new_l, atol=1e-3) == ~after.rose)
+    assert np.concatenate(without).all(), "wrong exactly where a maximum rose"
 
 
-def test_a_mark_takes_the_place_of_a_number(tiles):
-    tiles.set(step=1, reads=CAUSAL, block_m=8, block_n=6)
-    levels = tiles._grid._levels
-    assert (levels[:8, :6][np.tri(8, 6, dtype=bool)] >= 3).all(), "numbers keep off the marks"
-    assert (levels[:8, 8:] == DEAD).all() and (levels[8:16, :16] == BLANK).all()
+def unscaled(steps, v, scores):
+    """What comes out when old sums are kept as they are: the mistake of exercise 3."""
+    acc, total = torch.zeros(len(scores), v.shape[1]), torch.zeros(len(scores))
+    for step in steps:
+        rows, keys = list(step.rows), list(step.keys)
+        weights = torch.exp(scores[rows][:, keys] - step.m[rows, None])
+        acc[rows] += weights @ v[keys]
+        total[rows] += weights.sum(1)
+    return acc / total[:, None]
 
 
-def test_the_views_hold_every_bar(tiles):
-    for reads, block_m, block_n in product((EVERY, CAUSAL), BLOCKS, BLOCKS):
-        for step in range(1, 38):
-            state = tiles.compute(step, reads, block_m, block_n)
-            assert state.m.min() > -2 and state.m.max() < 6 and state.l.max() < 8
+def test_the_recorded_loop_is_a_softmax_and_needs_alpha():
+    random = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randn(size, 5, generator=random) for size in (7, 13, 13))
+    steps = trace_tiles(q, k, v, block_m=3, block_n=4)
+    scores = q @ k.T / 5**0.5
+    weights = torch.exp(scores) / torch.exp(scores).sum(1, keepdim=True)
+    torch.testing.assert_close(steps[-1].acc / steps[-1].l[:, None], weights @ v)
+    assert (unscaled(steps, v, scores) - weights @ v).abs().max() > 0.05
 
 
-def test_the_scenes_show_what_they_say(tiles):
-    scenes = tiles.scenes
-    first, rise, last, causal, done = (tiles.compute(**scene) for scene in scenes.values())
-    assert first.step == 1 and (first.alpha[first.in_hand] == 0).all()
-    assert rise.rose.sum() > 4 and (rise.alpha[rise.rose] > 0).all()
-    assert last.step == last.steps and not last.finished and last.ends_block
-    assert causal.skipped > 0 and done.finished and done.moved < last.moved
+def test_a_step_beyond_the_last_is_the_last(tiles):
+    last, beyond = (tiles.compute(step, True, 6) for step in (6, 24))
+    assert beyond.step == last.steps == 6 and tiles.caption(beyond) == tiles.caption(last)
+
+
+def test_the_presets_show_what_they_say(tiles):
+    first, rise, last, causal, larger = (
+        tiles.compute(**preset) for preset in tiles.presets.values()
+    )
+    assert first.step == 1 and first.starts and (first.alpha == 0).all()
+    assert 0 < rise.rose.sum() < len(rise.rose) and (rise.alpha[rise.rose] > 0).all()
+    assert last.step == last.steps == 12 and last.finished == N
+    assert causal.skipped == 3 and causal.hidden.any()
+    assert larger.step == larger.steps and larger.read < last.read
 
 
 # Roofline
