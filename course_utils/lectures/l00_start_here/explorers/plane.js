@@ -8,12 +8,13 @@ import { number } from "../../../explorers/kit/words.js";
 import style from "./plane.css";
 import { WORDS, caption, compute } from "./plane.compute.js";
 
-const ROOM = 34; // pixels around the plane, for what is written at its edge
+const ROOM = 58; // pixels around the plane, for what is written at its edge
 const ZOOMS = [3, 5, 9, 20]; // units from the middle of a plane to its edge
 const BAR = 44;
 const WIDE = 700; // pixels from which the planes are next to each other
 const LOW = 366; // a plane's greatest height
 const ROUND = 10; // places are rounded to tenths
+const widthOf = text => text.length * 8 + 16;
 const MATRICES = { w_q: "query", w_k: "key", w_v: "value" };
 
 export default explorer({ mount, compute, caption, style });
@@ -83,9 +84,17 @@ function arrow([x, y], [toX, toY], head = 8) {
   return `M${x} ${y}L${toX} ${toY}M${barb(0.5)}L${toX} ${toY}L${barb(-0.5)}`;
 }
 
+/** Where a chip is: beyond its arrow's tip, as seen from the middle. */
+function beyond(plane, at, wide) {
+  const far = Math.hypot(...at);
+  const [across, up] = far ? at.map(each => each / far) : [0, -1];
+  const [x, y] = plane.place(at);
+  return [x + across * (wide / 2 + 3), y - up * 15];
+}
+
 /** Something with a name at a point that can be dragged, or moved by arrow keys. */
 function makeChip(plane, hand, { name, word, text, kind }) {
-  const wide = text.length * 8 + 16;
+  const wide = widthOf(text);
   const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, role: "slider",
     "aria-label": `${hand.inputs[name].label} ${word === undefined ? "" : text}`.trim(),
     "data-word": word },
@@ -113,7 +122,7 @@ function makeChip(plane, hand, { name, word, text, kind }) {
     to(point().map((each, axis) => each + size * way[axis]));
   });
   return (at, isFree = true) => {
-    const [x, y] = plane.place(at);
+    const [x, y] = beyond(plane, at, wide);
     chip.style.transform = `translate(${x}px, ${y}px)`;
     set(chip, { tabindex: isFree && 0, "data-grab": isFree, "aria-disabled": !isFree && "true",
       "aria-valuenow": at[0], "aria-valuetext": at.map(each => number(each, 1)).join(", ") });
@@ -127,7 +136,7 @@ function makeWords(hand) {
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
   return { column: plane.column, draw(state, { values, ...size }) {
     if (!values.made) return;
-    plane.fit(values.tokens.map(each => each.map(one => one * 2)), size);
+    plane.fit(values.tokens, size);
     chips.forEach((show, i) => show(values.tokens[i]));
   } };
 }
@@ -151,13 +160,13 @@ function makeKeys(hand) {
     const zero = plane.place([0, 0]);
     const [x, y] = state.q.map(each => (each / (Math.hypot(...state.q) || 1)) * plane.far * 1.2);
     set(line, { d: `M${plane.place([-x, -y])}L${plane.place([x, y])}` });
-    set(query, { d: arrow(zero, plane.place(state.q), 0) });
+    set(query, { d: arrow(zero, plane.place(state.q)) });
     marks.forEach((each, i) => {
       const [tip, foot] = [plane.place(state.k[i]), plane.place(state.feet[i])];
       set(each.drop, { d: `M${tip}L${foot}` });
       set(each.shadow, { d: `M${zero}L${foot}` });
-      set(each.arrow, { d: arrow(zero, tip, 0) });
-      bars[i](tip, state, theme);
+      set(each.arrow, { d: arrow(zero, tip) });
+      bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme);
       chips[i](state.k[i], !values.made);
     });
     chip(state.q, !values.made);
@@ -198,7 +207,7 @@ function makeValues(hand) {
     const steps = [...Array(4).keys()].map(i => plane.place(state.steps[i]));
     set(hull, { d: `M${tips.join("L")}Z` });
     marks.forEach((each, i) => {
-      set(each.arrow, { d: arrow(steps[0], tips[i], 0) });
+      set(each.arrow, { d: arrow(steps[0], tips[i]) });
       set(each.share, { d: arrow(steps[0], plane.place(state.v[i].map(one => one * state.weights[i])), 0) });
       set(links[i], { d: arrow(steps[i], steps[i + 1]) });
       chips[i](state.v[i], !values.made);
@@ -238,8 +247,8 @@ function makeMatrix(name, hand) {
       set(cell, { "aria-valuenow": value });
     } };
   });
-  const [letter, index] = label.split("_");
-  const title = html("b", { class: `plane-${MATRICES[name]}` }, letter, html("sub", {}, index));
+  const index = html("sub", {}, name[2].toUpperCase());
+  const title = html("b", { class: `plane-${MATRICES[name]}` }, "W", index);
   const grid = html("div", { class: "plane-grid" }, title,
     html("div", { class: "plane-cells" }, ...cells.map(each => each.cell)));
   return { grid, show: (values, theme) => cells.forEach(each => each.show(values, theme)) };

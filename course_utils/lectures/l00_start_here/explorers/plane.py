@@ -20,8 +20,10 @@ FARTHEST = 3.0
 SAME = 1e-9  # scores that differ by less count as equal
 
 # A word's numbers are how much of an animal it is, and how much of a pronoun.
-TOKENS = [[0.9, 0.1], [-0.8, 0.1], [0.1, 0.9]]
+TOKENS = [[2.3, 0.2], [-2.0, 0.2], [0.2, 2.3]]
 IDENTITY = [[1.0, 0.0], [0.0, 1.0]]
+ASK = [[0.0, 0.0], [0.5, 0.0]]  # from the pronoun's number to the animal's
+HALF = [[1.0, 0.0], [0.0, 0.5]]
 SHORT = {
     "made": False,
     "query": (0.8, 0.4),
@@ -90,27 +92,27 @@ class AttentionInThePlane(Explorer):
     inputs = {
         "made": Toggle("make q, k, v from words", in_picture=True),
         "query": Point("query", SHORT["query"], -FARTHEST, FARTHEST, step=0.1),
-        "keys": Points("key", SHORT["keys"]),
-        "values": Points("value", SHORT["values"]),
+        "keys": Points("key of the word", SHORT["keys"]),
+        "values": Points("value of the word", SHORT["values"]),
         "tokens": Points("word", TOKENS),
-        "w_q": Points("W_Q", [[0.0, 0.0], [3.0, 0.0]]),
-        "w_k": Points("W_K", IDENTITY),
-        "w_v": Points("W_V", [[1.0, 0.0], [0.0, 0.5]]),
+        "w_q": Points("matrix W_Q", ASK),
+        "w_k": Points("matrix W_K", IDENTITY),
+        "w_v": Points("matrix W_V", HALF),
     }
     presets = {
-        "a short query": SHORT,
+        "short query": SHORT,
         "three times as long": {**SHORT, "query": (2.4, 1.2)},
         "turned around": {**SHORT, "query": (-2.4, -1.2)},
-        "same shadow, same weight": {
+        "same shadows": {
             **SHORT,
             "query": (2.0, 0.0),
-            "keys": [[1.6, 2.2], [1.6, 0.4], [1.6, -1.8]],
+            "keys": [[1.6, 2.2], [1.6, 0.9], [1.6, -1.8]],
         },
-        "words, one vector each": {**MADE, "w_q": IDENTITY, "w_v": IDENTITY},
-        "words, three matrices": {
+        "words: q = k = v": {**MADE, "w_q": IDENTITY, "w_v": IDENTITY},
+        "words: three matrices": {
             **MADE,
-            "w_q": [[0.0, 0.0], [3.0, 0.0]],
-            "w_v": [[1.0, 0.0], [0.0, 0.5]],
+            "w_q": ASK,
+            "w_v": HALF,
         },
     }
     view = "plane.js"
