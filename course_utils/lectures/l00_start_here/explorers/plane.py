@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from random import Random
 from typing import Any
 
@@ -80,7 +79,7 @@ class PlaneState:
 
 
 def times(rows: Any, matrix: Any) -> np.ndarray:
-    """x W for each row x, in an order of operations that the browser repeats exactly."""
+    """Each row x as x W, in an order of operations that the browser repeats exactly."""
     x, w = np.asarray(rows, float), np.asarray(matrix, float)
     return x[..., :1] * w[0] + x[..., 1:] * w[1]
 
