@@ -287,8 +287,12 @@ def test_live_each_control(live):
         for value in each.sweep():
             values = {**defaults(live), name: value}
             assert live_faults(live, values) == [], values
-            captions.add(live.caption(live.compute(**values)))
-        assert len(captions) > 1, f"no word of the caption follows {name}"
+            # A control may act only in a mode that a preset sets.
+            for mode in ({}, *live.presets.values()):
+                chosen = {**values, **mode, name: value}
+                captions.add((str(mode), live.caption(live.compute(**chosen))))
+        modes = {mode for mode, _ in captions}
+        assert len(captions) > len(modes), f"no word of the caption follows {name}"
 
 
 def test_live_every_pair_of_values(live):

@@ -2,10 +2,17 @@
 
 from course_utils.lectures.l00_start_here.explorers.gradient_reach import GradientReach
 from course_utils.lectures.l00_start_here.explorers.kernel_regression import KernelRegression
+from course_utils.lectures.l00_start_here.explorers.plane import AttentionInThePlane
 from course_utils.lectures.l00_start_here.explorers.real_heads import RealHeads
 
-__all__ = ["explore_gradient_reach", "explore_kernel_regression", "explore_real_heads"]
+__all__ = [
+    "explore_gradient_reach",
+    "explore_kernel_regression",
+    "explore_plane",
+    "explore_real_heads",
+]
 
+explore_plane = AttentionInThePlane
 explore_real_heads = RealHeads
 explore_gradient_reach = GradientReach
 explore_kernel_regression = KernelRegression

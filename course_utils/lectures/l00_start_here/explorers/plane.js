@@ -1,0 +1,255 @@
+// Attention in the plane: shadows of keys on a query, and the mixture of the values.
+
+import { explorer } from "../../../explorers/kit/explorer.js";
+import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { clamp } from "../../../explorers/kit/scale.js";
+import { html, set, svg } from "../../../explorers/kit/svg.js";
+import { number } from "../../../explorers/kit/words.js";
+import style from "./plane.css";
+import { WORDS, caption, compute } from "./plane.compute.js";
+
+const ROOM = 58; // pixels around the plane, for what is written at its edge
+const ZOOMS = [3, 5, 9, 20]; // units from the middle of a plane to its edge
+const BAR = 44;
+const WIDE = 700; // pixels from which the planes are next to each other
+const LOW = 366; // a plane's greatest height
+const ROUND = 10; // places are rounded to tenths
+const widthOf = text => text.length * 8 + 16;
+const MATRICES = { w_q: "query", w_k: "key", w_v: "value" };
+
+export default explorer({ mount, compute, caption, style });
+
+/** Build the picture; what is returned draws a state. */
+function mount(stage, hand) {
+  const check = html("input", { type: "checkbox" });
+  check.addEventListener("change", () => hand.change({ made: check.checked }));
+  const box = html("div", { class: "plane" });
+  const planes = [makeWords(hand), makeKeys(hand), makeValues(hand)];
+  box.append(...planes.map(each => each.column));
+  stage.append(html("label", { class: "plane-made" }, check, hand.inputs.made.label), box);
+  lightUp(box);
+  return (state, values, theme) => {
+    check.checked = values.made;
+    box.classList.toggle("plane-words", values.made);
+    const count = hand.width < WIDE ? 1 : values.made ? 3 : 2;
+    box.style.gridTemplateColumns = `repeat(${count}, minmax(0, 1fr))`;
+    const width = Math.floor((hand.width - 16 * (count - 1)) / count);
+    const height = Math.min(width, values.made ? 318 : LOW);
+    planes.forEach(each => each.draw(state, { values, theme, width, height }));
+  };
+}
+
+/** What belongs to the word under the pointer, or in hand, is lit; the rest fades. */
+function lightUp(box) {
+  const light = word => set(box, { "data-lit": word ?? false });
+  const wordOf = event => event.target.closest("[data-word]")?.dataset.word;
+  box.addEventListener("pointerover", event => event.buttons || light(wordOf(event)));
+  box.addEventListener("pointerleave", event => event.buttons || light());
+  box.addEventListener("focusin", event => light(wordOf(event)));
+  box.addEventListener("focusout", () => light());
+}
+
+/** A plane with its heading; `place` says where a point lies. */
+function makePlane(heading, ...matrices) {
+  const drawing = svg("svg", { role: "group", "aria-label": heading });
+  const axes = svg("path", { class: "ce-grid" });
+  drawing.append(axes);
+  const column = html("div", {}, html("p", { class: "plane-title" }, heading), drawing);
+  const grids = html("div", { class: "plane-grids" }, ...matrices.map(each => each.grid));
+  if (matrices.length) column.append(grids);
+  const plane = { drawing, column, mark: (tag, attributes, ...parts) => {
+    const made = svg(tag, attributes, ...parts);
+    drawing.append(made);
+    return made;
+  } };
+  plane.fit = (points, { width, height }) => {
+    const most = Math.max(...points.flat().map(Math.abs));
+    const far = ZOOMS.find(each => most <= each + 1e-9) ?? ZOOMS.at(-1);
+    const unit = (height / 2 - ROOM) / far;
+    Object.assign(plane, { unit, far, middle: [width / 2, height / 2], width, height });
+    set(drawing, { width, height });
+    set(axes, { d: `M8 ${height / 2}H${width - 8}M${width / 2} 8V${height - 8}` });
+  };
+  plane.place = ([x, y]) => [plane.middle[0] + x * plane.unit, plane.middle[1] - y * plane.unit];
+  plane.back = ({ x, y }) => [(x - plane.middle[0]) / plane.unit,
+    (plane.middle[1] - y) / plane.unit];
+  return plane;
+}
+
+/** An arrow from one place to another. */
+function arrow([x, y], [toX, toY], head = 8) {
+  const [far, angle] = [Math.hypot(toX - x, toY - y), Math.atan2(toY - y, toX - x)];
+  const size = Math.min(head, far / 2);
+  const barb = turn => `${toX - size * Math.cos(angle + turn)} ${toY - size * Math.sin(angle + turn)}`;
+  return `M${x} ${y}L${toX} ${toY}M${barb(0.5)}L${toX} ${toY}L${barb(-0.5)}`;
+}
+
+/** Where a chip is: beyond its arrow's tip, as seen from the middle. */
+function beyond(plane, at, wide) {
+  const far = Math.hypot(...at);
+  const [across, up] = far ? at.map(each => each / far) : [0, -1];
+  const [x, y] = plane.place(at);
+  return [x + across * (wide / 2 + 3), y - up * 15];
+}
+
+/** Something with a name at a point that can be dragged, or moved by arrow keys. */
+function makeChip(plane, hand, { name, word, text, kind }) {
+  const wide = widthOf(text);
+  const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, role: "slider",
+    "aria-label": `${hand.inputs[name].label} ${word === undefined ? "" : text}`.trim(),
+    "data-word": word },
+  svg("rect", { class: "plane-reach", x: -24, y: -22, width: 48, height: 44 }),
+  svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: kind === "query" ? 12 : 6 }),
+  svg("text", { y: 4.5 }, text));
+  const { min, max } = hand.inputs[name];
+  const point = () => (word === undefined ? hand.values[name] : hand.values[name][word]);
+  const to = place => {
+    const kept = place.map(each => clamp(Math.round(each * ROUND) / ROUND, min, max));
+    const all = hand.values[name];
+    hand.change({ [name]: word === undefined ? kept : all.map((old, i) => (i === word ? kept : old)) });
+  };
+  let off = [0, 0];
+  const free = () => chip.hasAttribute("tabindex");
+  draggable(chip, plane.drawing, {
+    start: place => { off = plane.back(place).map((each, axis) => point()[axis] - each); },
+    move: place => free() && to(plane.back(place).map((each, axis) => each + off[axis])),
+  });
+  chip.addEventListener("keydown", event => {
+    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!way || !free()) return;
+    event.preventDefault();
+    const size = (event.shiftKey ? 5 : 1) / ROUND;
+    to(point().map((each, axis) => each + size * way[axis]));
+  });
+  return (at, isFree = true) => {
+    const [x, y] = beyond(plane, at, wide);
+    chip.style.transform = `translate(${x}px, ${y}px)`;
+    set(chip, { tabindex: isFree && 0, "data-grab": isFree, "aria-disabled": !isFree && "true",
+      "aria-valuenow": at[0], "aria-valuetext": at.map(each => number(each, 1)).join(", ") });
+  };
+}
+
+/** The words as points, from which matrices make the rest. */
+function makeWords(hand) {
+  const plane = makePlane("the words: animal →, pronoun ↑");
+  plane.column.classList.add("plane-first");
+  const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
+  return { column: plane.column, draw(state, { values, ...size }) {
+    if (!values.made) return;
+    plane.fit(values.tokens, size);
+    chips.forEach((show, i) => show(values.tokens[i]));
+  } };
+}
+
+/** The query, the keys, their shadows and weights. */
+function makeKeys(hand) {
+  const matrices = ["w_q", "w_k"].map(name => makeMatrix(name, hand));
+  const plane = makePlane("query, and keys with their shadows", ...matrices);
+  const line = plane.mark("path", { class: "plane-line" });
+  const marks = WORDS.map((_, word) => ({
+    drop: plane.mark("path", { class: "plane-drop", "data-word": word }),
+    shadow: plane.mark("path", { class: "plane-shadow", "data-word": word }),
+    arrow: plane.mark("path", { class: "plane-arrow plane-key", "data-word": word }),
+  }));
+  const query = plane.mark("path", { class: "plane-arrow plane-query plane-thick" });
+  const bars = WORDS.map((_, word) => makeBar(plane, word));
+  const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "keys", word, text, kind: "key" }));
+  const chip = makeChip(plane, hand, { name: "query", text: "q", kind: "query" });
+  return { column: plane.column, draw(state, { values, theme, ...size }) {
+    plane.fit([state.q, ...state.k], size);
+    const zero = plane.place([0, 0]);
+    const [x, y] = state.q.map(each => (each / (Math.hypot(...state.q) || 1)) * plane.far * 1.2);
+    set(line, { d: `M${plane.place([-x, -y])}L${plane.place([x, y])}` });
+    set(query, { d: arrow(zero, plane.place(state.q)) });
+    marks.forEach((each, i) => {
+      const [tip, foot] = [plane.place(state.k[i]), plane.place(state.feet[i])];
+      set(each.drop, { d: `M${tip}L${foot}` });
+      set(each.shadow, { d: `M${zero}L${foot}` });
+      set(each.arrow, { d: arrow(zero, tip) });
+      bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme);
+      chips[i](state.k[i], !values.made);
+    });
+    chip(state.q, !values.made);
+    matrices.forEach(each => each.show(values, theme));
+  } };
+}
+
+/** A key's score and weight, on the side of its chip that looks away from the middle. */
+function makeBar(plane, word) {
+  const fill = svg("rect", { height: 8, rx: 2 });
+  const text = svg("text", { "text-anchor": "middle" });
+  const bar = plane.mark("g", { class: "plane-bar ce-eased", "data-word": word },
+    svg("rect", { class: "plane-rail", width: BAR, height: 8, rx: 2 }), fill, text);
+  return ([x, y], { weights }, theme) => {
+    const below = y > plane.middle[1];
+    bar.style.transform = `translate(${x - BAR / 2}px, ${y + (below ? 16 : -24)}px)`;
+    set(fill, { width: weights[word] * BAR, fill: theme.weight(0.25 + 0.75 * weights[word]) });
+    set(text, { x: BAR / 2, y: below ? 22 : -4 });
+    text.textContent = number(weights[word], 2);
+  };
+}
+
+/** The values, shrunk by their weights and laid head to tail to the output. */
+function makeValues(hand) {
+  const matrices = [makeMatrix("w_v", hand)];
+  const plane = makePlane("values, and their mixture", ...matrices);
+  const hull = plane.mark("path", { class: "plane-hull" });
+  const marks = WORDS.map((_, word) => ({
+    arrow: plane.mark("path", { class: "plane-arrow plane-value", "data-word": word }),
+    share: plane.mark("path", { class: "plane-share", "data-word": word }),
+  }));
+  const links = WORDS.map((_, word) => plane.mark("path", { class: "plane-step", "data-word": word }));
+  const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "values", word, text, kind: "value" }));
+  const out = plane.mark("g", { class: "plane-out ce-eased" }, svg("circle", { r: 7 }), svg("text", {}, "output"));
+  return { column: plane.column, draw(state, { values, theme, ...size }) {
+    plane.fit(state.v, size);
+    const tips = state.v.map(plane.place);
+    const steps = [...Array(4).keys()].map(i => plane.place(state.steps[i]));
+    set(hull, { d: `M${tips.join("L")}Z` });
+    marks.forEach((each, i) => {
+      set(each.arrow, { d: arrow(steps[0], tips[i]) });
+      set(each.share, { d: arrow(steps[0], plane.place(state.v[i].map(one => one * state.weights[i])), 0) });
+      set(links[i], { d: arrow(steps[i], steps[i + 1]) });
+      chips[i](state.v[i], !values.made);
+    });
+    const [x, y] = steps[3];
+    out.style.transform = `translate(${x}px, ${y}px)`;
+    const left = x > plane.middle[0];
+    set(out.lastChild, { x: left ? -12 : 12, y: 22, "text-anchor": left ? "end" : "start" });
+    matrices.forEach(each => each.show(values, theme));
+  } };
+}
+
+/** A matrix of two rows and columns, whose cells are dragged up and down or stepped. */
+function makeMatrix(name, hand) {
+  const { label, min, max } = hand.inputs[name];
+  const cells = [0, 1, 2, 3].map(at => {
+    const [row, column] = [at >> 1, at % 2];
+    const where = `row ${row + 1}, column ${column + 1}`;
+    const cell = html("span", { role: "slider", tabindex: 0, "data-grab": true,
+      "aria-label": `${label}, ${where}`, "aria-valuemin": min, "aria-valuemax": max });
+    const to = value => {
+      const matrix = hand.values[name].map(each => [...each]);
+      matrix[row][column] = clamp(Math.round(value * ROUND) / ROUND, min, max);
+      hand.change({ [name]: matrix });
+    };
+    const now = () => hand.values[name][row][column];
+    let from;
+    draggable(cell, cell, {
+      start: ({ x, y }) => { from = now() - (x - y) / 30; },
+      move: ({ x, y }) => to(from + (x - y) / 30),
+    });
+    stepped(cell, by => to(now() + by / ROUND), key => to(key === "Home" ? min : max));
+    return { cell, show(values, theme) {
+      const value = values[name][row][column];
+      cell.textContent = number(value, 1);
+      cell.style.background = theme.signed(value / max);
+      set(cell, { "aria-valuenow": value });
+    } };
+  });
+  const index = html("sub", {}, name[2].toUpperCase());
+  const title = html("b", { class: `plane-${MATRICES[name]}` }, "W", index);
+  const grid = html("div", { class: "plane-grid" }, title,
+    html("div", { class: "plane-cells" }, ...cells.map(each => each.cell)));
+  return { grid, show: (values, theme) => cells.forEach(each => each.show(values, theme)) };
+}
