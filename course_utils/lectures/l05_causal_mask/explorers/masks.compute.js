@@ -45,10 +45,10 @@ export function caption({ name, mask, sees, depends, later, cheats, layers }) {
     return `[q:${name}] may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the course's ` +
       `attend gives zeros, and [q:${name}] keeps its own vector.`;
   }
-  const through = layers === 1 ? "layer" : "layers";
-  const who = cheats === 1 ? "position" : "positions";
-  const whose = cheats === 1 ? "its own answer" : "their own answer";
+  const ahead = later ? `[b:${number(later)}] of them` : "and on [b:nothing]";
+  const [who, whose] = cheats < 2 ? ["position", "its"] : ["positions", "their"];
   return `[q:${name}] looks at [k:${number(sees)}] of ${Math.sqrt(mask.length)} words; through ` +
-    `[b:${number(layers)}] ${through} it depends on [k:${number(depends)}], ` +
-    `[b:${number(later)}] of them later. [b:${number(cheats)}] ${who} can read ${whose}.`;
+    `[b:${number(layers)}] ${layers === 1 ? "layer" : "layers"} it depends on ` +
+    `[k:${number(depends)}], ${ahead} later. [b:${cheats ? number(cheats) : "No"}] ${who} can ` +
+    `read ${whose} own answer.`;
 }

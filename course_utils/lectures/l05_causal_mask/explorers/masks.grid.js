@@ -14,7 +14,8 @@ const text = (attributes, words = "") => svg("text", attributes, words);
 
 /** The grid in a box; what is returned draws a state with its words, in cells of some pixels. */
 export function makeGrid(box, hand, all, point) {
-  const hint = html("p", { class: "mask-hint" }, "press and drag to paint the mask");
+  const marks = ["via", "late"].map(kind => html("span", { class: `mask-is-${kind}` }));
+  const hint = html("p", { class: "mask-hint" }, "press and drag to paint", ...marks);
   const drawing = svg("svg", { role: "group", "aria-label": "mask" });
   box.append(html("div", {}, hint, drawing));
   const frame = svg("rect", { class: "mask-frame ce-eased", rx: 9 });
@@ -55,6 +56,7 @@ export function makeGrid(box, hand, all, point) {
     if (size !== side) place(size);
     const { word, knows, layers } = state;
     const last = knows.slice(layers * all.length ** 2);
+    const seen = new Set();
     frame.style.transform = `translateY(${word * side}px)`;
     all.forEach(t => {
       asked[t].textContent = words[t];
@@ -64,9 +66,13 @@ export function makeGrid(box, hand, all, point) {
       empty[t].textContent = state.empty[t] ? "nothing to look at: softmax is 0/0" : "";
       cells[t].forEach((cell, s) => {
         const index = t * all.length + s;
-        cell.show(kindOf(state.mask[index], last[index], s > t), words);
+        const kind = kindOf(state.mask[index], last[index], s > t);
+        seen.add(kind);
+        cell.show(kind, words);
       });
     });
+    marks[0].textContent = seen.has("via") ? "• reached through others" : "";
+    marks[1].textContent = seen.has("late") || seen.has("leak") ? "× comes later" : "";
   };
 }
 

@@ -4,6 +4,7 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 
 const LEFT = 56; // pixels for the names of rows
 const ROOM = { answer: 36, sign: 53, output: 73, input: 36, word: 8 }; // down to, and up to
+const DENSE = 30; // lines of a layer beyond which they are drawn thinner
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /** The layers in a box: `draw(state, words, size)`, and `point(pair)`, which lights two words. */
@@ -130,24 +131,41 @@ function makeLines(all) {
     pair = next;
     let d = "";
     for (let l = 1; pair && l <= shown.state.layers; l += 1) d += line(shown.at, l, ...pair);
-    set(drawn.pointed, { d });
+    const isOpen = pair && shown.state.mask[pair[0] * all.length + pair[1]];
+    set(drawn.pointed, { d, "stroke-dasharray": isOpen ? "none" : "2 6" });
   };
   const draw = (state, at) => {
+    const isOther = shown && (shown.state.word !== state.word || shown.state.layers !== state.layers);
     shown = { state, at };
     const paths = { off: "", ahead: "", on: "", far: "" };
+    let count = 0;
     for (let l = 1; l <= state.layers; l += 1) {
       for (const t of all) {
         for (const s of all) {
           if (s === t || state.mask[t * all.length + s]) {
-            paths[lineKind(state, l, t, s, all.length)] += line(at, l, t, s);
+            const kind = lineKind(state, l, t, s, all.length);
+            paths[kind] += line(at, l, t, s);
+            count += kind === "on" || kind === "far";
           }
         }
       }
     }
     for (const [kind, d] of Object.entries(paths)) set(drawn[kind], { d });
+    const isDense = count > DENSE * state.layers;
+    for (const each of [drawn.on, drawn.far]) {
+      each.classList.toggle("mask-dense", isDense);
+      if (isOther) grow(each);
+    }
     point(pair);
   };
   return { drawn, draw, point };
+}
+
+/** Paths grow from the words up, unless the reader has asked for less motion. */
+function grow(element) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const from = share => ({ clipPath: `inset(${share}% -9px -9px -9px)` });
+  element.animate([from(100), from(-3)], { duration: 380, easing: "ease-out" });
 }
 
 /** A line is on where it feeds the chosen output, far where it then carries a later word. */

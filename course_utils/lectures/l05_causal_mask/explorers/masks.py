@@ -26,8 +26,8 @@ SENTENCE, DOCUMENTS, PADDED = "one sentence", "two documents", "a sentence and p
 PAD = "pad"
 # One word more than is read: the last is the answer of the last position.
 TEXTS = {
-    SENTENCE: "Leo fed the cat and then it slept .".split(),
-    DOCUMENTS: "The cat slept . We drink tea now .".split(),
+    SENTENCE: ["Leo", "fed", "the", "cat", "and", "then", "it", "slept", "."],
+    DOCUMENTS: ["The", "cat", "slept", ".", "We", "drink", "tea", "now", "."],
     PADDED: ["Leo", "fed", "the", "cat", ".", *[PAD] * 4],
 }
 T = 8
@@ -133,19 +133,15 @@ class Masks(Explorer):
         # The chosen output's dependence on each layer: what is left of the layers above it.
         feeds = knows.flip(0)[:, word]
         later = torch.ones(T, T, dtype=torch.bool).triu(1)
-        answered = torch.tensor(
-            [
-                t + 1 < T and TEXTS[text][t + 1] != PAD and bool(knows[-1, t, t + 1])
-                for t in range(T)
-            ]
-        )
+        graded = [word != PAD for word in TEXTS[text][1:T]]  # the last answer is not in the text
+        answered = np.append(knows[-1].diagonal(1).numpy() & graded, False)
         return MaskState(
             mask=may_attend.numpy(),
             knows=knows.numpy(),
             feeds=feeds.numpy(),
             ahead=(knows & later).any(-1).numpy(),
             carries=knows[:, :, word + 1 :].any(-1).numpy(),
-            answered=answered.numpy(),
+            answered=answered,
             empty=(~may_attend.any(-1)).numpy(),
             sees=int(may_attend[word].sum()),
             depends=int(knows[-1, word].sum()),
@@ -163,12 +159,12 @@ class Masks(Explorer):
                 f"{name} may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the course's "
                 f"attend gives zeros, and {name} keeps its own vector."
             )
-        through = "layer" if state.layers == 1 else "layers"
-        who = "position" if state.cheats == 1 else "positions"
-        whose = "its own answer" if state.cheats == 1 else "their own answer"
+        layers = "layer" if state.layers == 1 else "layers"
+        later = f"[b:{number(state.later)}] of them" if state.later else "and on [b:nothing]"
+        whose = "its" if state.cheats < 2 else "their"
         return (
             f"{name} looks at [k:{number(state.sees)}] of {T} words; through "
-            f"[b:{number(state.layers)}] {through} it depends on [k:{number(state.depends)}], "
-            f"[b:{number(state.later)}] of them later. [b:{number(state.cheats)}] {who} can read "
-            f"{whose}."
+            f"[b:{number(state.layers)}] {layers} it depends on [k:{number(state.depends)}], "
+            f"{later} later. [b:{number(state.cheats) if state.cheats else 'No'}] "
+            f"{'position' if state.cheats < 2 else 'positions'} can read {whose} own answer."
         )
