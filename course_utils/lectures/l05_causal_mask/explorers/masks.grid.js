@@ -8,7 +8,8 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 export const CELLS = { left: 52, top: 46 };
 const ARROWS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 const cross = size => `M${-size} ${-size}L${size} ${size}M${size} ${-size}L${-size} ${size}`;
-const MARK = { leak: cross(5.5), late: cross(3.5), via: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0" };
+const RING = "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0";
+const MARK = { leak: cross(5.5), late: cross(3.5), via: RING, own: RING };
 
 const text = (attributes, words = "") => svg("text", attributes, words);
 
@@ -66,7 +67,7 @@ export function makeGrid(box, hand, all, point) {
       empty[t].textContent = state.empty[t] ? "nothing to look at: softmax is 0/0" : "";
       cells[t].forEach((cell, s) => {
         const index = t * all.length + s;
-        const kind = kindOf(state.mask[index], last[index], s > t);
+        const kind = kindOf(state.mask[index], last[index], s - t);
         seen.add(kind);
         cell.show(kind, words);
       });
@@ -76,11 +77,11 @@ export function makeGrid(box, hand, all, point) {
   };
 }
 
-/** What a cell is: allowed, or reached through other words; and in both, whether it is ahead. */
-function kindOf(may, reached, isAhead) {
-  if (may) return isAhead ? "leak" : "may";
+/** What a cell is: allowed, or reached through other words or, by a word itself, without looking. */
+function kindOf(may, reached, ahead) {
+  if (may) return ahead > 0 ? "leak" : "may";
   if (!reached) return "not";
-  return isAhead ? "late" : "via";
+  return ahead > 0 ? "late" : ahead < 0 ? "via" : "own";
 }
 
 /** A cell, a checkbox for those who listen. */
