@@ -135,8 +135,9 @@ function makeLines(all) {
     set(drawn.pointed, { d, "stroke-dasharray": isOpen ? "none" : "2 6" });
   };
   const draw = (state, at) => {
-    const isOther = shown && (shown.state.word !== state.word || shown.state.layers !== state.layers);
-    shown = { state, at };
+    const key = `${state.word} ${state.layers}`;
+    const isOther = shown && shown.key !== key;
+    shown = { state, at, key };
     const paths = { off: "", ahead: "", on: "", far: "" };
     let count = 0;
     for (let l = 1; l <= state.layers; l += 1) {

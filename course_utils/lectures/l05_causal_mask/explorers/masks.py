@@ -116,11 +116,10 @@ class Masks(Explorer):
     }
     view = "masks.js"
     reading = (
-        "A filled cell lets the word of its row look at the word of its column. In every layer a "
-        "word collects what the words it looks at have collected, and keeps its own vector (a ring "
-        "where it may not look at itself), so an output depends on more words than it looks at: "
-        "the dots. × marks a word that comes later; a position that can read the next word has "
-        "nothing left to predict. Paint cells, choose a word by its row or column, add layers."
+        "A filled cell lets the word of its row look at the word of its column. In each layer a "
+        "word collects what those words have collected before and keeps its own vector (the ring), "
+        "so an output depends on more words than it looks at (the dots). × marks a later word: a "
+        "position that can read the next word has nothing left to predict."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
