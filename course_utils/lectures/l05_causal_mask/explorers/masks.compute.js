@@ -42,8 +42,8 @@ const sum = values => values.reduce((one, other) => one + other, 0);
 /** The state in words. */
 export function caption({ name, mask, sees, depends, later, cheats, layers }) {
   if (!sees) {
-    return `[q:${name}] may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the course's ` +
-      `attend gives zeros, and [q:${name}] keeps its own vector.`;
+    return `[q:${name}] may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the ` +
+      `course's attend gives zeros, and [q:${name}] keeps its own vector.`;
   }
   const ahead = later ? `[b:${number(later)}] of them` : "and on [b:nothing]";
   const [who, whose] = cheats < 2 ? ["position", "its"] : ["positions", "their"];

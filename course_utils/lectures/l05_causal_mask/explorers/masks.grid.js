@@ -77,7 +77,7 @@ export function makeGrid(box, hand, all, point) {
   };
 }
 
-/** What a cell is: allowed, or reached through other words or, by a word itself, without looking. */
+/** What a cell is: allowed; reached through other words; or a word that keeps its own vector. */
 function kindOf(may, reached, ahead) {
   if (may) return ahead > 0 ? "leak" : "may";
   if (!reached) return "not";
