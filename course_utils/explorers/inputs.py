@@ -13,9 +13,11 @@ from numbers import Integral, Real
 from random import Random
 from typing import Any, Protocol
 
+import numpy as np
+
 from course_utils.explorers.words import number
 
-__all__ = ["Choice", "Input", "Point", "Slider", "Steps", "Text", "Toggle"]
+__all__ = ["Cells", "Choice", "Input", "Point", "Slider", "Steps", "Text", "Toggle"]
 
 POINT_STEPS = 5  # a sweep tries so many values along each axis of a point
 
@@ -271,3 +273,55 @@ class Point:
 
     def sample(self, random: Random) -> Any:
         return [random.uniform(self.minimum, self.maximum) for _ in range(2)]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A square of cells that the picture lets the reader paint: a row of # and . for each.
+
+    A square array or tensor of booleans is accepted in place of the rows.
+
+    >>> Cells("mask", ("#.", "##")).check("mask", np.eye(2, dtype=bool))
+    ['#.', '.#']
+    """
+
+    label: str
+    default: Sequence[str]
+    in_picture: bool = True
+
+    def check(self, name: str, value: Any) -> list[str]:
+        size = len(self.default)
+        rows = _painted(value)
+        if [len(row) for row in rows] != [size] * size or not set("".join(rows)) <= {"#", "."}:
+            raise ValueError(f"{name} must be {size} rows of {size} cells, # or ., got {value!r}")
+        return rows
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": "cells", "label": self.label, "size": len(self.default), "in_picture": True}
+
+    def sweep(self) -> list[Any]:
+        """All cells empty, all full, and the default with one cell of each row changed."""
+        size = len(self.default)
+        found = [[mark * size] * size for mark in ".#"]
+        for row in range(size):
+            changed = [list(each) for each in self.default]
+            column = (3 * row + 1) % size
+            changed[row][column] = "." if changed[row][column] == "#" else "#"
+            found.append(["".join(each) for each in changed])
+        return [list(self.default), *found]
+
+    def sample(self, random: Random) -> Any:
+        size, full = len(self.default), random.random()
+        return [
+            "".join("#" if random.random() < full else "." for _ in range(size))
+            for _ in range(size)
+        ]
+
+
+def _painted(value: Any) -> list[str]:
+    if isinstance(value, list | tuple) and all(isinstance(row, str) for row in value):
+        return list(value)
+    cells = np.asarray(value)
+    if cells.dtype != bool or cells.ndim != 2:
+        return []
+    return ["".join("#" if cell else "." for cell in row) for row in cells]

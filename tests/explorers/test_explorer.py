@@ -10,7 +10,7 @@ import pytest
 
 from course_utils.explorers import Explorer, shown
 from course_utils.explorers.data import Weights, as_json, encode, every, table
-from course_utils.explorers.inputs import Choice, Point, Slider, Steps, Text, Toggle
+from course_utils.explorers.inputs import Cells, Choice, Point, Slider, Steps, Text, Toggle
 from course_utils.explorers.page import standalone_page
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -89,6 +89,9 @@ def test_bad_values_are_refused(values, kind, words):
         (Text("x", "a", longest=3), "abcd"),
         (Point("x", (0.0, 0.0)), [0, 2]),
         (Point("x", (0.0, 0.0)), 3),
+        (Cells("x", ("#.", "##")), ["#.", "#"]),
+        (Cells("x", ("#.", "##")), ["#.", "#x"]),
+        (Cells("x", ("#.", "##")), [[1, 0], [1, 1]]),
     ],
 )
 def test_each_kind_of_control_checks(declared, bad):

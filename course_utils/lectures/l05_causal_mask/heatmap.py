@@ -8,16 +8,16 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from course_utils.explorers.draw import HeatMap, mute_axes
-from course_utils.explorers.style import BLUE, ORANGE
+from course_utils.explorers.style import ORANGE
 
 FLOOR = 1e-3  # shares below it have the darkest colour; 0 is white
-# Colours of squares that show no number: exactly zero, no query, may attend, must not.
-ZERO, NO_QUERY, MAY, LEAK = 0, 1, 2, 3
-MARKS = ("#ffffff", "#d9d9d9", BLUE, ORANGE)
+# Colours of squares that show no number: exactly zero, and must not be there.
+ZERO, LEAK = 0, 1
+MARKS = ("#ffffff", ORANGE)
 
 
 class MaskedHeatMap(HeatMap):
-    """Shares of a row on a logarithmic scale; exact zeros and rows without a query stay apart."""
+    """Shares of a row on a logarithmic scale; exact zeros stay apart."""
 
     def __init__(self, axes: Axes) -> None:
         super().__init__(axes, low=np.log10(FLOOR), high=0.0)
@@ -25,22 +25,11 @@ class MaskedHeatMap(HeatMap):
         self._table = self._table.copy()
         self._table[: len(MARKS)] = (255 * colours).round().astype(np.uint8).view(np.uint32)[:, 0]
 
-    def set_shares(self, shares: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
-        """Show shares (T, S) of each row's sum, and which of them must not be there.
-
-        Above them stand as many rows of tokens that are `cached`, without a query.
-        """
+    def set_shares(self, shares: np.ndarray, leaks: np.ndarray) -> None:
+        """Show shares (T, S) of each row's sum, and which of them must not be there."""
         self.set_data(np.log10(shares.clip(min=FLOOR)))
         levels = np.where(shares == 0, ZERO, self._levels.clip(min=len(MARKS)))
-        self._show(levels, leaks, cached)
-
-    def set_mask(self, may_attend: np.ndarray, leaks: np.ndarray, *, cached: int = 0) -> None:
-        """Show in one colour where a query may attend to a key (T, S), and where it must not."""
-        self._show(np.where(may_attend, MAY, ZERO), leaks, cached)
-
-    def _show(self, levels: np.ndarray, leaks: np.ndarray, cached: int) -> None:
-        above = np.full((cached, levels.shape[1]), NO_QUERY)
-        self._levels = np.vstack([above, np.where(leaks, LEAK, levels)]).astype(np.uint8)
+        self._levels = np.where(leaks, LEAK, levels).astype(np.uint8)
         self.stale = True
 
 

@@ -1,10 +1,9 @@
-"""Lecture 05's explorers and its figure: gradients, masks and bytes are what they claim."""
+"""Lecture 05's explorer of the cache and its figure: bytes and marks are what they claim."""
 
 import numpy as np
 import pytest
 import torch
 
-from course_utils.attention import attend
 from course_utils.layers import KVCache
 from course_utils.lectures.l05_causal_mask import figures
 from course_utils.lectures.l05_causal_mask.explorers.cache import (
@@ -15,161 +14,12 @@ from course_utils.lectures.l05_causal_mask.explorers.cache import (
     CacheBytes,
     settings_of,
 )
-from course_utils.lectures.l05_causal_mask.explorers.masks import (
-    CAUSAL,
-    KINDS,
-    OFF_BY_ONE,
-    PACKED,
-    PADDING,
-    PREFIX,
-    TOP_LEFT,
-    WINDOW,
-    Masks,
-    mask_of,
-)
-from course_utils.lectures.l05_causal_mask.explorers.masks import LENGTHS as TOKENS
-from course_utils.lectures.l05_causal_mask.explorers.stack import MOST_LAYERS, problem, stack_reach
-from course_utils.lectures.l05_causal_mask.heatmap import LEAK, MARKS, MAY, NO_QUERY, ZERO
-from course_utils.masks import causal_mask, sliding_window_mask
-from course_utils.measure.dependence import gradient_reach, leaks, reach_through
-from tests.explorers.support_explorers import move, overhang
-
-# The stack behind the explorer
-
-
-def by_backpropagation(may_attend, num_layers, num_queries):
-    """The same stack from `attend`, its gradients from autograd, in float64."""
-    x, layers = problem()
-    x = torch.from_numpy(x[: len(may_attend)]).double()
-    layers = [[torch.from_numpy(matrix).double() for matrix in layer] for layer in layers]
-
-    def model(x):
-        for query, key, value in layers[:num_layers]:
-            x = x + attend(x @ query.T, x @ key.T, x @ value.T, may_attend=may_attend)[0]
-        return x[-num_queries:]
-
-    return gradient_reach(model, x).numpy()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("size", "tokens", "queries", "layers"),
-    [(3, 12, 12, 1), (5, 12, 5, 3), (2, 16, 1, MOST_LAYERS)],
-)
-def test_gradients_match_backpropagation(kind, size, tokens, queries, layers):
-    may_attend = mask_of(kind, size, tokens, queries)
-    expected = by_backpropagation(may_attend, layers, queries)
-    found = stack_reach(may_attend.numpy(), layers, queries).gradient
-    # float32 against float64, through up to six products of 64 terms.
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * expected.max())
-    assert ((found == 0) == (expected == 0)).all()
-
-
-def test_weights_match_attend():
-    x, layers = problem()
-    query, key, value = (torch.from_numpy(matrix) for matrix in layers[0])
-    x = torch.from_numpy(x[:8])
-    _, weights = attend(x @ query.T, x @ key.T, x @ value.T, may_attend=sliding_window_mask(8, 3))
-    found = stack_reach(sliding_window_mask(8, 3).numpy(), 2, 8).weights
-    torch.testing.assert_close(torch.from_numpy(found), weights)
-
-
-# Masks
-
-
-@pytest.fixture(scope="module")
-def masks():
-    return Masks()
+from tests.explorers.support_explorers import overhang
 
 
 def state_of(explorer, **values):
     defaults = {name: each.default for name, each in explorer.inputs.items()}
     return explorer.compute(**{**defaults, **values})
-
-
-def may_attend_to(kind, size, tokens, queries, t, s):
-    """The definition of each mask, token by token."""
-    document = [token // size for token in range(tokens)]
-    new = t - (tokens - queries)  # how many of the queries come before this one
-    return {
-        CAUSAL: s <= t,
-        WINDOW: t - size < s <= t,
-        PREFIX: s < size or s <= t,
-        PADDING: s < size,
-        PACKED: s <= t and document[t] == document[s],
-        TOP_LEFT: s <= (t if new < 0 else new),
-        OFF_BY_ONE: s <= t + 1,
-    }[kind]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_masks_match_definitions(masks, kind):
-    for tokens in TOKENS[:3]:
-        for queries in (1, 3, tokens):
-            for size in (1, 5, 12):
-                state = state_of(masks, kind=kind, size=size, tokens=tokens, queries=queries)
-                expected = [
-                    [may_attend_to(kind, size, tokens, queries, t, s) for s in range(tokens)]
-                    for t in range(tokens - queries, tokens)
-                ]
-                assert state.may_attend.tolist() == expected
-                assert ((state.weights > 0) == state.may_attend).all()
-                np.testing.assert_allclose(state.weights.sum(1), 1, atol=1e-6)
-                np.testing.assert_allclose(state.gradient.sum(1), 1, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_gradients_match_the_masks_reach(masks, kind):
-    for tokens in TOKENS:
-        for layers in range(1, MOST_LAYERS + 1):
-            state = state_of(masks, kind=kind, tokens=tokens, layers=layers, size=5)
-            rule = mask_of(kind, 5, tokens, state.queries)
-            reached = reach_through(rule, layers)[-state.queries :].numpy()
-            assert ((state.gradient > 0) == reached).all()
-            if kind == OFF_BY_ONE:
-                past = causal_mask(tokens)[-state.queries :]
-                found = leaks(torch.from_numpy(state.gradient), past)
-                assert [tuple(pair) for pair in np.argwhere(state.gradient_leaks)] == found != []
-            else:
-                assert not state.gradient_leaks.any() and not state.mask_leaks.any()
-
-
-def test_words_count_what_is_drawn(masks):
-    masks.set(**masks.scenes["window 3, 4 layers"])
-    assert "may attend to 3 of 12 tokens" in masks.words
-    assert "after 4 layers its output depends on 9." in masks.words
-    assert "Of 144 gradients 72 are exactly 0" in masks.words
-    masks.set(**masks.scenes["leak: off by one"])
-    assert "A leak: 11 gradients that must be 0 are not (orange, ×)" in masks.words
-    assert "outputs depend on the next token" in masks.words
-    move(masks, layers=3)
-    assert "A leak: 30 gradients" in masks.words and "depend on up to 3 tokens ahead" in masks.words
-    move(masks, queries=1)
-    assert "The leak cannot show here" in masks.words
-    masks.set(**masks.scenes["top left: wrong step"])
-    assert "may attend to 1 of 12 tokens" in masks.words and "11 tokens came before" in masks.words
-    masks.set(**masks.scenes["decoding step"])
-    assert "done, kept in the cache" in masks.words
-    for kind in (PREFIX, PADDING):
-        for size, words in ((11, "done, kept"), (12, "not asked again, though newer tokens")):
-            move(masks, kind=kind, size=size)
-            assert f"11 tokens came before (grey rows: {words}" in masks.words
-    masks.set(**masks.scenes["decoding step"])
-    assert "may attend to 12 of 12 tokens" in masks.words
-    masks.set(**{**masks.scenes["padding"], "size": 11})
-    assert "Token 11 is padding" in masks.words
-
-
-def test_square_colours(masks):
-    masks.set(kind=OFF_BY_ONE, size=3, tokens=8, queries=5, layers=1)
-    mask, gradient = masks._mask._levels, masks._gradient._levels
-    assert (mask[:3] == NO_QUERY).all() and (gradient[:3] == NO_QUERY).all()
-    for t in range(3, 8):
-        assert (mask[t, : t + 1] == MAY).all() and (gradient[t, : t + 1] >= len(MARKS)).all()
-        assert (mask[t, t + 1 : t + 2] == LEAK).all() and (gradient[t, t + 1 : t + 2] == LEAK).all()
-        assert (mask[t, t + 2 :] == ZERO).all() and (gradient[t, t + 2 :] == ZERO).all()
-    key, query = masks._crosses[2].get_data()
-    assert list(zip(query, key, strict=True)) == [(t, t + 1) for t in range(3, 7)]
 
 
 # The cache
