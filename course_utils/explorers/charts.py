@@ -16,7 +16,7 @@ from course_utils.explorers.style import (
     MUTED,
     ORANGE,
     PURPLE,
-    YELLOW,
+    TEAL,
     course_style,
     new_figure,
 )
@@ -25,7 +25,7 @@ __all__ = ["draw_cache_times", "draw_learning_curves", "draw_losses"]
 
 COLUMNS = 4
 PANEL_LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, ":"))
-LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."), (YELLOW, ":"))
+LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."), (TEAL, ":"))
 Curves = Mapping[str, Mapping[str, np.ndarray]]
 
 

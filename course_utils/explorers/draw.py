@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-import matplotlib
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
+from matplotlib.colors import Colormap
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Annotation
 
@@ -27,12 +27,17 @@ class HeatMap(Artist):
     """
 
     def __init__(
-        self, axes: Axes, *, low: float = 0.0, high: float = 1.0, colormap: str = MAGNITUDE_MAP
+        self,
+        axes: Axes,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        colormap: Colormap = MAGNITUDE_MAP,
     ) -> None:
         super().__init__()
         self._area = axes
         self._low, self._high = low, high
-        table = matplotlib.colormaps[colormap](np.arange(256), bytes=True)
+        table = colormap(np.arange(256), bytes=True)
         self._table = table.view(np.uint32)[:, 0]  # a whole colour is one number
         self._levels = np.zeros((1, 1), np.uint8)
         axes.add_artist(self)

@@ -1,7 +1,8 @@
 """Colours, type sizes and the one way to make a figure.
 
-The palette is Okabe and Ito's, chosen to survive colour blindness; magnitudes use cividis,
-signed quantities a diverging map centred on zero. Text is sized for the back of a room.
+The colours are those of the explorers' kit.css: blue for queries, orange for keys, purple for
+values; teal and magenta for whatever else needs a colour. Weights go from white to deep blue,
+signed numbers from magenta through white to teal. Text is sized for the back of a room.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from typing import Any
 
 import matplotlib
 from cycler import cycler
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-INK = "#1b1b1b"
-MUTED = "#6b6b6b"
-GRID = "#d9d9d9"
-BLUE = "#0072B2"
-ORANGE = "#D55E00"
-YELLOW = "#E69F00"
-SKY = "#56B4E9"
-PURPLE = "#8F4B8A"
-SERIES = (BLUE, ORANGE, PURPLE, YELLOW, SKY)
+INK = "#1a2230"
+MUTED = "#566072"
+GRID = "#dfe3ea"
+BLUE = "#0b63c4"
+ORANGE = "#bd4b00"
+PURPLE = "#7a35b0"
+TEAL = "#00857c"
+MAGENTA = "#b3206b"
+SERIES = (BLUE, ORANGE, PURPLE, TEAL, MAGENTA)
 
-MAGNITUDE_MAP = "cividis"
-SIGNED_MAP = "PuOr_r"
+MAGNITUDE_MAP = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#5a9bd8", "#08306b"])
+SIGNED_MAP = LinearSegmentedColormap.from_list("signed", [MAGENTA, "#ffffff", TEAL])
 DPI = 100
 
 RC: dict[Any, Any] = {

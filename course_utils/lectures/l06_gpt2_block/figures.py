@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -37,7 +36,7 @@ def draw_gradient_norms(panels: Mapping[str, Depths]) -> AnnotatedFigure:
         panels: title → depth → (seeds, depth) norms, two panels at most, of six depths at most.
     """
     depths = list(next(iter(panels.values())))
-    colours = matplotlib.colormaps[MAGNITUDE_MAP](np.linspace(0.85, 0, len(depths)))
+    colours = MAGNITUDE_MAP(np.linspace(0.4, 1, len(depths)))
     figure = new_figure(8.0, 3.8)
     with course_style():
         grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]

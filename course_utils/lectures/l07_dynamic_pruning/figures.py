@@ -14,13 +14,13 @@ from course_utils.explorers.style import (
     MUTED,
     ORANGE,
     PURPLE,
-    YELLOW,
+    TEAL,
     course_style,
     new_figure,
 )
 
 Panels = Mapping[str, Mapping[str, np.ndarray]]
-LINES = ((BLUE, "o-"), (ORANGE, "s--"), (PURPLE, "v:"), (YELLOW, "^-."))
+LINES = ((BLUE, "o-"), (ORANGE, "s--"), (PURPLE, "v:"), (TEAL, "^-."))
 TICKS = np.array([1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01])
 
 

@@ -15,14 +15,14 @@ from course_utils.explorers.style import (
     MUTED,
     ORANGE,
     PURPLE,
-    YELLOW,
+    TEAL,
     course_style,
     new_figure,
 )
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GB, GPUS, MB
 from course_utils.measure.peak_memory import growth_exponent
 
-LOOKS = ((ORANGE, "o", "-"), (BLUE, "s", "--"), (PURPLE, "D", "-."), (YELLOW, "^", ":"))
+LOOKS = ((ORANGE, "o", "-"), (BLUE, "s", "--"), (PURPLE, "D", "-."), (TEAL, "^", ":"))
 
 
 def draw_levels(gpu: str) -> AnnotatedFigure:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from course_utils.explorers.draw import end_label
 from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import Slider, Steps
-from course_utils.explorers.style import BLUE, ORANGE, PURPLE, YELLOW
+from course_utils.explorers.style import BLUE, ORANGE, PURPLE, TEAL
 from course_utils.lectures.l00_start_here.experiments.gradient_reach import (
     KINDS,
     gradient_by_distance,
@@ -23,7 +23,7 @@ FLOOR = 1e-28
 NAMES = {"rnn": "vanilla RNN", "lstm": "LSTM", "gru": "GRU", "attention": "attention"}
 LOOKS = {
     "rnn": (ORANGE, ":"),
-    "lstm": (YELLOW, "--"),
+    "lstm": (TEAL, "--"),
     "gru": (PURPLE, "-."),
     "attention": (BLUE, "-"),
 }

@@ -19,9 +19,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from course_utils.explorers.draw import mute_axes
-from course_utils.explorers.style import BLUE, DPI, INK, ORANGE, PURPLE, SKY, YELLOW
+from course_utils.explorers.style import BLUE, DPI, INK, MAGENTA, ORANGE, PURPLE, TEAL
 
-COLOURS = (BLUE, YELLOW, PURPLE, SKY, ORANGE, "#8a8a8a")
+COLOURS = (BLUE, TEAL, PURPLE, MAGENTA, ORANGE, "#8a8a8a")
 PALEST = 0.55  # share of white in the last shade
 LARGEST, GAP, TITLE = 44, 14, 20  # pixels: a square, between blocks, a line above a block
 TITLE_SIZE = 10.0

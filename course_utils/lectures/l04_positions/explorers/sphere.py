@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from course_utils.attention import unit_vectors
 from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import Choice, Slider, Steps
-from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE, SKY
+from course_utils.explorers.style import BLUE, INK, MAGENTA, MUTED, ORANGE
 from course_utils.positions import apply_rope
 
 KEYS = 64  # at distances 0 to 63 behind the query
@@ -138,7 +138,7 @@ class RopeSphere(DrawnExplorer):
         half = np.linspace(0, math.pi, 121)
         axes.plot(np.cos(half), np.sin(half), color=MUTED, linewidth=1.2, linestyle="--")
         axes.annotate("length 1", (-0.74, 0.74), color=MUTED, ha="right", fontsize=11)
-        (self._tips,) = axes.plot([], [], "o", color=SKY, markersize=6, markeredgecolor=BLUE)
+        (self._tips,) = axes.plot([], [], "o", color=MAGENTA, markersize=6, markeredgecolor=BLUE)
         axes.plot([0, 1], [0, 0], color=BLUE, linewidth=3.5, zorder=3)
         (self._shadow,) = axes.plot([], [], color=INK, linewidth=6, alpha=0.35)
         (self._drop,) = axes.plot([], [], color=INK, linewidth=1.2, linestyle=":")
@@ -151,7 +151,7 @@ class RopeSphere(DrawnExplorer):
         axes.set_title("line: the cosine", loc="left")
         angle = np.linspace(0, 180, 91)
         axes.plot(angle, np.cos(np.radians(angle)), color=MUTED, linewidth=1.2, linestyle="--")
-        (self._dots,) = axes.plot([], [], "o", color=SKY, markersize=6, markeredgecolor=BLUE)
+        (self._dots,) = axes.plot([], [], "o", color=MAGENTA, markersize=6, markeredgecolor=BLUE)
         (self._twins,) = axes.plot([], [], "o-", color=INK, markersize=10, fillstyle="none")
         (self._here,) = axes.plot([], [], "s", color=ORANGE, markersize=9)
         self.animate(self._dots, self._twins, self._here)

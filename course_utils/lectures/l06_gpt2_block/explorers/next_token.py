@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from course_utils.explorers.draw import drawable
 from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import FreeText, Slider, Steps
-from course_utils.explorers.style import BLUE, INK, ORANGE, YELLOW
+from course_utils.explorers.style import BLUE, INK, ORANGE, TEAL
 from course_utils.layers import KVCache
 from course_utils.lectures.l06_gpt2_block.explorers.reading import (
     Prompt,
@@ -224,7 +224,7 @@ class NextToken(DrawnExplorer):
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_axisbelow(True)
-        (self._before,) = axes.plot([], [], color=YELLOW, linewidth=6, solid_capstyle="butt")
+        (self._before,) = axes.plot([], [], color=TEAL, linewidth=6, solid_capstyle="butt")
         (self._after,) = axes.plot([], [], color=BLUE, linewidth=8, solid_capstyle="butt")
         look: dict[str, Any] = {
             "markersize": 9,
@@ -246,7 +246,7 @@ class NextToken(DrawnExplorer):
         axes.grid()
         axes.set_axisbelow(True)
         (self._limits,) = axes.plot([], [], color=ORANGE, linewidth=1.8, linestyle="--")
-        (self._own,) = axes.plot([], [], color=YELLOW, linewidth=5)
+        (self._own,) = axes.plot([], [], color=TEAL, linewidth=5)
         (self._rest,) = axes.plot([], [], color=BLUE, linestyle=":")
         (self._warm,) = axes.plot([], [], "-o", color=BLUE, markersize=10, markeredgecolor="white")
         (self._drawn,) = axes.plot([], [], "D", color=INK, markersize=8, zorder=4)

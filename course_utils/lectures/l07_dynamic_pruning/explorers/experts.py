@@ -18,7 +18,7 @@ from torch import Tensor
 from course_utils.explorers.draw import HeatMap, mute_axes
 from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import Steps
-from course_utils.explorers.style import BLUE, INK, ORANGE, PURPLE, SKY, YELLOW
+from course_utils.explorers.style import BLUE, INK, MAGENTA, ORANGE, PURPLE, TEAL
 from course_utils.layers.moe import expert_capacity
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
 from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
@@ -34,7 +34,7 @@ EXTENT, CELLS = 1.7, 191  # the plane: [-1.7, 1.7] in both directions; a cell is
 UNLIMITED = "no limit"
 CAPACITIES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, UNLIMITED)
 # Okabe and Ito's but for the orange, which says what is dropped; each expert has its number, too.
-COLOURS = (BLUE, YELLOW, PURPLE, SKY, "#009E73", "#CC79A7", "#5a5a5a", "#CFC000")
+COLOURS = (BLUE, TEAL, PURPLE, MAGENTA, "#009E73", "#CC79A7", "#5a5a5a", "#CFC000")
 TINT = 0.36  # share of an expert's colour in its part of the plane
 BARS = 190  # points of height that all bars together take
 COLLAPSE = {"experts": 4, "k": 1, "capacity": UNLIMITED, "balance": 0.0}

@@ -13,7 +13,7 @@ from course_utils.explorers.bytes import MEMORIES, describe_bytes
 from course_utils.explorers.draw import mute_axes
 from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.explorers.drawn_inputs import Choice, Steps
-from course_utils.explorers.style import BLUE, ORANGE, PURPLE, SKY
+from course_utils.explorers.style import BLUE, MAGENTA, ORANGE, PURPLE
 from course_utils.measure.costs import kv_cache_bytes
 
 HEADS = tuple(2**power for power in range(8))
@@ -154,7 +154,7 @@ class SharedHeads(DrawnExplorer):
         axes.grid(axis="x")
         axes.set_axisbelow(True)
         bar = {"linewidth": 9, "solid_capstyle": "butt"}
-        (self._bars,) = axes.plot([], [], color=SKY, **bar)
+        (self._bars,) = axes.plot([], [], color=MAGENTA, **bar)
         (self._chosen,) = axes.plot([], [], color=BLUE, **bar)
         self._memories = {
             name: axes.axvline(0, color=PURPLE, linewidth=2, linestyle=style)
