@@ -22,6 +22,7 @@ from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from course_utils.explorers.explorer import ASKED_FOR_PAGES
 from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
+from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
 from tools.editions.snapshots import with_snapshots
 
@@ -92,6 +93,7 @@ def main(arguments: list[str]) -> int:
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
         status = max(map(report, paths))
     write_tables()
+    write_pictures()
     return status
 
 

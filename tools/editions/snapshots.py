@@ -24,6 +24,7 @@ COLOURS = 256
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 # The same letters on every machine: what matplotlib brings is what is installed most often.
 FONT = "DejaVu Sans"
+NIGHT = "#111111"  # the background of JupyterLab's dark theme
 
 
 def with_snapshots(new: NotebookNode, old: NotebookNode) -> NotebookNode:
@@ -67,8 +68,8 @@ class NoBrowserError(RuntimeError):
     """No picture can be taken on this machine; the message says what is missing."""
 
 
-def take_pictures(pages: list[str]) -> list[str]:
-    """Each page's explorer as a PNG in base64.
+def take_pictures(pages: list[str], *, part: str = ".ce", dark: bool = False) -> list[str]:
+    """Each page's explorer, or a part of it, as a PNG in base64.
 
     Raises:
         NoBrowserError: where there is no browser that starts.
@@ -95,7 +96,10 @@ def take_pictures(pages: list[str]) -> list[str]:
         for page in pages:
             tab.set_content(page_of(page, font=f"'{FONT}'"))
             tab.add_style_tag(content=f".ce.ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
-            found.append(_small(tab.locator(".ce").screenshot()))
+            if dark:
+                tab.evaluate(f"document.body.style.background = '{NIGHT}'")
+                tab.wait_for_selector(".ce[data-theme=dark]")
+            found.append(_small(tab.locator(part).screenshot()))
         browser.close()
     return found
 

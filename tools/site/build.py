@@ -1,7 +1,7 @@
 """Build the static edition of the course: `python -m tools.site.build [--out build/site]`.
 
 No kernel runs and nothing is fetched. The lectures are taken as they are committed, outputs and
-all; the explorers are asked for their frames; Sphinx does the rest, and a warning ends the build.
+all; the explorers move in the reader's browser; Sphinx does the rest, and a warning ends the build.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tools.claims import TABLE as CLAIMS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
+from tools.site.front import front_page
+from tools.site.live import Live, write_loader
 from tools.site.notebooks import Pictures, links_to_run, page_source
-from tools.site.players import make_players, player_html
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
 FONT = Path("_static/fonts/stix-two-math.woff")
-BUILT = "players"  # what every folder that was built in has
+BUILT = "doctrees"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
-FOLD = '<summary><span class="toctree-toggle"'
-NAMED_FOLD = '<summary aria-label="its pages"><span class="toctree-toggle"'
+CARDS = ROOT / "docs" / "images" / "cards"
 DOCUMENTS = ("teaching.md", "writing-an-explorer.md")
 
 
@@ -49,22 +49,20 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 1
     (out / BUILT).mkdir(parents=True, exist_ok=True)
-    print("Asking the explorers for their frames ...", flush=True)
-    players = make_players(list(EXPLORERS), out)
     print("Writing the pages ...", flush=True)
-    write_sources(out, players)
+    live = write_sources(out)
     status = run_sphinx(out)
     if status:
         print("Sphinx warned or failed, see above; the site is not complete.", file=sys.stderr)
         return status
     html = out / "html"
-    mend_theme(html)
+    drop_unused(html)
     pages = [path.read_text(encoding="utf-8") for path in sorted(html.rglob("*.html"))]
     write_font(characters(pages), html / FONT)
     if elsewhere := loaded_from_elsewhere(html):
         print("These would be loaded from other machines:", *elsewhere, sep="\n  ", file=sys.stderr)
         return 1
-    report(html, players, time.monotonic() - started)
+    report(html, live, time.monotonic() - started)
     return 0
 
 
@@ -75,27 +73,33 @@ def holds_other_things(out: Path) -> bool:
     return out.exists()
 
 
-def write_sources(out: Path, players: dict) -> None:
-    """Put together the folder that Sphinx reads."""
-    source = out / "source"
-    shutil.rmtree(source, ignore_errors=True)
-    shutil.rmtree(out / "extra" / "figures", ignore_errors=True)
+def write_sources(out: Path) -> Live:
+    """Put together the folder that Sphinx reads, and beside it what it only copies."""
+    source, extra = out / "source", out / "extra"
+    for folder in (source, extra):
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(SITE / "pages", source)
-    pictures = Pictures(out / "extra" / "figures")
+    pictures, live = Pictures(extra / "figures"), Live(extra / "live")
+    write_loader(extra / "live" / "live.js")
     lectures = source / "lectures"
     lectures.mkdir()
     for lecture in COURSE:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
-        page = page_source(notebook, lambda name: player_html(name, players[name]), pictures)
+        page = page_source(
+            notebook, lambda name, snapshot: live.figure(EXPLORERS[name](), snapshot), pictures
+        )
         if repository := os.environ.get("GITHUB_REPOSITORY"):
             page["cells"].insert(1, links_to_run(name, repository))
         (lectures / name).write_text(json.dumps(page), encoding="utf-8")
+    (source / "index.md").write_text(front_page(live), encoding="utf-8")
+    shutil.copytree(CARDS, extra / "cards")
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         (source / name).write_text(on_site(text), encoding="utf-8")
     shutil.copy(CLAIMS, source)
     write_reference(source / "reference")
+    return live
 
 
 def on_site(document: str) -> str:
@@ -121,36 +125,20 @@ def run_sphinx(out: Path) -> int:
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **extra}).returncode
 
 
-def mend_theme(html: Path) -> None:
-    """Name the fold of the sidebar for those who hear it, and drop what no page loads.
-
-    The theme's fold has an icon and no words, and its package has templates and source maps beside
-    its scripts.
-    """
-    for path in html.rglob("*.html"):
-        if "_static" in path.relative_to(html).parts:
-            path.unlink()
-            continue
-        page = path.read_text(encoding="utf-8")
-        path.write_text(page.replace(FOLD, NAMED_FOLD), encoding="utf-8")
-    for path in [*html.rglob("*.map"), *html.rglob(".buildinfo")]:
+def drop_unused(html: Path) -> None:
+    """Take away what no page loads: templates and source maps beside the theme's scripts."""
+    static = html / "_static"
+    for path in [*static.rglob("*.html"), *html.rglob("*.map"), *html.rglob(".buildinfo")]:
         path.unlink()
 
 
-def report(html: Path, players: dict, seconds: float) -> None:
+def report(html: Path, live: Live, seconds: float) -> None:
     """Say what was built."""
-    megabytes = total_bytes(html) / 1e6
-    frames = sum(
-        len({name for name, _ in each["page"]["frames"]})
-        for each in players.values()
-        if "page" in each
-    )
-    moving = total_bytes(html / "frames") / 1e6
-    largest = max(players, key=lambda name: players[name]["bytes"])
+    largest = max(live.bytes, key=lambda title: live.bytes[title])
     print(
-        f"{len(list(html.rglob('*.html')))} pages, {megabytes:.1f} MB in all, of which "
-        f"{moving:.1f} MB are {frames} frames of {len(players)} explorers "
-        f"({largest}: {players[largest]['bytes'] / 1e6:.2f} MB). It took {seconds:.0f} s.\n"
+        f"{len(list(html.rglob('*.html')))} pages, {total_bytes(html) / 1e6:.1f} MB in all, of "
+        f"which {total_bytes(html / 'live') / 1e6:.1f} MB are {len(live.bytes)} explorers "
+        f"({largest} {live.bytes[largest] / 1e3:.0f} kB). It took {seconds:.0f} s.\n"
         f"Open {html / 'index.html'}"
     )
 

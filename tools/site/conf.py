@@ -44,25 +44,18 @@ default_role = "code"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
-html_theme = "sphinx_book_theme"
+html_theme = "furo"
 html_title = project
 html_static_path = [str(HERE / "static")]
 html_extra_path = [os.environ["COURSE_SITE_EXTRA"]]
 html_css_files = ["course.css"]
-html_js_files = [("player.js", {"defer": "defer"})]
+html_js_files = [("../live/live.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_last_updated_fmt = None
 html_domain_indices = False
 html_use_index = True
-html_context = {"default_mode": "auto"}
-html_theme_options = {
-    "use_download_button": False,
-    "use_fullscreen_button": False,
-    "show_toc_level": 2,
-    "navbar_persistent": [],
-    "collapse_navbar": True,
-    "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
-}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+html_theme_options = {"navigation_with_keys": False, "top_of_page_buttons": []}

@@ -1,22 +1,27 @@
-"""A lecture as the source of a page: notes left out, figures with their words, players."""
+"""A lecture as the source of a page: notes left out, figures with their words, live explorers."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from tools.editions.colab import address
-from tools.site.film import keep, lossless_webp
 
 Notebook = dict[str, Any]
 Output = dict[str, Any]
 EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
+Player = Callable[[str, str], str]
 CAPTION = re.compile(r"<small>(.*)</small>", re.DOTALL)
 FIGURE = "figure: "
+SIDES = ("width", "height")
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 
 
@@ -28,23 +33,42 @@ class Pictures:
 
     def figure(self, png: bytes, words: str, on_page: dict[str, int]) -> str:
         """Keep a picture as lossless WebP and return it as HTML, with its words in sight."""
-        picture, _ = lossless_webp(png)
-        width, height = on_page["width"], on_page["height"]
-        name = keep(picture, self.folder)
         words = html.escape(words)
         return (
-            f'<figure class="course-figure"><img src="../{self.folder.name}/{name}" '
-            f'width="{width}" height="{height}" alt="{words}" loading="lazy">'
+            f'<figure class="course-figure">{self.image(png, words, on_page)}'
             f"<figcaption>{words}</figcaption></figure>"
         )
 
+    def snapshot(self, png: bytes, words: str) -> str:
+        """Keep the picture of an explorer for readers without JavaScript: half as large."""
+        with Image.open(io.BytesIO(png)) as picture:
+            half = picture.convert("RGB").reduce(2)
+        encoded = io.BytesIO()
+        half.save(encoded, "PNG")
+        return self.image(encoded.getvalue(), words, dict(zip(SIDES, half.size, strict=True)))
 
-def page_source(notebook: Notebook, player: Callable[[str], str], pictures: Pictures) -> Notebook:
+    def image(self, png: bytes, words: str, on_page: dict[str, int]) -> str:
+        """Keep a picture and return the element that shows it; `words` are HTML."""
+        encoded = io.BytesIO()
+        with Image.open(io.BytesIO(png)) as picture:
+            # Lossless is the smaller form of flat colours and crisp text, too.
+            picture.convert("RGB").save(encoded, "WEBP", lossless=True, quality=75, method=4)
+        name = f"{hashlib.sha256(encoded.getvalue()).hexdigest()[:16]}.webp"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_bytes(encoded.getvalue())
+        width, height = on_page["width"], on_page["height"]
+        return (
+            f'<img src="../{self.folder.name}/{name}" width="{width}" height="{height}" '
+            f'alt="{words}" loading="lazy">'
+        )
+
+
+def page_source(notebook: Notebook, player: Player, pictures: Pictures) -> Notebook:
     """Return the notebook that Sphinx reads.
 
     Args:
         notebook: a lecture as it is committed; its outputs are replaced.
-        player: gives an explorer's player as HTML, by the explorer's name.
+        player: gives an explorer as HTML, by its name and what stands there without JavaScript.
         pictures: where figures go.
 
     Raises:
@@ -77,7 +101,7 @@ def slide_type(cell: dict[str, Any]) -> str:
 
 
 def _page_outputs(
-    cell: dict[str, Any], player: Callable[[str], str], pictures: Pictures
+    cell: dict[str, Any], player: Player, pictures: Pictures
 ) -> list[Output]:
     found: list[Output] = []
     for output in cell["outputs"]:
@@ -107,7 +131,7 @@ def scrolled_by_keyboard(page: str) -> str:
 def _picture_html(
     cell: dict[str, Any],
     output: Output,
-    player: Callable[[str], str],
+    player: Player,
     pictures: Pictures,
 ) -> str:
     data = output["data"]
@@ -121,7 +145,10 @@ def _picture_html(
             f"cell {cell['id']!r} shows a picture, so it must be a figure shown with its words "
             f"or call one explorer; it calls {names}"
         )
-    return player(names[0])
+    snapshot = ""
+    if "image/png" in data:
+        snapshot = pictures.snapshot(base64.b64decode(_text(data["image/png"])), html.escape(words))
+    return player(names[0], snapshot)
 
 
 def _is_explorer(cell: dict[str, Any], data: dict[str, Any]) -> bool:

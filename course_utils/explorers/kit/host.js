@@ -1,10 +1,13 @@
 // A page without a kernel: the values live in the page.
 
-/** Show an explorer's module where its script stands. */
+/** Show an explorer's module in an element, with the data that it is told. */
+export const show = (view, box, data) => view.render({ model: modelOf(data), el: box });
+
+/** Show an explorer's module where its script stands, with the data beside it. */
 export function host(view, script) {
   const box = script.parentElement;
-  const data = JSON.parse(box.querySelector('script[type="application/json"]').textContent);
-  view.render({ model: modelOf(data), el: box });
+  const data = box.querySelector('script[type="application/json"]').textContent;
+  show(view, box, JSON.parse(data));
 }
 
 /** What a module asks of a widget's model. Nobody answers, so nothing is ever served. */

@@ -1,0 +1,140 @@
+"""README's opening picture and the lectures' cards: explorers as they look, at two pixels a pixel.
+
+`make outputs` takes those again whose explorer has changed. A test compares the digests.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import inspect
+import io
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from course_utils.explorers import Explorer
+from course_utils.explorers.page import fragment
+from course_utils.lectures import COURSE, EXPLORERS, Lecture
+from tools.editions.snapshots import NoBrowserError, take_pictures
+
+__all__ = ["MADE_FROM", "Shot", "stale", "wanted", "write_pictures"]
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "images"
+MADE_FROM = FOLDER / "made_from.json"
+OPENING = "explore_real_heads"
+HOLD = 2200  # milliseconds for each preset of the opening picture
+CARD = (800, 500)
+MARGIN = 24
+PAPER, NIGHT = (255, 255, 255), (17, 17, 17)
+SHOWN = re.compile(r"\bexplorers\.(explore_\w+)\(")
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One file: an explorer, at its defaults or at all its presets one after another."""
+
+    explorer: type[Explorer]
+    dark: bool
+    moving: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides how it looks, but the numbers, whose last digits vary."""
+        source = inspect.getsource(sys.modules[self.explorer.__module__])
+        shape = json.dumps([self.dark, self.moving, HOLD, CARD, MARGIN])
+        return hashlib.sha256(f"{self.explorer.module()}{source}{shape}".encode()).hexdigest()[:16]
+
+    def frames(self) -> list[Mapping[str, Any]]:
+        """The values of each frame."""
+        return list(self.explorer.presets.values()) if self.moving else [{}]
+
+
+def wanted() -> dict[str, Shot]:
+    """Every picture by its path under docs/images."""
+    found = {f"cards/{lecture.number:02}{end}.png": shot
+             for lecture in COURSE for end, shot in _card_shots(lecture).items()}  # fmt: skip
+    for name, dark in (("opening.webp", False), ("opening-dark.webp", True)):
+        found[name] = Shot(EXPLORERS[OPENING], dark, moving=True)  # pyright: ignore[reportArgumentType]
+    return found
+
+
+def _card_shots(lecture: Lecture) -> dict[str, Shot]:
+    notebook = (ROOT / "notebooks" / f"{lecture.stem}.ipynb").read_text(encoding="utf-8")
+    first = SHOWN.search(notebook)
+    if first is None:
+        return {}
+    explorer: Any = EXPLORERS[first[1]]
+    return {"": Shot(explorer, dark=False), "-dark": Shot(explorer, dark=True)}
+
+
+def stale() -> list[str]:
+    """The pictures that are missing, or of an explorer that has changed since."""
+    made = json.loads(MADE_FROM.read_text(encoding="utf-8")) if MADE_FROM.exists() else {}
+    return [
+        name
+        for name, shot in wanted().items()
+        if made.get(name) != shot.digest or not (FOLDER / name).is_file()
+    ]
+
+
+def write_pictures() -> None:
+    """Take those that are stale; where there is no browser, say so and leave all as they are."""
+    shots = wanted()
+    names = stale()
+    try:
+        taken = {name: _take(shots[name]) for name in names}
+    except NoBrowserError as error:
+        print(f"  {error}. Not made: {', '.join(names)}.")
+        return
+    for name, content in taken.items():
+        (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
+        (FOLDER / name).write_bytes(content)
+        print(f"docs/images/{name}: {len(content) / 1e3:.0f} kB")
+    digests = {name: shot.digest for name, shot in sorted(shots.items())}
+    MADE_FROM.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+
+
+def _take(shot: Shot) -> bytes:
+    pages = [fragment(shot.explorer(**values)) for values in shot.frames()]
+    part = ".ce" if shot.moving else ".ce-stage"
+    pngs = [base64.b64decode(each) for each in take_pictures(pages, part=part, dark=shot.dark)]
+    images = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
+    return _film(images, shot.dark) if shot.moving else _card(images[0], shot.dark)
+
+
+def _film(images: list[Image.Image], dark: bool) -> bytes:
+    """All frames in one file, which repeats for ever."""
+    size = max(each.width for each in images), max(each.height for each in images)
+    frames = [_on_sheet(each, size, dark, (0, 0)) for each in images]
+    encoded = io.BytesIO()
+    frames[0].save(
+        encoded, "WEBP", save_all=True, append_images=frames[1:], duration=HOLD, loop=0,
+        lossless=True, quality=75, method=4,
+    )  # fmt: skip
+    return encoded.getvalue()
+
+
+def _card(image: Image.Image, dark: bool) -> bytes:
+    """The picture, as large as fits on a card."""
+    width, height = (side - 2 * MARGIN for side in CARD)
+    image.thumbnail((width, height), Image.Resampling.LANCZOS)
+    corner = (CARD[0] - image.width) // 2, (CARD[1] - image.height) // 2
+    encoded = io.BytesIO()
+    _on_sheet(image, CARD, dark, corner).quantize(128).save(encoded, "PNG", optimize=True)
+    return encoded.getvalue()
+
+
+def _on_sheet(
+    image: Image.Image, size: tuple[int, int], dark: bool, corner: tuple[int, int]
+) -> Image.Image:
+    sheet = Image.new("RGB", size, NIGHT if dark else PAPER)
+    sheet.paste(image, corner)
+    return sheet

@@ -1,0 +1,58 @@
+"""Explorers on the site's pages: each module and its data are scripts, loaded when nearly in view."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from pathlib import Path
+
+from course_utils.explorers import Explorer
+from course_utils.explorers.data import as_json
+from course_utils.explorers.link import link
+
+__all__ = ["Live", "write_loader"]
+
+LOADER = Path(__file__).parent / "static" / "live.js"
+
+
+class Live:
+    """Writes explorers into a folder and names them as a page does.
+
+    Attributes:
+        bytes: title of an explorer → the bytes that a page loads for it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bytes: dict[str, int] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def figure(self, explorer: Explorer, snapshot: str, root: str = "../") -> str:
+        """An explorer as HTML; `snapshot` is what stands there without JavaScript."""
+        view = self._kept("courseViews", f"(() => {{\n{explorer.module('return entry;')}}})()")
+        # A page from a disk may load a script, and nothing else.
+        data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False)
+        given = self._kept("courseData", data.replace("<", "\\u003c"))
+        names = f"{view}.js", f"{given}.js"
+        self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
+        words = html.escape(explorer.words)
+        return (
+            f'<figure class="course-live" data-root="{root}{self.folder.name}/" '
+            f'data-view="{view}" data-given="{given}">'
+            f"<noscript>{snapshot}</noscript>"
+            f"<figcaption>{html.escape(explorer.title)}<br>{words}</figcaption></figure>"
+        )
+
+    def _kept(self, shelf: str, value: str) -> str:
+        """Write a script that puts a value on a shelf under its own name; return the name."""
+        name = hashlib.sha256(value.encode()).hexdigest()[:12]
+        script = f'(globalThis.{shelf} ??= {{}})["{name}"] = {value};\n'
+        (self.folder / f"{name}.js").write_text(script, encoding="utf-8")
+        return name
+
+
+def write_loader(path: Path) -> None:
+    """The script of every page that shows what is nearly in view."""
+    script = link(LOADER, "entry.start(document);")
+    path.write_text(f"(() => {{\n{script}}})();\n", encoding="utf-8")
