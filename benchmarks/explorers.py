@@ -1,154 +1,123 @@
-"""How long one slider event takes in each explorer, on the kernel's side.
+"""How long an explorer takes from a key to painted pixels, on a page in Chromium.
 
-    python -m benchmarks.explorers            a table, and exit status 1 when over budget
-    python -m benchmarks.explorers --json     the same as JSON
+    python -m benchmarks.explorers [--busy] [--only NAME …]
 
-An event is one control set to a random value: compute, caption, redraw, PNG, widget. Everything
-that is kept between events is filled first, as a minute of use does. Beside it stands what it takes
-without the engine, in the same run: making the figure anew and saving it. Ratios travel between
-machines; milliseconds do not.
+An event is a key on one of the explorer's own handles. The clock runs from the event to the end of
+the work for the frame that it is drawn in: numbers, marks, layout, paint. Exit status 1 when over
+budget.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import os
+import gzip
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from random import Random
-from statistics import median
+import tempfile
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from benchmarks._report import conditions
-from course_utils.explorers.drawn import DrawnExplorer
-from course_utils.explorers.style import course_style, new_figure
+from benchmarks._busy import core_taken
+from benchmarks._report import table
+from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
+from tools.chromium import find_chromium
 
-EVENTS = 300
-WARM_UP = 150
-REPEATS = 15
-BUDGET = {"median": 10.0, "p95": 25.0}
-PACKAGES = ("torch", "matplotlib", "numpy", "pillow", "ipywidgets")
+MEDIAN, LATE = 12.0, 30.0  # milliseconds
+EVENTS = 200
+SIZE = {"width": 940, "height": 700}
+# Keys that go back and forth, so that no end is reached and each event changes something.
+TIMED = """async events => {
+  const handle = [...document.querySelectorAll('.ce :is([role=slider][tabindex], input[type=range])')]
+    .find(each => each.checkVisibility());
+  const times = [];
+  for (let i = 0; i < events; i += 1) {
+    await new Promise(done => requestAnimationFrame(() => {
+      const key = i % 8 < 4 ? 'ArrowRight' : 'ArrowLeft';
+      const start = performance.now();
+      handle.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      const handled = performance.now() - start;
+      requestAnimationFrame(frame => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () => { times.push(handled + performance.now() - frame); done(); };
+        channel.port2.postMessage(0);
+      });
+    }));
+  }
+  return times.sort((one, other) => one - other);
+}"""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds per event; bytes of a picture; how many times as long it takes to draw anew."""
+    """Of one explorer: kilobytes of its module and of its data, compressed; milliseconds."""
 
-    explorer: str
-    first: float
+    name: str
+    module: float
+    data: float
     median: float
-    p95: float
-    max: float
-    png_bytes: int
-    new_figure_ratio: float
+    late: float
 
     @property
     def within_budget(self) -> bool:
-        """Whether a hand on the slider does not notice."""
-        return self.median <= BUDGET["median"] and self.p95 <= BUDGET["p95"]
+        """Whether a hand does not notice."""
+        return self.median <= MEDIAN and self.late <= LATE
 
 
-def milliseconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return 1e3 * (time.perf_counter() - start)
-
-
-def typical(call: Callable[[], object]) -> float:
-    return median(milliseconds(call) for _ in range(REPEATS))
-
-
-def random_event(explorer: DrawnExplorer, random: Random) -> Callable[[], None]:
-    """One control and a value for it that it does not stand at already."""
-    name = random.choice(list(explorer.inputs))
-    control, value = explorer.controls[name], explorer.inputs[name].sample(random)
-    while value == control.value:
-        value = explorer.inputs[name].sample(random)
-    return lambda: setattr(control, "value", value)
-
-
-def warm_up(explorer: DrawnExplorer, random: Random) -> None:
-    for name, each in explorer.inputs.items():
-        for value in each.sweep():
-            explorer.controls[name].value = value
-    for _ in range(WARM_UP):
-        random_event(explorer, random)()
-
-
-def draw_anew(explorer: DrawnExplorer) -> None:
-    """Compute, draw and save the figure without the engine: nothing is kept, nothing blitted."""
-    state = explorer.compute(**explorer.values)
-    figure = new_figure(*explorer.size)
-    with course_style():
-        explorer.draw(figure, state)
-        explorer.draw_backdrop(state)
-        explorer.update(state)
-        figure.savefig(io.BytesIO(), format="png")
-
-
-def measure(name: str) -> Timing:
-    random, explorer = Random(0), EXPLORERS[name]()
-    first = milliseconds(explorer.widget)
-    warm_up(explorer, random)
-    times, sizes = [], []
-    for _ in range(EVENTS):
-        times.append(milliseconds(random_event(explorer, random)))
-        sizes.append(len(explorer.png()))
-    middle = median(times)
-    bare = type(explorer)(**explorer.values)  # the engine's own artists would stay unsaved
-    bare.png()
+def measure(tab: Any, name: str, folder: Path) -> Timing:
+    """Open an explorer's page and move its first handle."""
+    explorer = EXPLORERS[name]()
+    page = standalone_page(explorer)
+    path = folder / f"{name}.html"
+    path.write_text(page, encoding="utf-8")
+    tab.goto(path.as_uri())
+    times = tab.evaluate(TIMED, EVENTS)
+    module = compressed(explorer.module())
     return Timing(
-        explorer=name,
-        first=first,
-        median=middle,
-        p95=float(np.percentile(times, 95)),
-        max=max(times),
-        png_bytes=int(median(sizes)),
-        new_figure_ratio=typical(lambda: draw_anew(bare)) / middle,
+        name,
+        module=module,
+        data=compressed(page) - module,
+        median=times[EVENTS // 2],
+        late=times[EVENTS * 95 // 100],
     )
 
 
-def report(timings: list[Timing], where: dict[str, str]) -> str:
-    lines = [f"{name}: {value}" for name, value in where.items()]
-    lines += [
-        "",
-        f"Kernel-side milliseconds per event, {EVENTS} random events after warm-up. Budget: "
-        f"median {BUDGET['median']:.0f}, p95 {BUDGET['p95']:.0f}.",
-        "The last column says how many times as long it takes to make the figure anew.",
-        "",
-        f"{'explorer':28}{'median':>8}{'p95':>8}{'max':>8}{'first':>8}{'PNG kB':>8}{'anew':>7}",
-    ]
-    for t in timings:
-        lines.append(
-            f"{t.explorer:28}{t.median:8.1f}{t.p95:8.1f}{t.max:8.1f}{t.first:8.0f}"
-            f"{t.png_bytes / 1e3:8.0f}{t.new_figure_ratio:7.1f}"
-            + ("" if t.within_budget else "  over budget")
-        )
-    return "\n".join(lines)
+def compressed(text: str) -> float:
+    """Kilobytes that a server sends for a text."""
+    return len(gzip.compress(text.encode())) / 1e3
 
 
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--only", choices=EXPLORERS, action="append", help="measure this one")
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print a table, and say whether all are within the budget."""
+    parser = argparse.ArgumentParser(description="From a key to painted pixels, each explorer.")
+    parser.add_argument("--busy", action="store_true", help="with one core at work")
+    parser.add_argument("--only", nargs="+", default=list(EXPLORERS), help="these explorers")
     options = parser.parse_args(arguments)
-    # The others move in the browser: tests/browser/test_browser_explorers.py times them.
-    drawn = [name for name, made in EXPLORERS.items() if hasattr(made, "draw")]
-    timings = [measure(name) for name in options.only or drawn]
-    where = conditions("explorers", arguments, PACKAGES)
-    where["threads"] = f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}"
-    if options.json:
-        print(json.dumps({"conditions": where, "timings": [asdict(t) for t in timings]}))
-    else:
-        print(report(timings, where))
-    return 0 if all(timing.within_budget for timing in timings) else 1
+    from playwright.sync_api import sync_playwright
+
+    with (
+        sync_playwright() as playwright,
+        tempfile.TemporaryDirectory() as folder,
+        core_taken() if options.busy else nullcontext(),
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        tab = browser.new_page(viewport=SIZE)
+        timings = [measure(tab, name, Path(folder)) for name in options.only]
+        browser.close()
+    head = ["explorer", "module kB", "data kB", "median ms", "p95 ms"]
+    rows = [
+        [each.name, f"{each.module:.1f}", f"{each.data:.0f}", f"{each.median:.1f}",
+         f"{each.late:.1f}"]
+        for each in timings
+    ]  # fmt: skip
+    print("\n".join(table(head, rows)))
+    over = [each.name for each in timings if not each.within_budget]
+    print(f"over {MEDIAN:g} ms in the median or {LATE:g} at p95: {', '.join(over) or 'none'}")
+    return 1 if over else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

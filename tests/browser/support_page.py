@@ -25,29 +25,15 @@ BROKEN = (
     "Click to show javascript error",
 )
 
-# What the reader sees of an explorer: the pixels of its picture, as a number, and its words.
-# Null until JupyterLab has built it and the browser has decoded its picture.
-SEEN = """box => {
-    const image = box.querySelector('img.course-picture, .course-picture img');
-    if (!image || !image.complete || !image.naturalWidth) return null;
-    const canvas = document.createElement('canvas');
-    canvas.width = image.naturalWidth;
-    canvas.height = image.naturalHeight;
-    const context = canvas.getContext('2d');
-    context.drawImage(image, 0, 0);
-    const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
-    let hash = 17, least = 255, most = 0;
-    for (let i = 0; i < data.length; i += 1) {
-        hash = (hash * 31 + data[i]) | 0;
-        if (i % 4 !== 3) { least = Math.min(least, data[i]); most = Math.max(most, data[i]); }
-    }
-    const error = box.querySelector('.course-error');
-    const shown = error && error.offsetParent !== null ? error.innerText.trim() : '';
+# What the reader sees of an explorer: the picture's marks and canvases, its words.
+SEEN = """async box => {
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    const canvases = [...box.querySelectorAll('canvas')].map(each => each.toDataURL());
+    const problem = box.querySelector('.ce-problem');
     return {
-        pixels: hash,
-        contrast: most - least,
-        caption: box.querySelector('.course-caption').innerText.trim(),
-        error: shown,
+        picture: box.querySelector('.ce-stage').innerHTML + canvases,
+        caption: box.querySelector('.ce-caption').innerText.trim(),
+        error: problem.hidden ? '' : problem.innerText.trim(),
     };
 }"""
 
@@ -171,23 +157,16 @@ class LecturePage:
 
 
 def seen(explorer: Any) -> dict:
-    """Return what the reader sees of an explorer, once its picture is there."""
-    views: list[dict] = []
-
-    def has_picture() -> bool:
-        views[:] = [view] if (view := explorer.evaluate(SEEN)) else []
-        return bool(views)
-
-    wait_for(has_picture, lambda: "the explorer shows no picture")
-    return views[0]
+    """Return what the reader sees of an explorer, once the next frame has been drawn."""
+    return explorer.evaluate(SEEN)
 
 
 def changed(explorer: Any, before: dict, act: str) -> dict:
-    """Wait until pixels and caption both differ from before; return what is seen then."""
+    """Wait until picture and caption both differ from before; return what is seen then."""
 
     def same() -> list[str]:
         now = seen(explorer)
-        return [part for part in ("pixels", "caption") if now[part] == before[part]]
+        return [part for part in ("picture", "caption") if now[part] == before[part]]
 
     wait_for(lambda: not same(), lambda: f"{act}: no new {' and '.join(same())}")
     return seen(explorer)

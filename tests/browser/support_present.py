@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.browser.support_controls import SCENE
 from tests.browser.support_lab import ROOT, Lab
 from tests.browser.support_page import OPEN_MS, RUN_SECONDS, changed, is_home, seen, wait_for
 
@@ -123,17 +122,15 @@ class Deck:
         """Wait for a condition; fail with these words."""
         wait_for(condition, lambda: words)
 
-    def play_scenes(self, explorer: Any, where: str) -> None:
-        """Press every scene's key, the last first; each shows something else."""
-        count = explorer.locator(SCENE).count()
+    def play_presets(self, explorer: Any, where: str) -> None:
+        """Press every preset's key, the last first; each shows something else."""
+        count = explorer.locator(".ce-presets button").count()
         for number in range(count, 0, -1):
             before = seen(explorer)
             self.press(str(number))
-            name = f"{where}, scene {number}"
+            name = f"{where}, preset {number}"
             if number < count:
-                changed(explorer, before, name)
-            else:  # it may be what is shown already
-                self.wait_for_answers()
+                before = changed(explorer, before, name)
             assert seen(explorer)["error"] == "", name
 
     def elsewhere(self) -> list[str]:

@@ -12,20 +12,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-# Kept from run to run, so that frames whose sources are unchanged are not made again.
 OUT = Path(os.environ.get("SITE_OUT") or ROOT / "build" / "site")
 BUILD_SECONDS = 1200
 PAGE_MS = 30_000
-
-# What the reader sees of a player.
-SHOWN = """figure => {
-    const image = figure.querySelector('img');
-    return {
-        source: image.complete && image.naturalWidth ? image.currentSrc.split('/').pop() : null,
-        alt: image.alt,
-        caption: figure.querySelector('figcaption').innerText.trim(),
-    };
-}"""
 
 
 def build_site() -> tuple[Path, str]:
@@ -72,11 +61,6 @@ def open_page(tab: Any, address: str) -> None:
     """Open a page and wait until its scripts have run."""
     tab.goto(address, timeout=PAGE_MS)
     tab.wait_for_load_state("load", timeout=PAGE_MS)
-
-
-def shown(player: Any) -> dict:
-    """Return what the reader sees of a player: file, alternative text, caption."""
-    return player.evaluate(SHOWN)
 
 
 def serious(violations: list[dict]) -> list[str]:

@@ -5,11 +5,9 @@ import re
 
 import pytest
 
-from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.lectures import COURSE
-from tests.browser import support_controls as controls
 from tests.browser.support_lab import trust
-from tests.browser.support_page import LecturePage, is_home, seen, wait_for
+from tests.browser.support_page import LecturePage, changed, is_home, seen, wait_for
 from tests.lectures.support_notebooks import NOTEBOOKS, read, tags
 from tools.editions.notebook_outputs import write
 from tools.notebook_file import find_lecture
@@ -25,11 +23,11 @@ CUT_OFF = """area => {
     const named = element => element.className + ' ' + (element.innerText ?? '').slice(0, 40);
     for (const output of area.querySelectorAll('.jp-OutputArea-output'))
         if (output.scrollWidth > output.clientWidth + 1) found.push('scrolls: ' + named(output));
-    const parts = 'button, label, input, select, .widget-readout, .noUi-base, img, p, li';
+    const parts = 'button, label, input, select, img, p, li';
     for (const part of area.querySelectorAll(parts)) {
         if (part.offsetParent === null) continue;
         if (part.getBoundingClientRect().right > edge) found.push('beyond: ' + named(part));
-        if (part.matches('button, .widget-label, .widget-readout')
+        if (part.matches('button, .widget-label')
             && part.scrollWidth > part.clientWidth + 1) found.push('cut: ' + named(part));
         if (part.matches('select')) {
             const pen = document.createElement('canvas').getContext('2d');
@@ -109,8 +107,8 @@ def lecture(request, browser, lab):
 
 @pytest.fixture
 def explorers(lecture):
-    """The lecture's drawn explorers: place of the cell → element."""
-    return lecture.find(".course-explorer:not(.ce)", lecture.code_cells())
+    """The lecture's explorers: place of the cell → element."""
+    return lecture.find(".ce", lecture.code_cells())
 
 
 def test_run_all_leaves_no_error_and_nothing_broken(lecture):
@@ -124,79 +122,19 @@ def test_run_all_leaves_no_error_and_nothing_broken(lecture):
     assert lecture.broken_words() == []
 
 
-def test_every_explorer_is_live_and_moves(lecture, explorers):
-    own = [
-        name
-        for name, factory in vars(lecture.course.module("explorers")).items()
-        if "explore_" in name and issubclass(factory, DrawnExplorer)
-    ]
+def test_every_explorer_is_live_and_answers_to_keys(lecture, explorers, keep_picture):
+    own = [name for name in vars(lecture.course.module("explorers")) if "explore_" in name]
     assert len(explorers) >= len(own)
     for place, explorer in explorers.items():
         lecture.cell(place)
-        view = seen(explorer)
-        assert view["contrast"] > 100, f"cell {place}: blank"
-        assert len(view["caption"]) > 20, f"cell {place}: {view['caption']}"
-        assert view["error"] == ""
-        words = explorer.locator("img.course-picture").get_attribute("alt")
-        assert words == view["caption"], f"cell {place}: the picture's words are not its caption"
-        name, handle = next(controls.names(explorer, controls.SLIDER))
-        moved = controls.move_slider(lecture, explorer, handle, name)
-        assert moved["error"] == "" and moved["caption"] != view["caption"], f"cell {place}: {name}"
-
-
-@slow
-@pytest.mark.parametrize("kind", controls.KINDS, ids=["sliders", "lists", "texts"])
-def test_every_control_answers_the_keyboard(lecture, explorers, kind):
-    for place, explorer in explorers.items():
-        lecture.cell(place)
-        for name, control in controls.names(explorer, kind):
-            after = controls.KINDS[kind](lecture, explorer, control, name)
-            assert after["contrast"] > 100, f"cell {place}, {name}: blank"
-            assert after["error"] == "", f"cell {place}, {name}"
-            assert name, f"cell {place}: a control without words"
-
-
-@slow
-def test_tab_reaches_every_control(lecture, explorers):
-    for place, explorer in explorers.items():
-        lecture.cell(place)
-        controls_here = explorer.locator(controls.FOCUSABLE)
-        count = controls_here.count()
-        controls_here.first.focus()
-        reached = set()
-        # A slider's number can be typed too, so there are more stops than controls.
-        for _ in range(3 * count):
-            reached.add(controls_here.evaluate_all("all => all.indexOf(document.activeElement)"))
-            lecture.page.keyboard.press("Tab")
-        assert reached >= set(range(count)), f"cell {place}"
-
-
-@slow
-def test_every_scene_answers_the_keyboard(lecture, explorers):
-    played = 0
-    for place, explorer in explorers.items():
-        lecture.cell(place)
-        for view in controls.play_scenes(lecture, explorer):
-            assert view["contrast"] > 100, f"cell {place}: blank"
-            assert view["error"] == "", f"cell {place}"
-            played += 1
-    assert played >= 2
-
-
-@slow
-def test_pictures_for_people_to_look_at(lecture, explorers, keep_picture):
-    for place, explorer in explorers.items():
-        lecture.cell(place)
-        stem = f"{lecture.course.stem}-cell{place:02d}"
-        keep_picture(explorer, f"{stem}-default")
-        for name, handle in controls.names(explorer, controls.SLIDER):
-            for key in ("Home", "End"):
-                controls.press(lecture, handle, key)
-                lecture.wait_until_idle()
-                lecture.page.wait_for_timeout(300)
-                assert seen(explorer)["error"] == "", f"cell {place}, {name} at {key}"
-                word = re.sub(r"\W+", "_", name).strip("_")
-                keep_picture(explorer, f"{stem}-{word}-{key.lower()}")
+        before = seen(explorer)
+        assert len(before["caption"]) > 20 and before["error"] == "", f"cell {place}"
+        keep_picture(explorer, f"{lecture.course.stem}-cell{place:02d}")
+        for button in explorer.locator(".ce-presets button").all()[::-1]:
+            if button.get_attribute("aria-pressed") != "true":
+                button.press("Enter")
+                before = changed(explorer, before, f"cell {place}, {button.inner_text()}")
+                assert before["error"] == "", f"cell {place}"
 
 
 @slow

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.browser.support_controls import SLIDER
-from tests.browser.support_page import changed, seen
+from tests.browser.support_page import seen, wait_for
 from tests.browser.support_present import FIRST, PROJECTOR, Deck
 from tests.lectures.support_notebooks import NOTEBOOKS
 from tools.presenting.slides import read_slides
@@ -64,47 +63,30 @@ def test_every_slide_fits_the_projector(presented, keep_picture):
     assert not faults, "\n".join(faults)
 
 
-def test_scenes_and_sliders_work_on_the_slides(presented):
+def test_presets_and_handles_work_on_the_slides(presented):
     for place, _ in presented.explorers():
         presented.show(place)
         where = f"slide {place + 1}"
-        explorer = presented.page.locator(".cp-on.cp-figure .course-explorer").first
+        explorer = presented.page.locator(".cp-on.cp-figure .ce").first
         assert explorer.count() == 1, f"{where}: the explorer's code is beside it"
-        # Sliders first: in a scene, one of them may have nothing to say.
-        handle = explorer.locator(SLIDER)
-        if handle.count():
-            move_by_keyboard(presented, explorer, handle.first, where)
-            move_by_mouse(presented, explorer, handle.first, where)
-        presented.play_scenes(explorer, where)
+        presented.play_presets(explorer, where)
+        move_by_keyboard(presented, explorer, where)
         fits = presented.measured()
         assert not fits["scrolls"] and not fits["beyond"], f"{where}: {fits}"
 
 
-def move_by_keyboard(deck, explorer, handle, where):
-    before = seen(explorer)
-    handle.focus()
-    at_end = handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax")
-    deck.press("ArrowLeft" if at_end else "ArrowRight")
-    changed(explorer, before, f"{where}, the slider's arrow key")
+def move_by_keyboard(deck, explorer, where):
+    """A handle in the picture answers to an arrow key, which then turns no slide."""
+    handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
+    place, before = deck.ask("place"), seen(explorer)["caption"]
+    for key in ("ArrowRight", "ArrowLeft"):
+        handle.focus()
+        deck.press(key)
+        if seen(explorer)["caption"] != before:
+            break
+    wait_for(lambda: seen(explorer)["caption"] != before, lambda: f"{where}: keys move nothing")
+    assert deck.ask("place") == place
     deck.press("Escape")  # the keys are the slides' again
-
-
-def move_by_mouse(deck, explorer, handle, where):
-    """Drag the handle to the middle, or away from it: the picture follows the hand."""
-    before = seen(explorer)
-    track = handle.locator("xpath=ancestor::*[contains(@class, 'noUi-base')]").bounding_box()
-    grip = handle.bounding_box()
-    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
-    share = 0.8 if x < track["x"] + track["width"] / 2 else 0.2
-    deck.page.mouse.move(x, y)
-    deck.page.mouse.down()
-    deck.page.mouse.move(track["x"] + share * track["width"], y, steps=5)
-    deck.page.mouse.up()
-    changed(explorer, before, f"{where}, the slider dragged")
-    after = handle.bounding_box()
-    reached = (after["x"] + after["width"] / 2 - track["x"]) / track["width"]
-    # A slider of few steps stops at the nearest.
-    assert abs(reached - share) < 0.26, f"{where}: dragged to {share:.0%}, stands at {reached:.0%}"
 
 
 def test_nothing_is_asked_of_other_machines(presented):

@@ -60,7 +60,7 @@ def test_after_a_click_on_a_scene_the_arrow_keys_turn_slides(deck):
     place, explorer = show_explorer(deck)
     before = seen(explorer)
     explorer.locator(SCENE).last.click()
-    changed(explorer, before, "a scene clicked")
+    changed(explorer, before, "a preset clicked")
     deck.press("ArrowRight")
     assert deck.ask("place") == place + 1
 
@@ -71,7 +71,7 @@ def test_a_number_is_typed_beside_a_slider(deck):
     correlation = explorer.locator(".widget-readout").nth(1)
     correlation.click()
     deck.press("ControlOrMeta+A")
-    for key in ("0", ".", "2", "5", "Enter"):  # 2 and 5 are scenes where nothing is typed
+    for key in ("0", ".", "2", "5", "Enter"):  # 2 and 5 are presets where nothing is typed
         deck.press(key)
     changed(explorer, before, "a number typed")
     assert correlation.inner_text() == "0.25"
@@ -164,7 +164,7 @@ def test_a_kernel_that_died_or_hangs_is_replaced_with_one_key(deck, source):
     assert (deck.ask("runner.done"), deck.ask("runner.waiting")) == (codes, 0)
     assert running.inner_text() == ""
     deck.show(place)
-    deck.play_scenes(explorer, "after the restart")
+    deck.play_presets(explorer, "after the restart")
 
 
 def test_an_empty_cell_and_one_deleted_while_it_waited_stop_nothing(deck):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from course_utils.explorers.drawn import DrawnExplorer
 from course_utils.lectures import COURSE, EXPLORERS
 from tests.lectures.support_notebooks import ROOT
 from tests.lectures.support_teaching import EMPHASISED, lectures, numbers, tables
@@ -17,11 +16,6 @@ def notes(request):
     """The page, and what the lecture says of itself."""
     file = ROOT / request.param.package.replace(".", "/") / "teaching.md"
     return file.read_text(encoding="utf-8"), lectures()[f"{request.param.number:02}"]
-
-
-def buttons(explorer):
-    """The labels of what an explorer sets with one press."""
-    return explorer.scenes if issubclass(explorer, DrawnExplorer) else explorer.presets
 
 
 def paragraphs(text):
@@ -43,13 +37,13 @@ def test_presenters_notes_take_the_stated_minutes(notes):
     assert lecture.planned == lecture.minutes
 
 
-def test_names_are_scenes_or_headings(notes):
+def test_names_are_presets_or_headings(notes):
     page, lecture = notes
     for line in paragraphs(re.sub(r"\*\*.+?\*\*", "", page)):
         named = set(re.findall(r"`(explore_\w+)`", line))
         assert named <= lecture.explorers
-        scenes = {label for name in named for label in buttons(EXPLORERS[name])}
-        assert set(EMPHASISED.findall(line)) <= scenes | lecture.headings, line
+        presets = {label for name in named for label in EXPLORERS[name].presets}
+        assert set(EMPHASISED.findall(line)) <= presets | lecture.headings, line
 
 
 def test_every_explorer_is_named(notes):

@@ -100,7 +100,7 @@ def test_the_plan_of_a_talk(save, capsys, monkeypatch):
     assert "98 · Why?: 5 slides, slot 12 min" in said
     assert "waits:  setup 31.3 s" in said and "masks 1.0" not in said
     first = next(iter(EXPLORERS["explore_masks"].presets))
-    assert f"scenes: [1] {first}" in said
+    assert f"presets: [1] {first}" in said
     assert "It fits: the plan takes 10 of 12 minutes." in said
     assert "  1 · Do it (gentle, 5 min)" in said
 

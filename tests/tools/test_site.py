@@ -13,36 +13,16 @@ from bs4 import BeautifulSoup
 from PIL import Image
 
 from course_utils.explorers.png import encode_png
+from course_utils.lectures import EXPLORERS
 from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
 from tools.site import font as site_font
-from tools.site import players as site_players
-from tools.site.film import Film, Frame, Stops
+from tools.site.live import Live
 from tools.site.notebooks import Pictures, page_source
-from tools.site.players import player_html
 
 PNG = encode_png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
 WORDS = 'Weights < 1 & "growing"'
-# Six frames: two stops of a slider, three of a list.
-PLAYER = {
-    "title": "Is x < y?",
-    "size": [800, 400],
-    "start": 4,
-    "page": {
-        "controls": [
-            {"label": "rank r", "form": "slider", "texts": ["1", "2"], "start": 1},
-            {"label": "text", "form": "list", "texts": ["a", "b", "c"], "start": 1},
-        ],
-        "frames": [[f"{i}.webp", f"</script> {i} & {WORDS}"] for i in range(6)],
-        "scenes": [{"label": "both", "at": [0, None], "frame": None, "also": []}],
-        "others": ["width < 2", "base"],
-    },
-}
-
-
-STOPS = Stops("rank", "rank r", "slider", (1, 2), 1)
-FILM = Film("Why?", (8, 4), (STOPS,), (Frame(b"one", "1."), Frame(b"two", "2.")), {})
 
 
 def parsed(page):
@@ -81,7 +61,7 @@ def pictures(tmp_path):
 def converted(pictures):
     """Return a function that makes a page of cells."""
     return lambda *cells: page_source(
-        {"cells": list(cells)}, lambda name: f"[player {name}]", pictures
+        {"cells": list(cells)}, lambda name, snapshot: f"[{name} {'<img' in snapshot}]", pictures
     )
 
 
@@ -105,10 +85,13 @@ def test_a_figure_carries_its_words_once(converted, pictures):
         assert np.array_equal(np.asarray(stored.convert("RGB")), np.asarray(original))
 
 
-def test_an_explorer_becomes_a_player(converted):
+def test_an_explorer_is_live_and_keeps_its_snapshot(converted, pictures):
     source = "explorers.explore_rope()"
     page = converted(cell("code", source, outputs=[picture("Title\nCaption")]))
-    assert html_outputs(page) == ["[player explore_rope]"]
+    assert html_outputs(page) == ["[explore_rope True]"]
+    (kept,) = pictures.folder.iterdir()
+    with Image.open(kept) as half, Image.open(io.BytesIO(PNG)) as whole:
+        assert half.size == tuple(side // 2 for side in whole.size)
 
 
 @pytest.mark.parametrize("source", ["plot()", "explore_rope(); explore_softmax()", "explore_rope"])
@@ -125,21 +108,6 @@ def test_other_outputs_are_as_committed(converted):
     first, second, third = page["cells"][0]["outputs"]
     assert (first, second) == (streamed, failed)
     assert third["data"] == {"text/html": "<div>a) or b)?</div>"}
-
-
-def test_player_without_javascript():
-    read = parsed(player_html("explore_rope", PLAYER))
-    assert read.img["src"] == "../frames/explore_rope/4.webp"
-    assert read.img["alt"] == read.figcaption.text == PLAYER["page"]["frames"][4][1]
-    assert "In the notebook also: width < 2, base." in read.text
-    assert not read.find_all(["input", "select", "button"]), "a control that nothing moves"
-
-
-def test_caption_cannot_end_the_script():
-    page = player_html("explore_rope", PLAYER)
-    assert page.count("</script>") == 1
-    told = json.loads(parsed(page).script.string)
-    assert told == {"folder": "../frames/explore_rope/", **PLAYER["page"]}
 
 
 @pytest.mark.parametrize(
@@ -165,33 +133,16 @@ def test_loads_from_elsewhere_are_found(tmp_path, name, content, found):
     assert all(each.startswith(f"{name}: ") for each in elsewhere)
 
 
-def test_frames_are_made_anew_when_their_sources_change(tmp_path, monkeypatch):
-    monkeypatch.setattr(site_players, "ROOT", tmp_path)
-    (tmp_path / "one.py").write_text("1")
-    kept = tmp_path / "players" / "explore_rope.json"
-    kept.parent.mkdir()
-    before = {"stamp": site_players.stamp(["one.py"]), "sources": ["one.py"]}
-    kept.write_text(json.dumps(before))
-    assert site_players._kept_player(tmp_path, "explore_rope") == before
-    assert site_players._kept_player(tmp_path, "explore_softmax") is None
-    (tmp_path / "one.py").write_text("2")
-    assert site_players._kept_player(tmp_path, "explore_rope") is None
-
-
-def test_frames_left_half_made_are_not_kept(tmp_path, monkeypatch):
-    """A build that ends while it writes frames must not leave the word that they are whole."""
-
-    def stopped(film, folder):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tools.site.frames.export_frames", lambda explorer: FILM)
-    site_players._make_player(tmp_path, "explore_random_cosines")
-    kept = site_players._kept_player(tmp_path, "explore_random_cosines")
-    assert kept is not None and "constraints.txt" in kept["sources"]
-    monkeypatch.setattr("tools.site.film.write_frames", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        site_players._make_player(tmp_path, "explore_random_cosines")
-    assert site_players._kept_player(tmp_path, "explore_random_cosines") is None
+def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
+    live = Live(tmp_path / "live")
+    explorer = EXPLORERS["explore_rope"]()
+    read = parsed(live.figure(explorer, "<img src=a.webp>"))
+    assert read.noscript.img and read.figcaption.get_text(" ").endswith(explorer.words)
+    assert not read.find_all(["input", "select", "button", "script"])
+    names = {f"{read.figure[name]}.js" for name in ("data-view", "data-given")}
+    assert {path.name for path in live.folder.iterdir()} == names
+    live.figure(EXPLORERS["explore_rope"](m=3), "")
+    assert len(list(live.folder.iterdir())) == 3, "one module, other data"
 
 
 def test_reference_has_every_shared_module(tmp_path):

@@ -1,4 +1,4 @@
-"""The plan of a talk: its slides with their minutes, scenes and waits, and whether it fits.
+"""The plan of a talk: its slides with their minutes, presets and waits, and whether it fits.
 
     python -m tools.presenting.timing 04                against the minutes that the lecture states
     python -m tools.presenting.timing 04 --slot 30      against half an hour
@@ -89,7 +89,7 @@ def _written_down(lecture: str) -> dict[str, float]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.presenting.timing",
-        description="List a lecture's slides with minutes, scenes and waits; say whether it fits.",
+        description="List a lecture's slides with minutes, presets and waits; say whether it fits.",
     )
     parser.add_argument("lecture", metavar="LECTURE", help="04, 04_positions, or a notebook")
     parser.add_argument("--slot", type=int, metavar="MIN", help="minutes that there are")
@@ -103,7 +103,7 @@ def _waits(slide: Slide, seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def _table(slides: tuple[Slide, ...], seconds: Mapping[str, float]) -> Iterator[str]:
-    """A line for each slide, with its scenes and its waits below it."""
+    """A line for each slide, with its presets and its waits below it."""
     from course_utils.lectures import EXPLORERS
 
     yield " no   min  total  slide"
@@ -117,9 +117,8 @@ def _table(slides: tuple[Slide, ...], seconds: Mapping[str, float]) -> Iterator[
         yield f"{slide.number:3} {planned:>5}  {so_far:>5}  {indent}{title}"
         for name in slide.explorers:
             made = EXPLORERS[name]
-            scenes = getattr(made, "presets", None) or getattr(made, "scenes", {})
-            keys = [f"[{key}] {label}" for key, label in enumerate(scenes, start=1)]
-            yield from _indented(f"scenes: {'  '.join(keys)}")
+            keys = [f"[{key}] {label}" for key, label in enumerate(made.presets, start=1)]
+            yield from _indented(f"presets: {'  '.join(keys)}")
         waits = [f"{name} {s:.1f} s" for name, s in _waits(slide, seconds).items()]
         if waits:
             yield from _indented(f"waits:  {', '.join(waits)}")

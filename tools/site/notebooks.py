@@ -100,9 +100,7 @@ def slide_type(cell: dict[str, Any]) -> str:
     return cell["metadata"].get("slideshow", {}).get("slide_type", "-")
 
 
-def _page_outputs(
-    cell: dict[str, Any], player: Player, pictures: Pictures
-) -> list[Output]:
+def _page_outputs(cell: dict[str, Any], player: Player, pictures: Pictures) -> list[Output]:
     found: list[Output] = []
     for output in cell["outputs"]:
         data = output.get("data", {})

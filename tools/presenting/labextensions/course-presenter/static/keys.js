@@ -23,7 +23,7 @@ export const HELP = [
   ['→ ↓ Space PageDown', 'the next step'],
   ['← ↑ PageUp', 'the step before'],
   ['Home, End', 'first and last slide'],
-  ['1 to 9', 'the scenes of the explorer on the slide'],
+  ['1 to 9', 'the presets of the explorer on the slide'],
   ['Tab', 'to sliders, buttons and code; Escape comes back from there'],
   ['Shift+Enter', 'runs the cell that is being edited'],
   ['r', 'runs the slide again'],
@@ -38,7 +38,7 @@ export const HELP = [
 // The number beside a slider is text as well: whoever clicks it types another.
 const TYPING =
   '[contenteditable=true], textarea, select, input:not([type=radio]):not([type=checkbox])';
-const MOVED = '.noUi-handle, [role=slider], input';
+const MOVED = '[role=slider], [role=radio], input';
 const CONTROL = `${MOVED}, button, summary, a[href]`;
 const MOVES = /^(Arrow.*|Home|End)$/;
 
@@ -61,7 +61,7 @@ export function actionOf(event) {
     return null;
   }
   if (/^[1-9]$/.test(key)) {
-    return `scene-${key}`;
+    return `preset-${key}`;
   }
   return FREE[key] ?? null;
 }
@@ -73,7 +73,7 @@ export function mayPass(event) {
 }
 
 // Whether the control that has the focus uses this key itself. A button is pressed, not moved:
-// after a click on a scene the arrow keys still turn slides.
+// after a click on a preset the arrow keys still turn slides.
 function belongs({ key, target }) {
   const has = css => Boolean(target.closest?.(css));
   return (

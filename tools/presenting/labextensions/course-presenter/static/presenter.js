@@ -13,9 +13,6 @@ const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from a
 const READABLE = 1.15;
 const OVER = 'dialog[open], .lm-Menu'; // what lies over the slides has the keys
 const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scrolls in a box of its own
-// Where an explorer's parts stand: one under the other, its words beside the picture, or its
-// controls beside the picture.
-const LAYOUTS = ['cp-under', 'cp-words', 'cp-controls'];
 
 export class Presenter {
   constructor(app, panel) {
@@ -91,7 +88,7 @@ export class Presenter {
   leave() {
     this.active = false;
     document.body.classList.remove('cp-presenting');
-    this.panel.node.classList.remove('cp-panel', ...LAYOUTS, SCROLLS);
+    this.panel.node.classList.remove('cp-panel', SCROLLS);
     document.querySelectorAll('.cp-around').forEach(box => box.classList.remove('cp-around'));
     this.stage.style.removeProperty('--cp-zoom');
     this.watch.disconnect();
@@ -142,29 +139,17 @@ export class Presenter {
     requestAnimationFrame(() => requestAnimationFrame(fitAgain));
   }
 
-  // The first layout of an explorer that reads well from afar, else the largest of them.
+  // The zoom at which all is seen; a long table that would be too small scrolls.
   fitAll() {
-    const best = { zoom: 0, layout: LAYOUTS[0] };
-    const hasExplorer = this.stage.querySelector('.cp-on .course-explorer');
-    for (const layout of hasExplorer ? LAYOUTS : LAYOUTS.slice(0, 1)) {
-      const zoom = this.fitAs(layout);
-      if (zoom > best.zoom) {
-        Object.assign(best, { zoom, layout });
-      }
-      if (zoom >= COMFORTABLE * this.scale) {
-        return zoom;
-      }
-    }
-    if (best.zoom < READABLE * this.scale && this.stage.querySelector('.cp-on.cp-figure table')) {
-      return this.fitAs(best.layout, SCROLLS);
-    }
-    return this.fitAs(best.layout);
+    const zoom = this.fitAs(false);
+    const isSmall = zoom < READABLE * this.scale;
+    const hasTable = this.stage.querySelector('.cp-on.cp-figure table');
+    return isSmall && hasTable ? this.fitAs(true) : zoom;
   }
 
-  fitAs(...layout) {
-    this.panel.node.classList.remove(...LAYOUTS, SCROLLS);
-    this.panel.node.classList.add(...layout);
-    return fit(this.stage, this.scale * (layout.includes(SCROLLS) ? COMFORTABLE : LARGEST));
+  fitAs(scrolls) {
+    this.panel.node.classList.toggle(SCROLLS, scrolls);
+    return fit(this.stage, this.scale * (scrolls ? COMFORTABLE : LARGEST));
   }
 
   leavesCodeOut(cell) {
@@ -242,10 +227,9 @@ export class Presenter {
     }
   }
 
-  // Press the button of an explorer's scene on this slide.
-  scene(number) {
-    const buttons = this.notebook.node.querySelectorAll(
-      '.cp-on :is(.course-scenes, .course-presets) button');
+  // Press the button of an explorer's preset on this slide.
+  preset(number) {
+    const buttons = this.notebook.node.querySelectorAll('.cp-on .course-presets button');
     buttons[number - 1]?.click();
   }
 
@@ -287,9 +271,9 @@ export class Presenter {
     if (!this.active) {
       return;
     }
-    const scene = action.match(/^scene-(\d)$/);
-    if (scene) {
-      this.scene(Number(scene[1]));
+    const preset = action.match(/^preset-(\d)$/);
+    if (preset) {
+      this.preset(Number(preset[1]));
       return;
     }
     const actions = {

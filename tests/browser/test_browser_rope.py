@@ -1,0 +1,189 @@
+"""RoPE in the browser: each gesture by pointer and touch; and an explorer in the lab, to its end."""
+
+import json
+
+import pytest
+
+from course_utils.explorers.page import standalone_page
+from course_utils.lectures import EXPLORERS
+from tests.browser.support_page import wait_for
+from tests.browser.support_scratch import write_notebook
+
+pytestmark = pytest.mark.browser
+
+CAPTION = ".ce-caption"
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """The page of RoPE, as a file: opened from a disk it may load nothing."""
+    path = tmp_path_factory.mktemp("page") / "rope.html"
+    path.write_text(standalone_page(EXPLORERS["explore_rope"]()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def open_rope(browser, page_file):
+    """Return a function that opens the page in a new tab; it fails on any error of the page."""
+    contexts, failures = [], []
+
+    def opened(width=940, **options):
+        size = {"width": width, "height": 700}
+        contexts.append(browser.new_context(viewport=size, **options))
+        tab = contexts[-1].new_page()
+        tab.on("pageerror", lambda error: failures.append(str(error)))
+        tab.goto(page_file.as_uri())
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert failures == []
+
+
+def words(tab):
+    """The caption, once the next frame has been drawn."""
+    tab.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    assert tab.locator(".ce-problem").inner_text() == ""
+    return tab.locator(CAPTION).inner_text()
+
+
+def middle(tab, css):
+    box = tab.locator(css).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(tab, css, by, start=(0, 0)):
+    x, y = middle(tab, css)
+    tab.mouse.move(x + start[0], y + start[1])
+    tab.mouse.down()
+    tab.mouse.move(x + start[0] + by[0], y + start[1] + by[1], steps=6)
+    tab.mouse.up()
+
+
+@pytest.mark.parametrize(
+    ("css", "by", "start", "stays"),
+    [
+        (".rope-q .rope-knob", (20, -80), (0, 0), "the key at 12,"),
+        (".rope-k .rope-knob", (20, 60), (0, 0), "the query at 17 "),
+        (".rope-face", (-10, 90), (-75, -45), "the score is 0.734 of"),
+        (".rope-dot", (60, 0), (0, 0), "In pair 4,"),
+    ],
+    ids=["query", "key", "face", "dot"],
+)
+def test_each_gesture_by_pointer(open_rope, css, by, start, stays):
+    tab = open_rope()
+    before = words(tab)
+    drag(tab, css, by, start)
+    assert words(tab) != before and stays in words(tab)
+    assert tab.locator("[aria-pressed=true]").count() == 0
+
+
+def test_a_gesture_by_touch_does_not_scroll(open_rope):
+    tab = open_rope(width=360, has_touch=True, is_mobile=True)
+    before, (x, y) = words(tab), middle(tab, ".rope-q .rope-knob")
+    touch = tab.context.new_cdp_session(tab)
+
+    def send(kind, *points):
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    send("touchStart", {"x": x, "y": y})
+    for step in range(1, 7):
+        send("touchMove", {"x": x + 3 * step, "y": y - 12 * step})
+    send("touchEnd")
+    assert words(tab) != before
+    assert tab.evaluate("scrollY") == 0
+
+
+def test_a_reader_is_told_once_at_rest(open_rope):
+    tab = open_rope()
+    tab.locator(".ce input").first.focus()
+    for _ in range(5):
+        tab.keyboard.press("ArrowRight")
+    heard = tab.locator(".ce [aria-live]")
+    assert heard.count() == 1
+    wait_for(lambda: "the query at 22 " in heard.inner_text(), lambda: heard.inner_text())
+
+
+def test_without_javascript_the_caption_is_there(open_rope):
+    tab = open_rope(java_script_enabled=False)
+    assert "the score is 0.734 of its maximum" in tab.locator("body").inner_text()
+
+
+SHOWS_ROPE = """
+from course_utils.lectures import EXPLORERS
+EXPLORERS["explore_rope"]()
+"""
+COUNTS = """
+import gc
+from course_utils.explorers.widget import ExplorerWidget
+widgets = [each for each in gc.get_objects() if issubclass(type(each), ExplorerWidget)]
+sum(each.comm is not None for each in widgets)
+"""
+# What is served: each letter typed asks Python.
+SERVES = """
+from course_utils.explorers import Explorer
+from course_utils.explorers.inputs import Text
+from course_utils.lectures import EXPLORERS
+
+class Letters(Explorer):
+    title = "How many letters?"
+    inputs = {"text": Text("text", "abc")}
+    served = ("text",)
+    view = EXPLORERS["explore_rope"].view_path().parents[2] / "_template" / "softmax.js"
+
+    def compute(self, text):
+        import numpy as np
+        return {"weights": np.ones(len(text)) / max(1, len(text))}
+
+    def caption(self, state):
+        return f"The text has {len(state['weights'])} letters in all."
+
+Letters()
+"""
+
+
+def test_in_the_lab(lab, open_notebook):
+    write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES)
+    opened = open_notebook("live.ipynb")
+    opened.run_all()
+    explorer = opened.cell(0).locator(".ce")
+    caption = explorer.locator(CAPTION)
+    before = caption.inner_text()
+    assert "the query at 17 " in before
+    explorer.locator("input").first.focus()
+    opened.page.keyboard.press("ArrowRight")
+    wait_for(lambda: "the query at 18 " in caption.inner_text(), lambda: "a key moves nothing")
+    for _ in range(5):
+        opened.page.evaluate(
+            "() => { const p = window.jupyterapp.shell.currentWidget;"
+            " p.content.activeCellIndex = 0; }"
+        )
+        opened.page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
+        opened.wait_until_idle()
+    opened.page.evaluate(
+        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;"
+        " return window.jupyterapp.commands.execute('notebook:run-cell'); }"
+    )
+    opened.wait_until_idle()
+    outputs = json.dumps(opened.cells()[1]["outputs"])
+    assert '"text/plain": "2"' in outputs, outputs  # this one, and that of the cell below
+    served = opened.cell(2).locator(".ce")
+    served.locator("input").fill("abcdef")
+    said = served.locator(CAPTION)
+    wait_for(lambda: "6 letters" in said.inner_text(), lambda: said.inner_text())
+    opened.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    opened.close()
+    served.locator("input").fill("ab")
+    problem = served.locator(".ce-problem")
+    wait_for(lambda: "does not answer" in problem.inner_text(), lambda: "silence")
+    assert "6 letters" in said.inner_text()
+
+    # The next day: another kernel, and the saved explorer moves.
+    opened.open()
+    again = opened.cell(0).locator(".ce")
+    again.locator("input").first.focus()
+    opened.page.keyboard.press("ArrowRight")
+    told = again.locator(CAPTION)
+    wait_for(lambda: "the query at 18 " in told.inner_text(), lambda: told.inner_text())
+    assert opened.broken_words() == []
