@@ -29,8 +29,8 @@ EVENTS = 200
 SIZE = {"width": 940, "height": 700}
 # Keys that go back and forth, so that no end is reached and each event changes something.
 TIMED = """async events => {
-  const handle = [...document.querySelectorAll('.ce :is([role=slider][tabindex], input[type=range])')]
-    .find(each => each.checkVisibility());
+  const handles = document.querySelectorAll('.ce :is([role=slider][tabindex], input[type=range])');
+  const handle = [...handles].find(each => each.checkVisibility());
   const times = [];
   for (let i = 0; i < events; i += 1) {
     await new Promise(done => requestAnimationFrame(() => {
@@ -40,7 +40,10 @@ TIMED = """async events => {
       const handled = performance.now() - start;
       requestAnimationFrame(frame => {
         const channel = new MessageChannel();
-        channel.port1.onmessage = () => { times.push(handled + performance.now() - frame); done(); };
+        channel.port1.onmessage = () => {
+          times.push(handled + performance.now() - frame);
+          done();
+        };
         channel.port2.postMessage(0);
       });
     }));

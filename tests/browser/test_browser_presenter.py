@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.browser.support_controls import SCENE, SLIDER
 from tests.browser.support_page import OPEN_MS, changed, seen
 from tests.browser.support_present import FIRST, PRESENTER
 
@@ -45,7 +44,7 @@ def show_explorer(deck):
     return place, deck.page.locator(".cp-on .course-explorer").first
 
 
-@pytest.mark.parametrize("control", [SCENE, SLIDER])
+@pytest.mark.parametrize("control", [PRESET, RAIL])
 def test_nor_do_they_where_a_control_was_clicked(deck, control):
     place, explorer = show_explorer(deck)
     before = deck.ask("notebook.model.cells.length")
@@ -59,24 +58,10 @@ def test_nor_do_they_where_a_control_was_clicked(deck, control):
 def test_after_a_click_on_a_scene_the_arrow_keys_turn_slides(deck):
     place, explorer = show_explorer(deck)
     before = seen(explorer)
-    explorer.locator(SCENE).last.click()
+    explorer.locator(PRESET).last.click()
     changed(explorer, before, "a preset clicked")
     deck.press("ArrowRight")
     assert deck.ask("place") == place + 1
-
-
-def test_a_number_is_typed_beside_a_slider(deck):
-    place, explorer = show_explorer(deck)
-    before = seen(explorer)
-    correlation = explorer.locator(".widget-readout").nth(1)
-    correlation.click()
-    deck.press("ControlOrMeta+A")
-    for key in ("0", ".", "2", "5", "Enter"):  # 2 and 5 are presets where nothing is typed
-        deck.press(key)
-    changed(explorer, before, "a number typed")
-    assert correlation.inner_text() == "0.25"
-    deck.press("Escape")
-    assert (deck.ask("place"), deck.ask("active")) == (place, True)
 
 
 def test_a_click_with_the_wrong_button_leaves_the_slide_as_it_was(deck):

@@ -1,4 +1,4 @@
-"""RoPE in the browser: each gesture by pointer and touch; and an explorer in the lab, to its end."""
+"""RoPE in the browser: each gesture by pointer and touch; an explorer in the lab, to its end."""
 
 import json
 

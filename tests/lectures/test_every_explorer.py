@@ -4,7 +4,6 @@ What is computed in the browser: tests/explorers/test_in_the_hand.py. How it loo
 tests/browser/test_browser_explorers.py.
 """
 
-import gzip
 import itertools
 import re
 from random import Random

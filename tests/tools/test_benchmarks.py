@@ -1,7 +1,6 @@
 """The benchmarks run, and count what they say; how fast this machine is, no test asks."""
 
 import json
-import math
 import mmap
 import os
 from pathlib import Path

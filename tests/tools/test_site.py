@@ -5,7 +5,6 @@ What needs Sphinx and a browser is in tests/browser/test_browser_site.py.
 
 import base64
 import io
-import json
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The front page: a picture that answers, what the course is, who it is for, its lectures as cards."""
+"""The front page: a picture that answers, who the course is for, its lectures as cards."""
 
 from __future__ import annotations
 

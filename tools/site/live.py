@@ -1,4 +1,4 @@
-"""Explorers on the site's pages: each module and its data are scripts, loaded when nearly in view."""
+"""Explorers on the pages of the site: modules and data as scripts, loaded when nearly in view."""
 
 from __future__ import annotations
 
