@@ -7,6 +7,9 @@ from tests.browser.support_present import FIRST, PRESENTER
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+PRESET = ".ce-presets button"
+RAIL = ".ce :is(input[type=range], [role=slider][tabindex='0'])"
+
 
 def test_a_fragment_keeps_its_room_and_appears_with_the_next_key(deck):
     place = next(i for i, slide in enumerate(deck.slides()) if slide["fragments"])

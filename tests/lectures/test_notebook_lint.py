@@ -7,7 +7,7 @@ import pytest
 from course_utils.lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
 from tests.lectures.support_notebooks import NOTEBOOKS, read
-from tools.editions.readme import MAP, README, course_map, lecture_table
+from tools.editions.readme import MAP, README, course_map, lecture_cards
 
 RULES = {
     name: rule
@@ -35,7 +35,7 @@ def test_title_and_minutes_are_those_of_the_course(lecture):
 
 
 def test_readme_and_lecture_00_list_the_course():
-    assert lecture_table() in README.read_text(encoding="utf-8")
+    assert lecture_cards() in README.read_text(encoding="utf-8")
     assert course_map() in "".join(cell.source for cell in read(MAP).cells)
 
 

@@ -1,4 +1,4 @@
-"""The tables of lectures in README and in lecture 00: `make outputs` writes them from COURSE."""
+"""README's cards and lecture 00's table of lectures: `make outputs` writes them from COURSE."""
 
 from __future__ import annotations
 
@@ -13,18 +13,32 @@ from tools.claims import claims_of
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 MAP = ROOT / "notebooks" / f"{COURSE[0].stem}.ipynb"
+A_ROW = 3
+BEGIN, END = "<!-- lectures -->", "<!-- end of lectures -->"
+CARDS = re.compile(f"{BEGIN}.*{END}", re.DOTALL)
 TABLE = re.compile(r"\| \| lecture \| question \|.*\n(?:\|.*\n)+")
 
 
-def lecture_table() -> str:
-    """A row for each lecture: number with its link, title, question, minutes, claims."""
-    rows = [
-        f"| [{lecture.number:02}](notebooks/{lecture.stem}.ipynb) | {lecture.title} "
-        f"| {lecture.question} | {lecture.minutes} | {claims_held(lecture)} |\n"
-        for lecture in COURSE
-    ]
-    head = "| | lecture | question | minutes | claims held |\n| :---: | --- | --- | ---: | ---: |\n"
-    return head + "".join(rows)
+def lecture_cards() -> str:
+    """A card for each lecture: picture, number and title with a link, question, minutes, claims."""
+    cards = [_card(lecture) for lecture in COURSE]
+    rows = ["\n".join(cards[start : start + A_ROW]) for start in range(0, len(cards), A_ROW)]
+    body = "\n".join(f"<tr>\n{row}\n</tr>" for row in rows)
+    return f"{BEGIN}\n<table>\n{body}\n</table>\n{END}"
+
+
+def _card(lecture: Lecture) -> str:
+    page, picture = f"notebooks/{lecture.stem}.ipynb", f"docs/images/cards/{lecture.number:02}"
+    held = claims_held(lecture)
+    facts = [f"{lecture.minutes} min", *([f"claims held {held}"] if held else [])]
+    return (
+        f'<td valign="top" width="33%"><a href="{page}"><picture>\n'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{picture}-dark.png">\n'
+        f'<img src="{picture}.png" alt="What you move in lecture {lecture.number:02}">'
+        f"</picture></a>\n"
+        f'<a href="{page}"><b>{lecture.number:02} · {lecture.title}</b></a><br>\n'
+        f"{lecture.question}<br><sub>{' · '.join(facts)}</sub></td>"
+    )
 
 
 def claims_held(lecture: Lecture) -> str:
@@ -43,9 +57,9 @@ def course_map() -> str:
 
 
 def write_tables() -> None:
-    """Put the tables in the place of the old ones."""
+    """Put cards and table in the place of the old ones."""
     text = README.read_text(encoding="utf-8")
-    README.write_text(TABLE.sub(lambda _: lecture_table(), text), encoding="utf-8")
+    README.write_text(CARDS.sub(lambda _: lecture_cards(), text), encoding="utf-8")
     notebook = json.loads(MAP.read_text(encoding="utf-8"))
     (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "map")
     source = TABLE.sub(lambda _: course_map(), "".join(cell["source"]))

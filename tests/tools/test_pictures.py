@@ -1,0 +1,57 @@
+"""README's opening picture and the lectures' cards are those of today's explorers."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from course_utils.lectures import COURSE
+from tools.editions import pictures
+from tools.editions.snapshots import NoBrowserError
+
+
+def test_no_picture_is_stale():
+    assert pictures.stale() == [], "`make outputs` takes them again"
+
+
+def test_they_are_sharp_and_small():
+    shots = pictures.wanted()
+    assert len(shots) == 2 * len(COURSE) + 2
+    for name, shot in shots.items():
+        path = pictures.FOLDER / name
+        assert path.stat().st_size < (700_000 if shot.moving else 120_000), name
+        with Image.open(path) as image:
+            assert image.width == (1800 if shot.moving else 800), (
+                "two pixels for each of the page's"
+            )
+            assert getattr(image, "n_frames", 1) == len(shot.frames())
+
+
+def test_a_changed_explorer_makes_its_pictures_stale(tmp_path, monkeypatch):
+    name, shot = next(iter(pictures.wanted().items()))
+    before = shot.digest
+    monkeypatch.setattr(shot.explorer, "module", classmethod(lambda cls: "another picture"))
+    assert shot.digest != before
+    assert name in pictures.stale()
+
+
+def test_without_a_browser_all_stays(tmp_path, monkeypatch, capsys):
+    def no_browser(*arguments, **options):
+        raise NoBrowserError("Chromium was not found")
+
+    monkeypatch.setattr(pictures, "take_pictures", no_browser)
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    monkeypatch.setattr(pictures, "MADE_FROM", tmp_path / "made_from.json")
+    pictures.write_pictures()
+    assert "Chromium was not found" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_card_keeps_the_whole_picture(dark):
+    wide = Image.new("RGB", (2000, 500), "red")
+    with Image.open(io.BytesIO(pictures._card(wide, dark))) as card:
+        assert card.size == pictures.CARD
+        reds = sum(pixel[0] > 200 and pixel[1] < 60 for pixel in card.convert("RGB").getdata())
+        width = pictures.CARD[0] - 2 * pictures.MARGIN
+        assert abs(reds - width * width // 4) < 2 * width
