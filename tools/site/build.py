@@ -23,6 +23,7 @@ from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
 from tools.site.notebooks import Pictures, links_to_run, page_source
 from tools.site.players import make_players, player_html
+from tools.site.predictions import predictions_of
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
@@ -87,7 +88,12 @@ def write_sources(out: Path, players: dict) -> None:
     for lecture in COURSE:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
-        page = page_source(notebook, lambda name: player_html(name, players[name]), pictures)
+        page = page_source(
+            notebook,
+            lambda name: player_html(name, players[name]),
+            pictures,
+            predictions_of(lecture.module("exercises")),
+        )
         if repository := os.environ.get("GITHUB_REPOSITORY"):
             page["cells"].insert(1, links_to_run(name, repository))
         (lectures / name).write_text(json.dumps(page), encoding="utf-8")

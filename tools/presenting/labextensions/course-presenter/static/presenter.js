@@ -242,10 +242,13 @@ export class Presenter {
     }
   }
 
-  // Press the button of an explorer's scene on this slide.
+  // Press the button of an explorer's scene on this slide; before the explorer is uncovered, the
+  // choice of a prediction.
   scene(number) {
-    const buttons = this.notebook.node.querySelectorAll(
-      '.cp-on :is(.course-scenes, .course-presets) button');
+    const scenes = ':is(.course-scenes, .course-presets) button';
+    const [buttons = []] = [
+      `.cp-on:not(.cp-covered) ${scenes}`, '.cp-on .predict-choices button', `.cp-on ${scenes}`
+    ].map(css => this.notebook.node.querySelectorAll(css)).filter(found => found.length);
     buttons[number - 1]?.click();
   }
 
