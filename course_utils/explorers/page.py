@@ -19,17 +19,22 @@ HOST = Path(__file__).parent / "kit" / "host.js"
 ENDING = "entry.host(view.default, document.currentScript);"
 
 
-def fragment(explorer: Explorer) -> str:
+def fragment(explorer: Explorer, views: set[str] | None = None) -> str:
     """An explorer as HTML for any page, also one that is opened from a disk.
 
     Everything stands in the page itself: a page from a disk may import nothing. Without JavaScript
     the caption is there.
+
+    Args:
+        explorer: what to show.
+        views: of a page that shows one view several times, the views that it has already. The
+            first to need one brings it, and adds it here.
     """
     caption = f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.words)}</p>"
     return (
         f'<div class="course-page-explorer">{caption}'
         f'<script type="application/json">{_data(explorer.page_data())}</script>'
-        f"<script>{_script(explorer)}</script></div>"
+        f"<script>{_script(explorer, views)}</script></div>"
     )
 
 
@@ -48,14 +53,26 @@ def page_of(content: str, title: str = "Explorer", font: str = "sans-serif") -> 
     )
 
 
-def _script(explorer: Explorer) -> str:
+def _script(explorer: Explorer, views: set[str] | None) -> str:
     """The view and the host. No block of code ends a script before its end."""
-    view = explorer.module("return entry;")
     host = link(HOST, "return entry;")
     return (
-        f"(() => {{ const view = (() => {{\n{view}}})();\n"
+        f"(() => {{ const view = {_view(explorer, views)};\n"
         f"const entry = (() => {{\n{host}}})();\n{ENDING} }})();"
     ).replace("</", "<\\/")
+
+
+def _view(explorer: Explorer, views: set[str] | None) -> str:
+    """The view as an expression."""
+    view = f"(() => {{\n{explorer.module('return entry;')}}})()"
+    if views is None:
+        return view
+    name = explorer.view_path().stem
+    kept = f"(window.courseViews ??= {{}})[{json.dumps(name)}]"
+    if name in views:
+        return kept
+    views.add(name)
+    return f"{kept} = {view}"
 
 
 def _data(data: dict[str, Any]) -> str:

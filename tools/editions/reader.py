@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["reader_copy", "reader_text"]
 
 Cell = dict[str, Any]
 
+ASKS = re.compile(r"\bpredict\(")  # a cell of buttons, above the code that gives the answer
 PREDICTION = re.compile(r"^.*\*\*(Predict|The claim, before the run)", re.MULTILINE)
 FOLDED = "<details>\n<summary>What came out</summary>\n\n{}\n\n</details>"
 
@@ -47,21 +49,41 @@ def fold_answers(cells: list[Cell]) -> None:
     What follows in a cell of its own introduces something new, and stays in sight. Where no code
     comes before the answer, or a second cell goes on with it, the cell's id ends in ``-answer``.
     """
+    for cell, role in roles(cells):
+        if role == "answers":
+            source = "".join(cell["source"])
+            question = PREDICTION.search(source)
+            end = question.start() if question else len(source)
+            cell["source"] = fold(source[:end], source[end:]).splitlines(keepends=True)
+
+
+def roles(cells: list[Cell]) -> Iterator[tuple[Cell, str]]:
+    """Yield each cell, and whether it "runs" what was asked or "answers" it; else "".
+
+    The cell of a prediction's buttons is part of the question.
+    """
     state = "nothing asked"
     for cell in cells:
         if cell["cell_type"] == "code":
-            state = {"asked": "run", "run": "run"}.get(state, "nothing asked")
+            if asks(cell):
+                state = "asked"
+            else:
+                state = {"asked": "run", "run": "run"}.get(state, "nothing asked")
+            yield cell, "runs" if state == "run" else ""
             continue
         source = "".join(cell["source"])
         question = PREDICTION.search(source)
         answers = state == "run" or cell.get("id", "").endswith("-answer")
-        if answers and not source.startswith("#"):
-            end = question.start() if question else len(source)
-            cell["source"] = fold(source[:end], source[end:]).splitlines(keepends=True)
+        yield cell, "answers" if answers and not source.startswith("#") else ""
         if question:
             state = "asked"
         elif answers or source.startswith("#"):
             state = "nothing asked"
+
+
+def asks(cell: Cell) -> bool:
+    """Whether a code cell shows the buttons of a prediction."""
+    return ASKS.search("".join(cell["source"])) is not None
 
 
 def fold(answer: str, rest: str) -> str:

@@ -24,6 +24,7 @@ from tools.site.font import characters, write_font
 from tools.site.front import front_page
 from tools.site.live import Live, write_loader
 from tools.site.notebooks import Pictures, links_to_run, page_source
+from tools.site.predictions import predictions_of
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
@@ -87,7 +88,10 @@ def write_sources(out: Path) -> Live:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
         page = page_source(
-            notebook, lambda name, snapshot: live.figure(EXPLORERS[name](), snapshot), pictures
+            notebook,
+            lambda name, snapshot: live.figure(EXPLORERS[name](), snapshot),
+            pictures,
+            predictions_of(lecture.module("exercises")),
         )
         if repository := os.environ.get("GITHUB_REPOSITORY"):
             page["cells"].insert(1, links_to_run(name, repository))

@@ -14,6 +14,7 @@ from typing import Any
 from PIL import Image
 
 from tools.editions.colab import address
+from tools.editions.reader import fold_answers, roles
 
 Notebook = dict[str, Any]
 Output = dict[str, Any]
@@ -22,6 +23,7 @@ Player = Callable[[str, str], str]
 CAPTION = re.compile(r"<small>(.*)</small>", re.DOTALL)
 FIGURE = "figure: "
 SIDES = ("width", "height")
+AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 
 
@@ -63,24 +65,38 @@ class Pictures:
         )
 
 
-def page_source(notebook: Notebook, player: Player, pictures: Pictures) -> Notebook:
-    """Return the notebook that Sphinx reads.
+def page_source(
+    notebook: Notebook,
+    player: Player,
+    pictures: Pictures,
+    asked: Callable[[str], str] = lambda source: "",
+) -> Notebook:
+    """Return the notebook that Sphinx reads. What a prediction asks for is folded.
 
     Args:
         notebook: a lecture as it is committed; its outputs are replaced.
         player: gives an explorer as HTML, by its name and what stands there without JavaScript.
         pictures: where figures go.
+        asked: gives what a cell of code asks the reader, as HTML; nothing for another cell.
 
     Raises:
         ValueError: when a figure has no words, or an explorer's output is not from one call.
     """
     cells = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
+    for cell, role in roles(cells):
+        if role == "runs" and _tells(cell):
+            _tag(cell, "hide-output")
+    fold_answers(cells)
     for cell in cells:
         if cell["cell_type"] == "markdown":
             # A heading's anchor is in small letters here, and as it is written in JupyterLab.
             cell["source"] = ANCHOR.sub(lambda found: found[0].lower(), _text(cell["source"]))
         if cell["cell_type"] == "code":
-            cell["outputs"] = _page_outputs(cell, player, pictures)
+            if page := asked(_text(cell["source"])):
+                cell["outputs"] = [_as_html(page)]
+                _tag(cell, "remove-input")
+            else:
+                cell["outputs"] = _page_outputs(cell, player, pictures)
     return {**notebook, "cells": cells}
 
 
@@ -98,6 +114,19 @@ def links_to_run(name: str, repository: str) -> dict[str, Any]:
 def slide_type(cell: dict[str, Any]) -> str:
     """What a cell is in the slides: "slide", "notes" and so on; "-" where nothing is said."""
     return cell["metadata"].get("slideshow", {}).get("slide_type", "-")
+
+
+def _tag(cell: dict[str, Any], tag: str) -> None:
+    """Say to Sphinx how a cell is shown."""
+    cell["metadata"] = {**cell["metadata"], "tags": [*cell["metadata"].get("tags", ()), tag]}
+
+
+def _tells(cell: dict[str, Any]) -> bool:
+    """Whether what a cell has put out may say what came out; a picture with controls does not."""
+    if EXPLORE.search(_text(cell["source"])):
+        return False
+    lines = "".join(_text(output.get("text", "\n?")) for output in cell["outputs"]).splitlines()
+    return not all(line.startswith(AGREES) for line in lines)
 
 
 def _page_outputs(cell: dict[str, Any], player: Player, pictures: Pictures) -> list[Output]:

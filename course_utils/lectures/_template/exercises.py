@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from course_utils.teaching import Exercise, Mistake
+from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
 SCORES = torch.tensor([0.5, -1.0, 2.0])
@@ -48,3 +49,5 @@ EXERCISES = (SOFTEN,)
 check_soften = SOFTEN.check
 
 QUIZ = read_quiz(Path(__file__).with_name("quiz.toml"))
+PREDICTIONS = read_predictions(Path(__file__).with_name("predictions.toml"))
+predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses

@@ -12,10 +12,19 @@ import torch
 from course_utils.attention import attend
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
+from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 from course_utils.teaching.rows import wave
 
-__all__ = ["EXERCISES", "QUIZ", "check_attention", "check_crossover"]
+__all__ = [
+    "EXERCISES",
+    "PREDICTIONS",
+    "QUIZ",
+    "check_attention",
+    "check_crossover",
+    "guesses",
+    "predict",
+]
 
 
 def _attention_probe(T: int, S: int, D: int, E: int) -> Mapping[str, torch.Tensor]:
@@ -188,3 +197,5 @@ EXERCISES = (ATTENTION, CROSSOVER)
 check_attention = ATTENTION.check
 check_crossover = CROSSOVER.check
 QUIZ = read_quiz(Path(__file__).with_name("quiz.toml"))
+PREDICTIONS = read_predictions(Path(__file__).with_name("predictions.toml"))
+predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses

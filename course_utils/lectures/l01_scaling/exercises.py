@@ -15,9 +15,19 @@ from course_utils.lectures.l01_scaling.experiments.mystery_models import (
 )
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
+from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
-__all__ = ["EXERCISES", "QUIZ", "check_score_variance", "check_suspect", "check_unit_norm_scale"]
+__all__ = [
+    "EXERCISES",
+    "PREDICTIONS",
+    "QUIZ",
+    "check_score_variance",
+    "check_suspect",
+    "check_unit_norm_scale",
+    "guesses",
+    "predict",
+]
 
 _AT = "Your variance at d_k = {d_k}, σ²_q = {var_q}, σ²_k = {var_k} is {got}"
 
@@ -219,3 +229,5 @@ check_score_variance = SCORE_VARIANCE.check
 check_unit_norm_scale = UNIT_NORM_SCALE.check
 check_suspect = MYSTERY_MODEL.check
 QUIZ = read_quiz(Path(__file__).with_name("quiz.toml"))
+PREDICTIONS = read_predictions(Path(__file__).with_name("predictions.toml"))
+predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses

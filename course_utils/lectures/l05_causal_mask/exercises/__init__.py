@@ -6,15 +6,19 @@ from course_utils.lectures.l05_causal_mask.exercises.cached_step import CACHED_S
 from course_utils.lectures.l05_causal_mask.exercises.leak import LEAK
 from course_utils.lectures.l05_causal_mask.exercises.leak_models import leak_suspects, tokens
 from course_utils.lectures.l05_causal_mask.exercises.masks import MASKS
+from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
 __all__ = [
     "EXERCISES",
+    "PREDICTIONS",
     "QUIZ",
     "check_cached_step",
     "check_leak",
     "check_masks",
+    "guesses",
     "leak_suspects",
+    "predict",
     "tokens",
 ]
 
@@ -23,3 +27,5 @@ check_masks = MASKS.check
 check_cached_step = CACHED_STEP.check
 check_leak = LEAK.check
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")
+PREDICTIONS = read_predictions(Path(__file__).parents[1] / "predictions.toml")
+predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses

@@ -6,15 +6,19 @@ from course_utils.lectures.l07_dynamic_pruning.exercises.balance import BALANCE
 from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
 from course_utils.lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
 from course_utils.lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
+from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
 __all__ = [
     "EXERCISES",
+    "PREDICTIONS",
     "QUIZ",
     "check_balance",
     "check_dispatch",
     "check_grouped_scores",
     "check_merge_lora",
+    "guesses",
+    "predict",
 ]
 
 EXERCISES = (DISPATCH, BALANCE, MERGE_LORA, GROUPED_SCORES)
@@ -25,3 +29,5 @@ check_merge_lora = MERGE_LORA.check
 check_grouped_scores = GROUPED_SCORES.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")
+PREDICTIONS = read_predictions(Path(__file__).parents[1] / "predictions.toml")
+predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses

@@ -23,7 +23,7 @@ export const HELP = [
   ['→ ↓ Space PageDown', 'the next step'],
   ['← ↑ PageUp', 'the step before'],
   ['Home, End', 'first and last slide'],
-  ['1 to 9', 'the presets of the explorer on the slide'],
+  ['1 to 9', 'the presets of the explorer on the slide; the choices of a prediction'],
   ['Tab', 'to sliders, buttons and code; Escape comes back from there'],
   ['Shift+Enter', 'runs the cell that is being edited'],
   ['r', 'runs the slide again'],

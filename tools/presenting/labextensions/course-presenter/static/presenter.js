@@ -227,9 +227,13 @@ export class Presenter {
     }
   }
 
-  // Press the button of an explorer's preset on this slide.
+  // Press the button of an explorer's preset on this slide; before the explorer is uncovered, the
+  // choice of a prediction.
   preset(number) {
-    const buttons = this.notebook.node.querySelectorAll('.cp-on .course-presets button');
+    const presets = '.course-presets button';
+    const [buttons = []] = [
+      `.cp-on:not(.cp-covered) ${presets}`, '.cp-on .predict-choices button', `.cp-on ${presets}`
+    ].map(css => this.notebook.node.querySelectorAll(css)).filter(found => found.length);
     buttons[number - 1]?.click();
   }
 

@@ -4,7 +4,7 @@ const HEADING = /^#{1,6}[ \t]+(.+?)[ \t#]*$/m;
 const FENCE = /^```[^]*?^```/gm;
 // A cell that ends in one of these is shown for its output; `c` uncovers its code.
 const SHOWS =
-  /^\s*(?:\w+\s*=\s*)?(?:\w+\.)*(?:explore_\w+|show\w*|source_note|Markdown|\w+_table)\(|^\w+\.QUIZ\b/m;
+  /^\s*(?:\w+\s*=\s*)?(?:\w+\.)*(?:explore_\w+|show\w*|predict|guesses|source_note|Markdown|\w+_table)\(|^\w+\.QUIZ\b/m;
 
 // Group cells, given as {type, slide, source}, into slides:
 // {cells: [{place, fragment}], notes: [place], title, section, begins}; a place is a position in

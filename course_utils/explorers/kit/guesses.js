@@ -1,0 +1,44 @@
+// Every prediction of a lecture: what the reader guessed, beside what came out.
+
+import { explorer } from "./explorer.js";
+import { isRight } from "./predict.compute.js";
+import style from "./guesses.css";
+import { onGuess, recall, remember } from "./remembered.js";
+import { html } from "./svg.js";
+
+export default explorer({ mount, style });
+
+function mount(stage, hand) {
+  stage.closest(".ce").classList.add("guesses");
+  const { rows } = hand.given;
+  const guesses = new Map(rows.map(row => [row.key, recall(row.key) ?? row.guess]));
+  const shown = rows.map(row => [row, html("td")]);
+  const head = ["prediction", "your guess", "what came out"];
+  const table = html("table", {},
+    html("thead", {}, html("tr", {}, ...head.map(text => html("th", { scope: "col" }, text)))),
+    html("tbody", {}, ...shown.map(([row, cell]) => rowOf(row, cell))));
+  const forget = html("button", { type: "button" }, "Forget my guesses");
+  forget.addEventListener("click", () => rows.forEach(({ key }) => remember(key, "")));
+  stage.append(table, forget);
+  const write = () => {
+    for (const [row, cell] of shown) writeGuess(row, cell, guesses.get(row.key));
+    forget.hidden = ![...guesses.values()].some(Boolean);
+  };
+  hand.onClose(onGuess((key, guess) => {
+    if (guesses.has(key)) guesses.set(key, guess);
+    write();
+  }));
+  return write;
+}
+
+function rowOf({ question, answer, shown }, cell) {
+  const asked = html("th", { scope: "row" }, question, html("p", {}, answer));
+  return html("tr", {}, asked, cell, html("td", {}, html("b", {}, shown)));
+}
+
+function writeGuess(row, cell, guess) {
+  cell.className = guess ? "" : "guesses-none";
+  const right = guess && isRight(row, guess);
+  const mark = right ? [" ", html("span", { role: "img", "aria-label": "right" }, "✓")] : [];
+  cell.replaceChildren(guess ? [guess, row.unit].filter(Boolean).join(" ") : "no guess", ...mark);
+}

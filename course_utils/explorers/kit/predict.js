@@ -1,0 +1,82 @@
+// A prediction: two to four buttons, or a box for a number; a line once something is guessed.
+
+import { explorer } from "./explorer.js";
+import { caption, compute } from "./predict.compute.js";
+import style from "./predict.css";
+import { onGuess, recall, remember } from "./remembered.js";
+import { html } from "./svg.js";
+
+const ANSWER = "What came out"; // the fold of an answer, and of what the cells before it print
+const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+export default explorer({ mount, compute, caption, style });
+
+function mount(stage, hand) {
+  const { key, choices } = hand.given;
+  const root = stage.closest(".ce");
+  root.classList.add("predict");
+  const guess = text => remember(key, text); // comes back below, as from another cell
+  const shown = choices.length ? buttons(choices, guess) : box(hand.given, guess);
+  stage.append(shown.element);
+  const heard = (where, text) => where === key && hand.change({ guess: text });
+  hand.onClose(onGuess(heard));
+  const before = recall(key);
+  const isKnown = choices.length ? choices.includes(before) : isNumber(before);
+  if (isKnown) hand.change({ guess: before });
+  return (state, values) => {
+    shown.show(values.guess);
+    root.classList.toggle("predict-made", values.guess !== "");
+    if (values.guess !== "") unfold(root);
+  };
+}
+
+const isNumber = text => Boolean(text?.trim()) && Number.isFinite(Number(text));
+
+function buttons(choices, guess) {
+  const made = choices.map((text, i) => {
+    const button = html("button", { type: "button", "aria-keyshortcuts": i + 1 }, text);
+    button.addEventListener("click", () => guess(text));
+    return button;
+  });
+  const named = { class: "predict-choices", role: "group", "aria-label": "your guess" };
+  const element = html("div", named, ...made);
+  element.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = FORWARD[event.key];
+    const at = made.indexOf(event.target);
+    const chosen = made[step ? (at + step + made.length) % made.length : Number(event.key) - 1];
+    if (!chosen) return;
+    event.preventDefault();
+    chosen.focus();
+    if (!step) chosen.click();
+  });
+  const show = value => made.forEach((button, i) =>
+    button.setAttribute("aria-pressed", choices[i] === value));
+  return { element, show };
+}
+
+function box({ unit }, guess) {
+  const label = unit ? `your guess, ${unit}` : "your guess";
+  const input = html("input", { type: "number", step: "any", "aria-label": label });
+  const button = html("button", { type: "submit" }, "Guess");
+  const element = html("form", { class: "predict-choices" }, input, unit, button);
+  element.addEventListener("submit", event => {
+    event.preventDefault();
+    if (isNumber(input.value)) guess(input.value);
+  });
+  const show = value => {
+    if (document.activeElement !== input) input.value = value;
+  };
+  return { element, show };
+}
+
+/** On the site, open what the guess was about: up to the next heading or the next prediction. */
+function unfold(root) {
+  if (!root.closest(".course-live")) return;
+  const found = [...document.querySelectorAll(".predict, details, h1, h2, h3, strong")];
+  for (const each of found.slice(found.indexOf(root) + 1)) {
+    const words = each.textContent;
+    if (each.tagName === "DETAILS") each.open ||= words.trim().startsWith(ANSWER);
+    else if (each.tagName !== "STRONG" || words.startsWith("Predict")) return;
+  }
+}

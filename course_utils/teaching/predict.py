@@ -1,0 +1,225 @@
+"""Predictions: a guess before the run, a button or a number, and at the end all guesses again.
+
+A lecture declares them in ``predictions.toml``, so that no cell says what comes out. The question
+itself is text of the lecture, above the cell; here is a short form of it, understood alone.
+
+A guess is kept by the browser, in the page's own storage, and by the kernel while it runs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course_utils.explorers.explorer import Explorer
+from course_utils.explorers.inputs import Choice, Text
+
+__all__ = ["Asked", "Guesses", "Prediction", "Predictions", "read_predictions"]
+
+KIT = Path(__file__).resolve().parents[1] / "explorers" / "kit"
+MOST_CHOICES = 4
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is asked, what can be guessed, and what is true.
+
+    Attributes:
+        name: what the cell calls it by.
+        question: in one line, understood by whoever has forgotten the text around it.
+        answer: a sentence that is understood without the question: "The largest weight is about
+            0.8: one key takes most of it."
+        truth: one of the choices; a number where there are none.
+        choices: two to four texts without formulas; none where a number is to be guessed.
+        within: how far a guessed number may be off and still be right.
+        unit: of the number.
+        at_once: the answer follows the guess. Otherwise it is for the cells below to give.
+
+    Raises:
+        ValueError: for a declaration that cannot be answered.
+
+    >>> Prediction("sum", "2 + 2?", "2 + 2 is 4.", "4", ("4", "5")).choices_in_words
+    '4 or 5'
+    """
+
+    name: str
+    question: str
+    answer: str
+    truth: str | float
+    choices: tuple[str, ...] = ()
+    within: float = 0.0
+    unit: str = ""
+    at_once: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.question.endswith("?"):
+            raise ValueError(f"question must end in '?', got {self.question!r} ({self.name})")
+        if not self.answer.endswith("."):
+            raise ValueError(f"answer must be a sentence, got {self.answer!r} ({self.name})")
+        if not self.choices:
+            if isinstance(self.truth, bool) or not isinstance(self.truth, int | float):
+                raise ValueError(
+                    f"truth must be a number where there are no choices, got {self.truth!r} "
+                    f"({self.name})"
+                )
+            return
+        if not 2 <= len(self.choices) <= MOST_CHOICES:
+            raise ValueError(
+                f"choices must number 2 to {MOST_CHOICES}, got {len(self.choices)} ({self.name})"
+            )
+        if len(set(self.choices)) < len(self.choices) or "" in self.choices:
+            raise ValueError(f"choices must differ, got {list(self.choices)} ({self.name})")
+        if self.truth not in self.choices:
+            raise ValueError(f"truth must be one of the choices, got {self.truth!r} ({self.name})")
+
+    @property
+    def choices_in_words(self) -> str:
+        """What can be guessed, in one line."""
+        if not self.choices:
+            return f"a number of {self.unit}" if self.unit else "a number"
+        return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
+
+    @property
+    def truth_in_words(self) -> str:
+        """What came out, with its unit."""
+        words = self.truth if isinstance(self.truth, str) else f"{self.truth:,}"
+        return f"{words} {self.unit}".strip()
+
+    def is_right(self, guess: str) -> bool:
+        """Whether a guess is the truth, or near enough to it."""
+        if self.choices:
+            return guess == self.truth
+        return abs(float(guess) - float(self.truth)) <= self.within
+
+    def told(self) -> dict[str, Any]:
+        """What the page is told; it shows the answer after the guess alone."""
+        return {
+            "name": self.name,
+            "question": self.question,
+            "answer": self.answer,
+            "truth": self.truth,
+            "shown": self.truth_in_words,
+            "choices": list(self.choices),
+            "within": self.within,
+            "unit": self.unit,
+            "once": self.at_once,
+        }
+
+
+class Asked(Explorer):
+    """A prediction on the page: buttons or a box for a number, and a line after the guess."""
+
+    view = KIT / "predict.js"
+
+    def __init__(self, prediction: Prediction, key: str, guess: str = "") -> None:
+        self.prediction, self.key = prediction, key
+        self.title = prediction.question
+        choices = prediction.choices
+        self.inputs = {
+            "guess": Choice("your guess", ("", *choices), "", in_picture=True)
+            if choices
+            else Text("your guess", "", ("12", "-0.5"), longest=20, in_picture=True)
+        }
+        super().__init__(guess=guess)
+
+    def compute(self, guess: str) -> dict[str, Any]:
+        """The guess, and whether it is right."""
+        return {"guess": guess, "right": bool(guess) and self.prediction.is_right(guess)}
+
+    def caption(self, state: Mapping[str, Any]) -> str:
+        """What can be guessed; after the guess, what it was and where the answer is."""
+        asked = self.prediction
+        if not state["guess"]:
+            return f"Your guess: {asked.choices_in_words}?"
+        chose = "You chose" if asked.choices else "You guessed"
+        guess = f"{chose} [b:{' '.join(filter(None, (state['guess'], asked.unit)))}]"
+        if not asked.at_once:
+            return f"{guess}. Now see what comes out."
+        right = ", and that is right" if state["right"] else ""
+        return f"{guess}{right}. {asked.answer}"
+
+    def given(self, **served: Any) -> dict[str, Any]:
+        """The prediction, and where the browser keeps the guess."""
+        return {"key": self.key, **self.prediction.told()}
+
+
+class Guesses(Explorer):
+    """All predictions of a lecture: what the reader guessed, and what came out."""
+
+    view = KIT / "guesses.js"
+    title = "What you guessed, and what came out"
+
+    def __init__(self, rows: list[tuple[Prediction, str, str]]) -> None:
+        self.rows = rows  # each with the key of its guess, and the guess that the kernel knows of
+        super().__init__()
+
+    @property
+    def words(self) -> str:
+        """Each question with its answer, where no page can show the guesses."""
+        return "\n".join(f"{asked.question} {asked.answer}" for asked, _, _ in self.rows)
+
+    def compute(self) -> dict[str, Any]:
+        """Nothing: the guesses are in the browser."""
+        return {}
+
+    def caption(self, state: Mapping[str, Any]) -> str:
+        """Why one guesses at all."""
+        return "A wrong guess that you made teaches more than a right answer that you read."
+
+    def given(self, **served: Any) -> dict[str, Any]:
+        """Every prediction, with what the kernel knows of its guess."""
+        rows = [{**one.told(), "key": key, "guess": guess} for one, key, guess in self.rows]
+        return {"rows": rows}
+
+
+class Predictions(Mapping[str, Prediction]):
+    """The predictions of a lecture by name, and what was guessed while the kernel runs."""
+
+    def __init__(self, lecture: str, predictions: Mapping[str, Prediction]) -> None:
+        self.lecture, self._predictions = lecture, dict(predictions)
+        self._asked: dict[str, Asked] = {}
+
+    def __getitem__(self, name: str) -> Prediction:
+        return self._predictions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._predictions)
+
+    def __len__(self) -> int:
+        return len(self._predictions)
+
+    def ask(self, name: str) -> Asked:
+        """Show a prediction, as the value of a cell.
+
+        Raises:
+            ValueError: for a name that ``predictions.toml`` does not have.
+        """
+        if name not in self:
+            raise ValueError(f"name must be one of {', '.join(self)}, got {name!r}")
+        self._asked[name] = Asked(self[name], self._key(name), self._guess(name))
+        return self._asked[name]
+
+    def guesses(self) -> Guesses:
+        """Show every prediction of the lecture: the guess beside the truth."""
+        return Guesses([(self[name], self._key(name), self._guess(name)) for name in self])
+
+    def _key(self, name: str) -> str:
+        return f"course-guess/{self.lecture}/{name}"
+
+    def _guess(self, name: str) -> str:
+        return self._asked[name].values["guess"] if name in self._asked else ""
+
+
+def read_predictions(path: Path) -> Predictions:
+    """The predictions in a lecture's ``predictions.toml``: a table for each, by its name."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Predictions(
+        path.parent.name,
+        {
+            name: Prediction(name, **{**table, "choices": tuple(table.get("choices", ()))})
+            for name, table in tables.items()
+        },
+    )
