@@ -67,7 +67,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             axes.xaxis.set_major_locator(MaxNLocator(4, prune="upper"))
         for unused in list(grid.flat)[len(panels) :]:
             unused.set_axis_off()
-        grid[0, 0].text(0.02 * steps, chance, "guessing", color=MUTED, fontsize=10, va="bottom")
+        grid[0, 0].text(0.02 * steps, chance, "guessing", color=MUTED, va="bottom")
         for row in grid[:, 0]:
             row.set_ylabel("loss (nats)")
         for axes in grid[-1]:
@@ -117,7 +117,7 @@ def draw_losses(losses: Mapping[str, np.ndarray], floor: float, floor_name: str)
     ends = []
     with course_style():
         axes = figure.add_axes((0.085, 0.165, 0.715, 0.81))
-        axes.axhline(floor, color=INK, linewidth=1.6, linestyle=":")
+        axes.axhline(floor, color=INK, linewidth=1.2, linestyle=":")
         steps = np.arange(count)
         for (name, table), (colour, style) in zip(losses.items(), LOOKS, strict=False):
             axes.fill_between(
@@ -134,7 +134,7 @@ def draw_losses(losses: Mapping[str, np.ndarray], floor: float, floor_name: str)
         axes.set_ylim(lowest, 1.12 * highest)
         axes.annotate(
             floor_name, (0.985, floor), (0, -5), va="top", xycoords=("axes fraction", "data"),
-            textcoords="offset points", ha="right", fontsize=11,
+            textcoords="offset points", ha="right",
         )  # fmt: skip
     words = (
         f"Loss over {count} steps, {runs} runs each. The dotted line is {floor_name}, {floor:.3f}. "
@@ -167,7 +167,7 @@ def draw_cache_times(
             axes.fill_between(
                 lengths, 1e3 * runs.min(0), 1e3 * runs.max(0), color=colour, alpha=0.2, linewidth=0
             )
-            axes.plot(lengths, 1e3 * middle, style, marker=marker, color=colour, markersize=7)
+            axes.plot(lengths, 1e3 * middle, style, marker=marker, color=colour)
             end_label(axes, float(lengths[-1]), float(1e3 * middle[-1]), name, colour)
         axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
         low, high = 1e3 * min(with_cache.min(), without.min()), 1e3 * without.max()

@@ -16,7 +16,7 @@ from matplotlib.text import Annotation
 
 from course_utils.explorers.style import DPI, INK, MAGNITUDE_MAP, MUTED
 
-LARGEST_FONT, CLOSEST = 11.0, 9.5  # of token labels: font size and distance, in points
+LARGEST_FONT, CLOSEST = 9.0, 10.0  # of token labels: font size and distance, in points
 
 
 class HeatMap(Artist):
@@ -98,10 +98,10 @@ def label_places(pixels: float, count: int) -> tuple[list[int], float]:
     """Which of `count` rows over so many pixels to label, and the font size in points.
 
     >>> label_places(367, 16)
-    ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], 11.0)
+    ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], 9.0)
     >>> places, size = label_places(367, 64)
     >>> places[:3], round(size, 1)
-    ([0, 3, 6], 9.9)
+    ([0, 3, 6], 9.0)
     """
     points = pixels * 72 / DPI / count
     step = max(1, math.ceil(CLOSEST / points))
@@ -137,5 +137,5 @@ def mute_axes(axes: Axes) -> None:
 def end_label(axes: Axes, x: float, y: float, text: str, colour: str = MUTED) -> Annotation:
     """Name a curve at its end, so that no legend has to be looked up."""
     return axes.annotate(
-        text, (x, y), (6, 0), textcoords="offset points", color=colour, va="center", fontsize=11
+        text, (x, y), (6, 0), textcoords="offset points", color=colour, va="center"
     )

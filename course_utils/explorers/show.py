@@ -15,6 +15,9 @@ from course_utils.explorers.picture import twice_as_many_pixels
 from course_utils.explorers.png import encode_png
 from course_utils.explorers.style import course_style
 
+# At most 68 letters to a line: the unit is the width of a zero, and most letters are narrower.
+CAPTION = "max-width: 56ch; margin: 2px 0 12px; font-size: 15px; line-height: 1.45"
+
 __all__ = ["AnnotatedFigure", "show"]
 
 
@@ -34,7 +37,8 @@ def show(picture: AnnotatedFigure) -> None:
     """Display a figure, sharp on any screen, and its words under it as the caption.
 
     Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are an output of
-    their own.
+    their own. JupyterLab marks the image as one that needs a light background; the course's
+    extension (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
     """
     width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
     with course_style(), twice_as_many_pixels(picture.figure):
@@ -43,5 +47,6 @@ def show(picture: AnnotatedFigure) -> None:
         png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
     words, on_page = picture.words, {"width": width, "height": height}
     bundle = {"image/png": png, "text/plain": f"figure: {words}"}
-    display(bundle, metadata={"image/png": on_page}, raw=True)
-    display({"text/html": f"<small>{html.escape(words)}</small>", "text/plain": words}, raw=True)
+    display(bundle, metadata={"image/png": on_page, "needs_background": "light"}, raw=True)
+    caption = f'<p style="{CAPTION}">{html.escape(words)}</p>'
+    display({"text/html": caption, "text/plain": words}, raw=True)

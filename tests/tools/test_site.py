@@ -71,7 +71,7 @@ def test_notes_stay_with_the_presenter(converted):
 
 
 def test_a_figure_carries_its_words_once(converted, pictures):
-    caption = shown(**{"text/html": [f"<small>{WORDS}</small>"], "text/plain": WORDS})
+    caption = shown(**{"text/html": [f"<p>{WORDS}</p>"], "text/plain": WORDS})
     page = converted(cell("code", "show(...)", outputs=[picture(f"figure: {WORDS}"), caption]))
     (figure,) = html_outputs(page)
     read = parsed(figure)

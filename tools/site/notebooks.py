@@ -20,7 +20,6 @@ Notebook = dict[str, Any]
 Output = dict[str, Any]
 EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
 Player = Callable[[str, str], str]
-CAPTION = re.compile(r"<small>(.*)</small>", re.DOTALL)
 FIGURE = "figure: "
 SIDES = ("width", "height")
 AGREES = "agrees: "
@@ -131,12 +130,14 @@ def _tells(cell: dict[str, Any]) -> bool:
 
 def _page_outputs(cell: dict[str, Any], player: Player, pictures: Pictures) -> list[Output]:
     found: list[Output] = []
+    words = None  # of the figure before
     for output in cell["outputs"]:
         data = output.get("data", {})
+        if _text(data.get("text/plain", "")) == words:
+            continue  # the caption is under its figure already
+        words = _words(data)
         if "image/png" in data or _is_explorer(cell, data):
             output = _as_html(_picture_html(cell, output, player, pictures))
-        elif "text/html" in data and _is_caption(data):
-            continue  # it stands under its figure already
         elif "text/html" in data:
             output = _as_html(scrolled_by_keyboard(_text(data["text/html"])))
         found.append(output)
@@ -183,8 +184,10 @@ def _is_explorer(cell: dict[str, Any], data: dict[str, Any]) -> bool:
     return list(data) == ["text/plain"] and len(EXPLORE.findall(_text(cell["source"]))) == 1
 
 
-def _is_caption(data: dict[str, Any]) -> bool:
-    return CAPTION.fullmatch(_text(data["text/html"]).strip()) is not None
+def _words(data: dict[str, Any]) -> str | None:
+    """The words of a figure, which come once more as its caption; None for anything else."""
+    words = _text(data.get("text/plain", ""))
+    return words[len(FIGURE) :] if "image/png" in data and words.startswith(FIGURE) else None
 
 
 def _as_html(page: str) -> Output:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import end_label
+from course_utils.explorers.draw import mute_axes
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
-    BLUE,
     INK,
+    MAGENTA,
     MUTED,
-    ORANGE,
-    PURPLE,
     TEAL,
     course_style,
     new_figure,
@@ -22,94 +20,95 @@ from course_utils.explorers.style import (
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GB, GPUS, MB
 from course_utils.measure.peak_memory import growth_exponent
 
-LOOKS = ((ORANGE, "o", "-"), (BLUE, "s", "--"), (PURPLE, "D", "-."), (TEAL, "^", ":"))
+COLOURS = (MAGENTA, TEAL, INK, MUTED)
 
 
 def draw_levels(gpu: str) -> AnnotatedFigure:
-    """The levels of one GPU's memory: how much each holds and how fast it is, on log axes."""
+    """The levels of one GPU's memory: what each holds as an area, how fast it is as a bar."""
     levels = GPUS[gpu].levels
-    figure = new_figure(8.0, 2.9)
+    figure = new_figure(8.0, 3.1)
     with course_style():
-        holds = figure.add_axes((0.165, 0.13, 0.38, 0.75))
-        rates = figure.add_axes((0.6, 0.13, 0.38, 0.75))
-        _draw_scale(holds, "holds", (1e6, 3e13), {1e6: "1 MB", 1e9: "1 GB", 1e12: "1 TB"})
-        _draw_scale(rates, "delivers, each second", (3e11, 1e15), {1e12: "1 TB", 1e14: "100 TB"})
-        for row, (_, size, rate) in enumerate(levels):
-            _draw_bar(holds, row, size, _size(size), BLUE)
-            _draw_bar(rates, row, rate, _rate(rate), ORANGE)
-        holds.set_yticks(range(len(levels)), [name for name, _, _ in levels])
-        for axes in (holds, rates):
-            axes.set_ylim(len(levels) - 0.5, -0.5)
+        holds = figure.add_axes((0.02, 0.04, 0.5, 0.84))
+        rates = figure.add_axes((0.655, 0.15, 0.28, 0.73))
+        side = np.sqrt(levels[-1][1])
+        for row, (name, size, _) in enumerate(levels):
+            is_main = size >= GB
+            left, bottom = (0.0, 0.0) if is_main else (1.12 * side, (0.8 - 0.3 * row) * side)
+            holds.add_patch(_square(left, bottom, np.sqrt(size), TEAL))
+            if is_main:
+                middle, look = side / 2, {"ha": "center", "color": "white"}
+                holds.text(middle, middle, f"{name}\n{_size(size)}", va="center", **look)
+            else:
+                holds.text(left + 0.1 * side, bottom, f"{name}, {_size(size)}", va="center")
+        holds.set(xlim=(0, 2.2 * side), ylim=(0, 1.01 * side), aspect="equal", anchor="W")
+        holds.set_title("holds: area to scale", loc="left")
+        mute_axes(holds)
+        fastest = max(rate for _, _, rate in levels if rate) / 1e12
+        for row, (_, _, rate) in enumerate(levels):
+            if rate is not None:
+                rates.barh(row, rate / 1e12, height=0.55, color=MUTED)
+            look = {"va": "center", "color": MUTED if rate is None else INK}
+            words = _rate(rate)
+            offset = {"xytext": (5, 0), "textcoords": "offset points"}
+            rates.annotate(words, ((rate or 0) / 1e12, row), **offset, **look)
+        rates.set_yticks(range(len(levels)), [name for name, _, _ in levels])
+        rates.set(ylim=(len(levels) - 0.5, -0.5), xlim=(0, 1.32 * fastest))
+        rates.set_title("delivers, in TB a second", loc="left")
+        rates.tick_params(axis="y", length=0)
     parts = [
         f"{name} {_size(size)}" + (f" at {_rate(rate)}/s" if rate else "")
         for name, size, rate in levels
     ]
     return AnnotatedFigure(
         figure,
-        f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. Both axes "
-        "are logarithmic. Rates on the chip are derived: bytes per clock times the clock.",
+        f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. "
+        "Rates on the chip are derived: bytes per clock times the clock.",
     )
 
 
-def _draw_scale(
-    axes: Axes, title: str, view: tuple[float, float], ticks: Mapping[float, str]
-) -> None:
-    axes.set(title=title, xscale="log", xlim=view, yticks=[])
-    axes.set_xticks(list(ticks), list(ticks.values()))
-    axes.minorticks_off()
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
-
-
-def _draw_bar(axes: Axes, row: int, value: float | None, words: str, colour: str) -> None:
-    left = axes.get_xlim()[0]
-    if value is not None:
-        axes.plot([left, value], [row, row], color=colour, linewidth=20, solid_capstyle="butt")
-    axes.annotate(
-        words,
-        (left if value is None else value, row),
-        (6, 0),
-        textcoords="offset points",
-        va="center",
-        color=MUTED if value is None else INK,
-        backgroundcolor="white",
-        fontsize=11,
-    )
+def _square(left: float, bottom: float, side: float, colour: str) -> Rectangle:
+    return Rectangle((left, bottom), side, side, facecolor=colour, linewidth=0)
 
 
 def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Peak memory over the sequence length, with the slope of each line on the log-log axes.
+    """Peak memory at each sequence length, as squares whose area is to scale.
 
     Args:
         lengths: (lengths,) sequence lengths, rising.
         peaks: name → (lengths,) bytes, at most four.
     """
     slopes = {name: growth_exponent(lengths, bytes_) for name, bytes_ in peaks.items()}
-    figure = new_figure(8.0, 3.8)
+    most = max(bytes_.max() for bytes_ in peaks.values())
+    least = 0.46 * np.sqrt(most)  # of the width for a square and its label
+    figure = new_figure(8.0, 3.4)
+    left = 0.0
     with course_style():
-        axes = figure.add_axes((0.125, 0.155, 0.63, 0.81))
-        axes.set(xscale="log", yscale="log", xlabel="sequence length N", ylabel="peak memory")
-        for (name, bytes_), (colour, marker, style) in zip(peaks.items(), LOOKS, strict=False):
-            axes.plot(lengths, bytes_, style, marker=marker, color=colour, markersize=8)
-            label = f"{name}\nslope {slopes[name]:.1f}"
-            end_label(axes, lengths[-1], bytes_[-1], label, colour)
-        axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
-        every = np.concatenate(list(peaks.values()))
-        powers = range(int(np.floor(np.log10(every.min()))), int(np.log10(every.max())) + 2)
-        ticks = [10.0**power for power in powers]
-        axes.set_yticks(ticks, [_decimal(tick) for tick in ticks])
-        axes.minorticks_off()
-        axes.grid(axis="y")
+        axes = figure.add_axes((0.02, 0.12, 0.96, 0.8))
+        for column, length in enumerate(lengths):
+            start = left
+            for (name, bytes_), colour in zip(peaks.items(), COLOURS, strict=False):
+                side = np.sqrt(bytes_[column])
+                axes.add_patch(_square(left, 0, side, colour))
+                words = f"{name}\n{_decimal(bytes_[column])}"
+                if column:
+                    words += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
+                look = {"xytext": (0, 4), "textcoords": "offset points", "color": colour}
+                axes.annotate(words, (left, side), va="bottom", **look)
+                left += max(side, least) + 0.06 * np.sqrt(most)
+            look = {"xytext": (0, -6), "textcoords": "offset points", "color": INK}
+            axes.annotate(f"N = {length:,.0f}", (start, 0), va="top", **look)
+            left += 0.12 * np.sqrt(most)
+        axes.set(xlim=(0, left), ylim=(0, 1.3 * np.sqrt(most)), aspect="equal", anchor="SW")
+        mute_axes(axes)
     parts = [
-        f"{name} from {_decimal(bytes_[0])} to {_decimal(bytes_[-1])}, slope {slopes[name]:.1f}"
+        f"{name} from {_decimal(bytes_[0])} to {_decimal(bytes_[-1])}, like N to the power "
+        f"{slopes[name]:.1f}"
         for name, bytes_ in peaks.items()
     ]
     return AnnotatedFigure(
         figure,
-        f"Peak memory for sequence lengths from {lengths[0]:,.0f} to {lengths[-1]:,.0f}, both axes "
-        f"logarithmic: {'; '.join(parts)}. A slope of 2 means four times the memory for twice the "
-        "length.",
+        f"Peak memory for sequence lengths from {lengths[0]:,.0f} to {lengths[-1]:,.0f}, as areas: "
+        f"{'; '.join(parts)}. A power of 2 means four times the memory for twice the length.",
     )
 
 
@@ -127,7 +126,7 @@ def draw_times(times: Mapping[str, np.ndarray], reference: str) -> AnnotatedFigu
     with course_style():
         axes = figure.add_axes((0.25, 0.65 / height, 0.72, 1 - 0.75 / height))
         for row, (name, runs) in enumerate(ratios.items()):
-            colour = MUTED if name == reference else BLUE
+            colour = MUTED if name == reference else TEAL
             middle = float(np.median(runs))
             axes.barh(row, middle, height=0.62, color=colour, alpha=0.55)
             axes.plot(runs, np.full(len(runs), row), "|", color=colour, markersize=13)
