@@ -36,8 +36,15 @@ def draw_levels(gpu: str) -> AnnotatedFigure:
             left, bottom = (0.0, 0.0) if is_main else (1.12 * side, (0.8 - 0.3 * row) * side)
             holds.add_patch(_square(left, bottom, np.sqrt(size), TEAL))
             if is_main:
-                middle, look = side / 2, {"ha": "center", "color": "white"}
-                holds.text(middle, middle, f"{name}\n{_size(size)}", va="center", **look)
+                middle = side / 2
+                holds.text(
+                    middle,
+                    middle,
+                    f"{name}\n{_size(size)}",
+                    va="center",
+                    ha="center",
+                    color="white",
+                )
             else:
                 holds.text(left + 0.1 * side, bottom, f"{name}, {_size(size)}", va="center")
         holds.set(xlim=(0, 2.2 * side), ylim=(0, 1.01 * side), aspect="equal", anchor="W")
@@ -47,10 +54,10 @@ def draw_levels(gpu: str) -> AnnotatedFigure:
         for row, (_, _, rate) in enumerate(levels):
             if rate is not None:
                 rates.barh(row, rate / 1e12, height=0.55, color=MUTED)
-            look = {"va": "center", "color": MUTED if rate is None else INK}
-            words = _rate(rate)
-            offset = {"xytext": (5, 0), "textcoords": "offset points"}
-            rates.annotate(words, ((rate or 0) / 1e12, row), **offset, **look)
+            rates.annotate(
+                _rate(rate), ((rate or 0) / 1e12, row), (5, 0), textcoords="offset points",
+                va="center", color=MUTED if rate is None else INK,
+            )  # fmt: skip
         rates.set_yticks(range(len(levels)), [name for name, _, _ in levels])
         rates.set(ylim=(len(levels) - 0.5, -0.5), xlim=(0, 1.32 * fastest))
         rates.set_title("delivers, in TB a second", loc="left")
@@ -92,11 +99,14 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
                 words = f"{name}\n{_decimal(bytes_[column])}"
                 if column:
                     words += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
-                look = {"xytext": (0, 4), "textcoords": "offset points", "color": colour}
-                axes.annotate(words, (left, side), va="bottom", **look)
+                axes.annotate(
+                    words, (left, side), (0, 4), textcoords="offset points", va="bottom",
+                    color=colour,
+                )  # fmt: skip
                 left += max(side, least) + 0.06 * np.sqrt(most)
-            look = {"xytext": (0, -6), "textcoords": "offset points", "color": INK}
-            axes.annotate(f"N = {length:,.0f}", (start, 0), va="top", **look)
+            axes.annotate(
+                f"N = {length:,.0f}", (start, 0), (0, -6), textcoords="offset points", va="top"
+            )
             left += 0.12 * np.sqrt(most)
         axes.set(xlim=(0, left), ylim=(0, 1.3 * np.sqrt(most)), aspect="equal", anchor="SW")
         mute_axes(axes)

@@ -51,7 +51,7 @@ function drawRoof(plot, state, { width }, isNarrow) {
   const { bandwidth, tensor, exps, intensity, decoding } = state;
   const ridge = tensor / bandwidth;
   plot.line("ridge", [ridge, ridge], [LEAST[1], tensor], { class: "roof-ridge" });
-  const isCovered = plot.atX(ridge) + 130 > plot.inner.right - CHIP.wide;
+  const isCovered = plot.atX(ridge) + 118 > plot.inner.right - CHIP.wide;
   const foot = { dy: -BESIDE, class: "roof-side" };
   plot.text("left", ridge, LEAST[1], isNarrow ? "memory" : "memory limits", { ...foot, dx: -8, "text-anchor": "end" });
   plot.text("right", ridge, LEAST[1], isNarrow ? "arithmetic" : isCovered ? "" : "arithmetic limits", { ...foot, dx: 8 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,14 +105,14 @@ class Roofline(Explorer):
         group: int,
     ) -> RooflineState:
         chip = GPUS[gpu]
-        sizes = {"S": length, "D": width, "block_n": block_n}
-        whole = {**sizes, "T": length, "block_m": block_m, "heads": HEADS}
+        tiled = partial(tiled_forward, S=length, D=width, block_n=block_n)
+        whole = partial(tiled, T=length, block_m=block_m, heads=HEADS)
         costs = (
             naive_forward(length, length, width, heads=HEADS),
-            tiled_forward(**whole),
-            tiled_forward(**whole, cached=True),
+            whole(),
+            whole(cached=True),
             # The queries of the heads that share a key are a block of their own.
-            tiled_forward(**sizes, T=group, block_m=group, heads=HEADS // group),
+            tiled(T=group, block_m=group, heads=HEADS // group),
         )
         times = np.array([list(least_times(cost, chip).values()) for cost in costs])
         flops = np.array([cost.matmul_flops for cost in costs])
