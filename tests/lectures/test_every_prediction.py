@@ -1,5 +1,6 @@
 """The predictions of every lecture: declared well, asked once, and said alike on the page."""
 
+import itertools
 import re
 
 import pytest
@@ -29,7 +30,7 @@ class TestEvery:
 
     def test_each_stands_under_its_question(self, stem):
         cells = cells_of(stem)
-        for above, cell in zip(cells, cells[1:], strict=False):
+        for above, cell in itertools.pairwise(cells):
             if ASKS.match(cell.source):
                 assert "**Predict" in above.source.split("\n\n")[-1], cell.id
                 kinds = [each.metadata.slideshow.slide_type for each in (above, cell)]

@@ -79,7 +79,7 @@ def test_what_cannot_be_answered_is_refused(change, words):
 
 
 def test_an_unknown_name_is_refused(predictions):
-    with pytest.raises(ValueError, match="^name must be one of sum, registers, got 'product'$"):
+    with pytest.raises(ValueError, match=r"^name must be one of sum, registers, got 'product'$"):
         predictions.ask("product")
 
 
@@ -97,7 +97,7 @@ def test_a_choice_waits_for_what_comes_out(predictions):
     asked = predictions.ask("sum")
     assert shown(asked, guess="6") == "You chose 6. Now see what comes out."
     assert shown(asked, guess="5") == "You chose 5. Now see what comes out."
-    with pytest.raises(ValueError, match="^guess must be one of"):
+    with pytest.raises(ValueError, match=r"^guess must be one of"):
         asked.set(guess="7")
 
 
