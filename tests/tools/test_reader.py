@@ -48,6 +48,15 @@ class TestPredictions:
             f"{CLICK}It is 5.\n\n</details>",
         ]
 
+    def test_buttons_belong_to_the_question(self):
+        asked = markdown("**Predict.** 1?", 'code.predict("one")', "More.", "code", "It is 5.")
+        assert texts(reader_copy(asked))[2:] == ["More.", "code", f"{CLICK}It is 5.\n\n</details>"]
+
+    def test_buttons_with_the_answer_right_after_them(self):
+        asked = markdown("**Predict.** 1?", 'code.predict("one")', "It is 5.")
+        asked["cells"][2]["id"] = "one-answer"
+        assert texts(reader_copy(asked))[2] == f"{CLICK}It is 5.\n\n</details>"
+
     def test_the_next_prediction_stays_in_sight(self):
         asked = markdown("**Predict.** 1?", "code", "It is 5.\n\n**Predict.** 2?", "code", "Six.")
         found = texts(reader_copy(asked))

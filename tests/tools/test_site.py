@@ -12,13 +12,14 @@ from bs4 import BeautifulSoup
 from PIL import Image
 
 from course_utils.explorers.png import encode_png
-from course_utils.lectures import EXPLORERS
+from course_utils.lectures import COURSE, EXPLORERS
 from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
 from tools.site import font as site_font
 from tools.site.live import Live
 from tools.site.notebooks import Pictures, page_source
+from tools.site.predictions import predictions_of
 
 PNG = encode_png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
 WORDS = 'Weights < 1 & "growing"'
@@ -97,6 +98,40 @@ def test_an_explorer_is_live_and_keeps_its_snapshot(converted, pictures):
 def test_a_picture_without_words_is_refused(converted, source):
     with pytest.raises(ValueError, match=r"^cell 'a-cell' shows a picture, so it must be a figure"):
         converted(cell("code", source, outputs=[picture("<Figure size 640x480>")]))
+
+
+def test_what_a_prediction_asked_for_is_folded(converted):
+    def printed(text):
+        return {"output_type": "stream", "name": "stdout", "text": [text]}
+
+    page = converted(
+        cell("markdown", "**Predict.** How many?"),
+        cell("code", 'exercises.predict("many")'),
+        cell("code", "print(5)", outputs=[printed("5\n")]),
+        cell("code", "check_close(5, 5)", outputs=[printed("agrees: 5\n")]),
+        cell("code", "explorers.explore_rope()", outputs=[picture("Title\nCaption")]),
+        cell("markdown", "It is 5."),
+        cell("code", "print(6)", outputs=[printed("6\n")]),
+    )
+    tags = [each["metadata"].get("tags", []) for each in page["cells"]]
+    assert tags == [[], [], ["hide-output"], [], [], [], []]
+    assert page["cells"][5]["source"].startswith("<details>\n<summary>What came out</summary>")
+
+
+def test_a_prediction_is_shown_in_place_of_its_code(pictures):
+    asks = cell("code", 'exercises.predict("many")', outputs=[picture("Many?\nYour guess: 1?")])
+    asked = lambda source: "[buttons]" if "predict" in source else ""  # noqa: E731
+    page = page_source({"cells": [asks]}, lambda name: "", pictures, asked)
+    assert html_outputs(page) == ["[buttons]"]
+    assert page["cells"][0]["metadata"]["tags"] == ["remove-input"]
+
+
+def test_a_page_has_the_buttons_of_its_own_lecture():
+    asked = predictions_of(COURSE[1].module("exercises"))
+    first, second = asked('exercises.predict("typical-score")'), asked("exercises.guesses()")
+    assert 'class="course-asked"' in first and "l01_scaling/typical-score" in first
+    assert "l01_scaling/typical-score" in second and "What you guessed" in second
+    assert asked('x = 1  # exercises.predict("typical-score")') == ""
 
 
 def test_other_outputs_are_as_committed(converted):

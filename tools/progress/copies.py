@@ -169,7 +169,7 @@ def _defines(source: str, name: str) -> bool:
 
 
 def _only_asks(source: str) -> bool:
-    """Whether a cell does nothing but import, call checks, or show the quiz or the claims."""
+    """Whether a cell does nothing but import, check, or show quiz, predictions or claims."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError):
@@ -182,7 +182,7 @@ def _is_check_or_quiz(node: ast.stmt) -> bool:
     if not isinstance(node, ast.Expr):
         return False
     called = _last_name(node.value.func) if isinstance(node.value, ast.Call) else ""
-    if called.startswith("check_") or called == "show_claims":
+    if called.startswith("check_") or called in ("predict", "guesses", "show_claims"):
         return True
     return any(_last_name(part) == "QUIZ" for part in ast.walk(node))
 

@@ -24,6 +24,6 @@ def predictions_of(exercises: Any) -> Callable[[str], str]:
         if call is None:
             return ""
         shown = getattr(exercises, call[1])(*filter(None, call.groups()[1:]))
-        return f'<div class="course-live">{fragment(shown, views)}</div>'
+        return f'<div class="course-asked">{fragment(shown, views)}</div>'
 
     return asked

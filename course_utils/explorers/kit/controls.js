@@ -2,11 +2,10 @@
 
 import { stepsOf } from "./hand.js";
 import { clamp } from "./scale.js";
-import { html } from "./svg.js";
+import { freshId, html } from "./svg.js";
 import { number } from "./words.js";
 
 const RAIL = 1000; // stops of a rail whose values are not evenly spaced
-let count = 0;
 
 /** A control as { element, show(value) }; it calls `change(value)` when it is moved. */
 export function control(spec, change) {
@@ -32,7 +31,7 @@ function decimals(value) {
 }
 
 function framed(spec, input, output) {
-  input.id = `ce-${(count += 1)}`;
+  input.id = freshId();
   const label = html("label", { for: input.id }, spec.label);
   const parts = output ? [label, output, input] : [label, input];
   const colour = spec.colour ? ` ce-is-${spec.colour}` : "";

@@ -4,7 +4,7 @@ import style from "./kit.css";
 import { absent, control } from "./controls.js";
 import { decode, lookUp } from "./data.js";
 import { clamp } from "./scale.js";
-import { html } from "./svg.js";
+import { freshId, html } from "./svg.js";
 import { followTheme } from "./theme.js";
 import { parts, plain } from "./words.js";
 
@@ -13,7 +13,6 @@ const SILENCE = 2000; // ms without an answer, after which a kernel counts as go
 const EASING = 300; // ms in which marks may move by themselves, after a preset
 const GONE =
   "Python does not answer. Run this cell again to connect it; the picture is the last that worked.";
-let count = 0;
 
 /** The module of an explorer: what draws and, in the hand, what computes. */
 export const explorer = ({ mount, compute, caption, style: own = "" }) => ({
@@ -62,7 +61,7 @@ class Shown {
 
   build(el) {
     const { title, reading, presets } = this.spec;
-    const id = `ce-title-${(count += 1)}`;
+    const id = freshId();
     this.root = html("section", { class: "course-explorer ce", "aria-labelledby": id });
     this.stage = html("div", { class: "ce-stage" });
     this.caption = html("p", { class: "course-caption ce-caption" });

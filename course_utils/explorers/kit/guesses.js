@@ -9,7 +9,7 @@ import { html } from "./svg.js";
 export default explorer({ mount, style });
 
 function mount(stage, hand) {
-  stage.closest(".ce").classList.add("guesses");
+  stage.closest(".ce").classList.replace("course-explorer", "guesses");
   const { rows } = hand.given;
   const guesses = new Map(rows.map(row => [row.key, recall(row.key) ?? row.guess]));
   const shown = rows.map(row => [row, html("td")]);

@@ -14,7 +14,7 @@ export default explorer({ mount, compute, caption, style });
 function mount(stage, hand) {
   const { key, choices } = hand.given;
   const root = stage.closest(".ce");
-  root.classList.add("predict");
+  root.classList.replace("course-explorer", "predict"); // no picture, no scenes
   const guess = text => remember(key, text); // comes back below, as from another cell
   const shown = choices.length ? buttons(choices, guess) : box(hand.given, guess);
   stage.append(shown.element);
@@ -72,9 +72,10 @@ function box({ unit }, guess) {
 
 /** On the site, open what the guess was about: up to the next heading or the next prediction. */
 function unfold(root) {
-  if (!root.closest(".course-live")) return;
+  if (!root.closest(".course-asked")) return;
   const found = [...document.querySelectorAll(".predict, details, h1, h2, h3, strong")];
-  for (const each of found.slice(found.indexOf(root) + 1)) {
+  const later = found.slice(found.indexOf(root) + 1).filter(each => !root.contains(each));
+  for (const each of later) {
     const words = each.textContent;
     if (each.tagName === "DETAILS") each.open ||= words.trim().startsWith(ANSWER);
     else if (each.tagName !== "STRONG" || words.startsWith("Predict")) return;

@@ -1,6 +1,11 @@
 // Elements in one line each.
 
 const SVG = "http://www.w3.org/2000/svg";
+const OWN = Math.random().toString(36).slice(2, 8); // a page has a copy of this module for each view
+let count = 0;
+
+/** An id that nothing else on the page has. */
+export const freshId = () => `ce-${OWN}-${(count += 1)}`;
 
 /** An SVG element with its attributes and children. */
 export const svg = (tag, attributes, ...children) =>

@@ -1,0 +1,214 @@
+"""Predictions in a browser: chosen by mouse and key, kept, opened on the site, told at the end."""
+
+import json
+
+import pytest
+
+pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings it")
+
+from axe_playwright_python.sync_playwright import Axe
+
+from course_utils.explorers.page import fragment, page_of
+from course_utils.teaching.predict import Prediction, Predictions
+from tests.browser.support_page import wait_for
+from tests.browser.support_present import PRESENTER, Deck
+from tests.browser.support_scratch import write_notebook
+
+pytestmark = pytest.mark.browser
+
+SCORE = Prediction("score", "How large is it?", "A score is 8.", "8", ("1", "8", "64"))
+NUMBER = Prediction("bytes", "How many?", "It is 128 GB.", 128, within=8, unit="GB", at_once=True)
+PREDICTIONS = Predictions("l09_sums", {"score": SCORE, "bytes": NUMBER})
+FOLD = "<details class='{0}'><summary>What came out</summary><p>{0} tells</p></details>"
+
+
+def buttons(place, text):
+    return place.locator(".predict-choices button", has_text=text)
+
+
+def said(place):
+    return place.locator(".predict .ce-caption").first.inner_text()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """A page as the site has it: two predictions, folded answers, and all guesses at the end."""
+    asked = {name: f'<div class="course-asked">{fragment(PREDICTIONS.ask(name))}</div>'
+             for name in PREDICTIONS}  # fmt: skip
+    content = (
+        f"<h2>One</h2>{asked['score']}{FOLD.format('first')}<p>Code.</p>{FOLD.format('second')}"
+        f"<p><strong>Predict.</strong> And?</p>{FOLD.format('other')}"
+        f"<h2>Two</h2>{asked['bytes']}{FOLD.format('third')}<h2>End</h2>{FOLD.format('last')}"
+        + fragment(PREDICTIONS.guesses())
+    )
+    path = tmp_path_factory.mktemp("page") / "predictions.html"
+    path.write_text(page_of(content), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def open_page(browser, page_file):
+    """Return a function that opens the page; it fails on any error of the page."""
+    contexts, failures = [], []
+
+    def opened(width=940, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 700}, **options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(page_file.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert failures == []
+
+
+def opened_folds(page):
+    return page.evaluate("[...document.querySelectorAll('details[open]')].map(e => e.className)")
+
+
+def guesses(page):
+    return [row.split("\t")[1] for row in page.locator(".guesses tbody tr").all_inner_texts()]
+
+
+def test_before_a_guess_nothing_is_told(open_page):
+    page = open_page()
+    assert page.locator(".predict .ce-caption:visible").count() == 0
+    assert opened_folds(page) == [] and guesses(page) == ["no guess", "no guess"]
+    group = page.get_by_role("region", name="How large is it?").get_by_role("group")
+    assert group.get_by_role("button").all_inner_texts() == ["1", "8", "64"]
+
+
+def test_a_choice_by_mouse_opens_its_answer_and_is_kept(open_page):
+    page = open_page()
+    buttons(page, "64").click()
+    wait_for(lambda: said(page) == "You chose 64. Now see what comes out.", lambda: said(page))
+    assert opened_folds(page) == ["first", "second"]
+    assert guesses(page) == ["64", "no guess"]
+    page.reload()
+    wait_for(lambda: opened_folds(page) == ["first", "second"], lambda: str(opened_folds(page)))
+    assert buttons(page, "64").get_attribute("aria-pressed") == "true"
+    assert guesses(page) == ["64", "no guess"]
+
+
+def test_keys_choose(open_page):
+    page = open_page()
+    buttons(page, "1").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.textContent") == "8"
+    assert guesses(page)[0] == "no guess"  # moving is not choosing
+    page.keyboard.press("Enter")
+    wait_for(lambda: guesses(page)[0] == "8 ✓", lambda: guesses(page)[0])
+    page.keyboard.press("3")
+    wait_for(lambda: guesses(page)[0] == "64", lambda: guesses(page)[0])
+    page.keyboard.press("4")
+    assert page.evaluate("document.activeElement.textContent") == "64"
+
+
+def test_a_number_is_guessed(open_page):
+    page = open_page()
+    page.get_by_role("spinbutton", name="your guess, GB").fill("130")
+    page.keyboard.press("Enter")
+    line = page.locator(".predict .ce-caption").last
+    told = "You guessed 130 GB, and that is right. It is 128 GB."
+    wait_for(lambda: line.inner_text() == told, line.inner_text)
+    assert guesses(page) == ["no guess", "130 GB ✓"] and opened_folds(page) == ["third"]
+    page.reload()
+    assert page.get_by_role("spinbutton").input_value() == "130"
+
+
+def test_all_guesses_are_forgotten_together(open_page):
+    page = open_page()
+    buttons(page, "8").click()
+    page.get_by_role("button", name="Forget my guesses").click()
+    wait_for(lambda: guesses(page)[0] == "no guess", lambda: guesses(page)[0])
+    assert buttons(page, "8").get_attribute("aria-pressed") == "false"
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_guess_of_an_earlier_lecture_text_is_dropped(open_page):
+    page = open_page()
+    page.evaluate("localStorage.setItem('course-guess/l09_sums/score', '512')")
+    page.reload()
+    assert page.locator(".predict [aria-pressed=true]").count() == 0
+
+
+def test_without_storage_the_page_still_asks(open_page):
+    page = open_page()
+    page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw 1; }})")
+    page.reload()
+    buttons(page, "8").click()
+    wait_for(lambda: guesses(page)[0] == "8 ✓", lambda: guesses(page)[0])
+
+
+def test_without_javascript_the_answer_is_folded(open_page):
+    page = open_page(java_script_enabled=False)
+    assert "How large is it?\nYour guess: 1, 8 or 64?" in page.locator("body").inner_text()
+    assert not page.get_by_text("first tells").is_visible()
+    page.locator("summary").first.click()
+    assert page.get_by_text("first tells").is_visible()
+
+
+@pytest.mark.parametrize("width", [940, 360])
+def test_everybody_can_read_it(open_page, width):
+    page = open_page(width)
+    buttons(page, "8").click()
+    for context in (".predict", ".guesses"):
+        found = Axe().run(page, context=context).response["violations"]
+        assert [each["id"] for each in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert all(box.bounding_box()["height"] >= 34 for box in buttons(page, "").all())
+
+
+ASK = 'from course_utils.lectures._template import exercises\nexercises.predict("hotter")'
+
+
+def test_in_the_lab(lab, open_notebook):
+    write_notebook(lab.folder / "asked.ipynb", ASK, "exercises.guesses()")
+    opened = open_notebook("asked.ipynb")
+    opened.run_all()
+    buttons(opened.cell(0), "it grows").focus()
+    opened.page.keyboard.press("3")
+    wait_for(lambda: "You chose it shrinks." in said(opened.cell(0)), lambda: said(opened.cell(0)))
+    wait_for(lambda: guesses(opened.cell(1))[0] == "it shrinks ✓", lambda: "not at the end")
+    assert len(opened.cells()) == 2  # a key for a button was none for the lab
+    # The kernel knows it as well: where each output has a page of its own, it tells the end.
+    opened.page.evaluate("localStorage.clear()")
+
+    def told_again():  # a guess is on its way for a moment
+        opened.page.evaluate(
+            "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;"
+            " return window.jupyterapp.commands.execute('notebook:run-cell'); }"
+        )
+        opened.wait_until_idle()
+        return guesses(opened.cell(1))[:1] == ["it shrinks ✓"]
+
+    wait_for(told_again, lambda: "forgotten")
+    opened.close()
+
+
+def test_on_a_slide_a_digit_chooses_until_the_explorer_is_uncovered(browser, stage):
+    show = "from course_utils.lectures._template import explorers\n"
+    show += "explorers.explore_softmax_temperature()"
+    path = stage.folder / "00_asked.ipynb"
+    write_notebook(path, ASK, show)
+    told = json.loads(path.read_text(encoding="utf-8"))
+    for cell, kind in zip(told["cells"], ("slide", "fragment"), strict=True):
+        cell["metadata"]["slideshow"] = {"slide_type": kind}
+    path.write_text(json.dumps(told), encoding="utf-8")
+    deck = Deck(browser.new_context(viewport={"width": 1280, "height": 720}).new_page())
+    deck.open(stage, path.name).wait_until_run()
+    deck.show(0, step=0)
+    deck.press("3")
+    wait_for(lambda: "You chose it shrinks." in said(deck.page), lambda: said(deck.page))
+    scene = deck.page.locator(".ce-presets button", has_text="nearly even")
+    assert scene.get_attribute("aria-pressed") == "false"
+    assert deck.page.locator(".cp-on .cm-content:visible").count() == 0  # the code is left out
+    deck.press("ArrowRight")
+    deck.press("3")
+    wait_for(lambda: scene.get_attribute("aria-pressed") == "true", lambda: "no scene")
+    assert "You chose it shrinks." in said(deck.page)
+    assert deck.measured()["beyond"] == [] and deck.failures == []
+    deck.page.evaluate(f"{PRESENTER}.panel.sessionContext.shutdown()")
+    deck.page.context.close()

@@ -1,0 +1,147 @@
+"""Predictions: what may be declared, what a guess says, and what is known before it."""
+
+import json
+
+import pytest
+
+from course_utils.explorers.page import fragment
+from course_utils.teaching.predict import Asked, Prediction, Predictions, read_predictions
+from tests.explorers.support_node import KIT, run_module
+
+DECLARED = '''
+[sum]
+question = "2 + 3?"
+choices = ["5", "6"]
+truth = "5"
+answer = "2 + 3 is 5."
+
+[registers]
+question = "How many registers?"
+truth = 128
+within = 8
+unit = "registers"
+answer = """
+There are 128 \\
+of them."""
+at_once = true
+'''
+CHOICE = {"name": "sum", "question": "2 + 3?", "answer": "It is 5.", "truth": "5"}
+NODE = f"""
+import {{ caption, compute }} from {json.dumps((KIT / "predict.compute.js").as_uri())};
+console.log(JSON.stringify(told.map(([guess, given]) => {{
+  const state = compute({{ guess }}, given);
+  return [caption(state), state.right];
+}})));
+"""
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    folder = tmp_path / "l09_sums"
+    folder.mkdir()
+    (folder / "predictions.toml").write_text(DECLARED, encoding="utf-8")
+    return read_predictions(folder / "predictions.toml")
+
+
+def shown(asked, **values):
+    asked.set(**values)
+    return asked.words
+
+
+def in_browser(asked, guesses):
+    """What the page says to each guess, and whether it takes it for right."""
+    return run_module(NODE, [[guess, dict(asked.given())] for guess in guesses])
+
+
+def test_a_file_is_read(predictions):
+    assert list(predictions) == ["sum", "registers"]
+    assert predictions["sum"] == Prediction("sum", "2 + 3?", "2 + 3 is 5.", "5", ("5", "6"))
+    assert predictions["registers"].answer == "There are 128 of them."
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"choices": ("5",)}, r"^choices must number 2 to 4, got 1 \(sum\)$"),
+        ({"choices": tuple("56789")}, "^choices must number 2 to 4, got 5"),
+        ({"choices": ("5", "6", "6")}, "^choices must differ"),
+        ({"choices": ("5", "")}, "^choices must differ"),
+        ({"choices": ("6", "7")}, "^truth must be one of the choices, got '5'"),
+        ({}, "^truth must be a number where there are no choices, got '5'"),
+        ({"truth": True}, "^truth must be a number"),
+        ({"choices": ("5", "6"), "question": "Add"}, r"^question must end in '\?', got 'Add'"),
+        ({"choices": ("5", "6"), "answer": "5"}, "^answer must be a sentence"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        Prediction(**{**CHOICE, **change})
+
+
+def test_an_unknown_name_is_refused(predictions):
+    with pytest.raises(ValueError, match=r"^name must be one of sum, registers, got 'product'$"):
+        predictions.ask("product")
+
+
+def test_before_the_guess_nothing_tells(predictions):
+    for name, words in (("sum", "Your guess: 5 or 6?"), ("registers", "a number of registers?")):
+        asked = predictions.ask(name)
+        data, _ = asked._repr_mimebundle_()
+        assert data["text/plain"].startswith(predictions[name].question + "\n")
+        assert words in data["text/plain"] and "128" not in data["text/plain"]
+        page, script = fragment(asked).split("<script", 1)
+        assert predictions[name].answer not in page and predictions[name].answer in script
+
+
+def test_a_choice_waits_for_what_comes_out(predictions):
+    asked = predictions.ask("sum")
+    assert shown(asked, guess="6") == "You chose 6. Now see what comes out."
+    assert shown(asked, guess="5") == "You chose 5. Now see what comes out."
+    with pytest.raises(ValueError, match=r"^guess must be one of"):
+        asked.set(guess="7")
+
+
+@pytest.mark.parametrize("guess, right", [("120", True), ("136", True), ("119", False)])
+def test_an_answer_at_once(predictions, guess, right):
+    found = shown(predictions.ask("registers"), guess=guess)
+    judged = ", and that is right" if right else ""
+    assert found == f"You guessed {guess} registers{judged}. There are 128 of them."
+
+
+@pytest.mark.parametrize("name, guesses", [
+    ("sum", ("", "5", "6")), ("registers", ("", "120", "136", "119", "1e3", "-0.5")),
+])  # fmt: skip
+def test_the_page_says_what_python_says(predictions, name, guesses):
+    asked = predictions.ask(name)
+    python = [[asked.caption(state), state["right"]] for state in map(asked.compute, guesses)]
+    assert in_browser(asked, guesses) == python
+
+
+def test_a_cell_that_runs_again_knows_the_guess(predictions):
+    predictions.ask("sum").set(guess="6")
+    assert predictions.ask("sum").values == {"guess": "6"}
+    rows = predictions.guesses().given()["rows"]
+    assert [row["guess"] for row in rows] == ["6", ""]
+    assert [row["shown"] for row in rows] == ["5", "128 registers"]
+
+
+def test_lectures_keep_their_guesses_apart(predictions):
+    other = Predictions("l10_other", predictions)
+    keys = {each.ask("sum").key for each in (predictions, other)}
+    assert keys == {"course-guess/l09_sums/sum", "course-guess/l10_other/sum"}
+    assert keys.isdisjoint({row["key"] for row in other.guesses().given()["rows"][1:]})
+
+
+def test_the_end_tells_everything_without_a_page(predictions):
+    words = predictions.guesses()._repr_mimebundle_()[0]["text/plain"]
+    assert words.splitlines()[1:] == [
+        "2 + 3? 2 + 3 is 5.", "How many registers? There are 128 of them."
+    ]  # fmt: skip
+
+
+def test_a_page_brings_the_view_once(predictions):
+    alone = fragment(predictions.ask("sum"))
+    views = set()
+    first, second = (fragment(predictions.ask(name), views) for name in predictions)
+    assert views == {"predict"} and isinstance(predictions.ask("sum"), Asked)
+    assert len(second) < len(alone) / 5 < len(first)
