@@ -132,15 +132,15 @@ def test_letters_and_circles_write_the_text(open_page):
     tab = open_page("explore_two_places")
     preset(tab, "70 %")
     letters = tab.locator(".places-letter")
-    assert letters.all_inner_texts() == list("CABC")
+    assert letters.all_text_contents() == list("CABC")
     tab.locator(".places-tile >> nth=1").click()
     tab.locator(".places-tile >> nth=3").focus()
     tab.keyboard.press("ArrowLeft")
     words(tab)
-    assert letters.all_inner_texts() == list("CBBB")
+    assert letters.all_text_contents() == list("CBBB")
     tab.locator(".places-answer >> nth=0 >> .places-pair >> nth=6").click()  # C, then A
     words(tab)
-    assert letters.all_inner_texts() == list("CCBA")
+    assert letters.all_text_contents() == list("CCBA")
     assert words(tab).endswith("A (right), A (wrong).")
 
 

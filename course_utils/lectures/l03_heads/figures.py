@@ -15,7 +15,6 @@ from course_utils.explorers.style import (
     MAGENTA,
     MAGNITUDE_MAP,
     MUTED,
-    SERIES,
     TEAL,
     course_style,
     new_figure,
@@ -24,9 +23,9 @@ from course_utils.training import Training
 
 __all__ = ["draw_alignment", "draw_pruning", "draw_runs", "draw_singular_values"]
 
-DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+DASHES = ("-", "--", "-.")
 FLOOR = 1e-18  # of the largest singular value: below every rounding of float64
-RUNS = (MAGENTA, TEAL, INK)  # no run is a query, a key or a value
+COLOURS = (MAGENTA, TEAL, INK)  # none of them a query, a key or a value
 NUMBERED = 5  # heads whose silence changes most have their number
 LETTER = 0.11  # inches, a wide one of a token's label
 
@@ -42,7 +41,7 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
     parts = []
     with course_style():
         axes = figure.add_axes((0.1, 0.16, 0.87, 0.8))
-        for (heads, each), colour, dash in zip(values.items(), SERIES, DASHES, strict=False):
+        for (heads, each), colour, dash in zip(values.items(), COLOURS, DASHES, strict=False):
             rank = width // heads
             relative = (each / each[0]).clip(FLOOR)
             axes.plot(np.arange(1, len(each) + 1), relative, color=colour, linestyle=dash)
@@ -90,11 +89,17 @@ def draw_runs(
                 name, (0.995, level), (0, 3), xycoords=("axes fraction", "data"),
                 textcoords="offset points", ha="right", va="bottom", color=MUTED, fontsize=11,
             )  # fmt: skip
-        for (name, runs), colour in zip(trained.items(), RUNS, strict=False):
+        for (name, runs), colour in zip(trained.items(), COLOURS, strict=False):
             for curve in runs.scores:
                 axes.plot(runs.steps_checked, curve, color=colour, linewidth=1.4, alpha=0.8)
-            end, height = runs.steps_checked[-1], float(runs.scores[:, -1].median())
-            end_label(axes, float(end), height, name, colour)
+            end, ends = float(runs.steps_checked[-1]), runs.scores[:, -1]
+            if end < last:  # below the curves that go on
+                axes.annotate(
+                    name, (end, float(ends.min())), (6, -4), textcoords="offset points",
+                    color=colour, va="top", fontsize=11,
+                )  # fmt: skip
+            else:
+                end_label(axes, end, float(ends.median()), name, colour)
     parts = [
         f"{name}, {len(ends)} runs, after {runs.steps_checked[-1]:,} steps "
         f"{ends.min():.2f} to {ends.max():.2f}"

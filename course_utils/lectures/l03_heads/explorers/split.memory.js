@@ -22,9 +22,10 @@ export function makeMemory(box, hand) {
   });
   const tokens = [...Array(TOKENS).keys()].map(token => svg("text", { y: TOP - 8 }, token));
   const frame = svg("rect", { class: "split-frame", rx: 3, y: TOP - 3, height: 2 * HIGH + 8 });
+  const room = svg("rect", { class: "split-room", x: LEFT, y: TOP - 4, height: 2 * HIGH + 10 });
   const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": hand.inputs.number.label, "aria-valuemin": 0, "aria-valuemax": COUNT - 1 },
-  ...rows.flat(), frame);
+  ...rows.flat(), frame, room);
   drawing.append(svg("text", { y: TOP - 8, x: 0 }, "memory"), ...tokens, slider);
   box.append(drawing);
   let step = 1;
@@ -45,6 +46,7 @@ export function makeMemory(box, hand) {
       laidOut = `${heads} ${width}`;
       step = (width - LEFT) / COUNT;
       set(drawing, { width });
+      set(room, { width: width - LEFT });
       [right, wrong].forEach((placed, i) => rows[i].forEach((cell, n) =>
         set(cell, { x: LEFT + n * step, width: step + 0.3, class: `split-head-${placed[3 * n]}` })));
       tokens[0].textContent = width < 500 ? "0" : "token 0";

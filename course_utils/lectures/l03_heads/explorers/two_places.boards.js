@@ -20,7 +20,8 @@ const indexOf = letters => letters.reduce((index, letter) => 3 * index + letter,
 export function makeBoard(box, hand, name, index) {
   const heading = html("p", { class: "places-question" }, "What is ",
     html("b", {}, TITLES[index]), "?");
-  const says = html("p", { class: "places-says" });
+  const says = html("p", {}, html("span", { class: "places-head" }), html("b"),
+    html("span", { class: "places-of" }));
   const drawing = svg("svg", { class: "places-board", role: "group",
     "aria-label": `answers for ${TITLES[index]}` });
   box.append(html("div", { class: "places-answer" }, heading, drawing, says));
@@ -164,13 +165,15 @@ function makeKnob(add, hand, { name, drawing, plane }) {
   };
 }
 
-/** What the readout says about the text above. */
+/** What the readout says about the text above, written where it has changed. */
 function write(says, { said, truth, at, right }, index, two) {
   const [answer, wanted] = [said, truth].map(all => all[index * TEXTS.length + at]);
   const isRight = answer === wanted;
-  const word = answer < 0 ? ["a tie", ""] : [`says ${LETTERS[answer]} `, isRight ? "✓" : "✗"];
-  says.replaceChildren(
-    html("span", { class: "places-head" }, `reads head ${two && index ? 2 : 1}, `),
-    html("b", { class: answer < 0 ? "" : isRight ? "places-yes" : "places-no" }, ...word),
-    html("span", { class: "places-of" }, `right in ${number(100 * right[index])} % of texts`));
+  const mark = answer < 0 ? "a tie" : `says ${LETTERS[answer]} ${isRight ? "✓" : "✗"}`;
+  const words = [`reads head ${two && index ? 2 : 1}, `, mark,
+    `right in ${number(100 * right[index])} % of texts`];
+  words.forEach((each, i) => {
+    if (says.children[i].textContent !== each) says.children[i].textContent = each;
+  });
+  says.children[1].className = answer < 0 ? "" : isRight ? "places-yes" : "places-no";
 }

@@ -115,7 +115,7 @@ function makeSide(drawing, hand, { name, base, way, title }) {
       const end = base + (way * LONG * percent) / 100;
       const x = { x: middle - wide / 2, width: wide };
       set(rail, x);
-      set(room, { x: middle - wide, width: 2 * wide });
+      set(room, { x: middle - wide / 2 - 8, width: wide + 16 });
       set(bar, { ...x, y: Math.min(base, end), height: Math.abs(end - base) });
       set(knob, { x: middle - wide / 2 + 4, width: wide - 8, y: end - 2 });
       set(share, { x: middle, y: end + (way < 0 ? -7 : 17) });
