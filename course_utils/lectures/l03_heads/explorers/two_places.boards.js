@@ -41,28 +41,43 @@ export function makeBoard(box, hand, name, index) {
   const ring = add("circle", { class: "places-ring", r: 15 });
   const plane = {};
   const knob = makeKnob(add, hand, { name, drawing, plane });
-  return (state, values, width) => {
+  const layOut = (cut, width) => {
     fit(plane, drawing, width);
-    const spots = TEXTS.map((_, at) => plane.place(spotOf(state, index, at)));
     const tips = VALUES.map(plane.place);
     set(edge, { d: `M${tips.join("L")}Z` });
     corners.forEach((each, i) => moveTo(each, tips[i]));
-    const cut = values[name];
     set(cuts, { d: VALUES.map(([x, y]) =>
       `M${plane.place(cut)}L${plane.place([cut[0] - 5 * x, cut[1] - 5 * y])}`).join("") });
     stamps.forEach((each, i) => moveTo(each, inside(plane, cut, VALUES[i])));
-    set(cloud, { d: spots.map(([x, y]) => `M${x} ${y}h0`).join("") });
+    knob(cut);
+  };
+  const [isNewLayout, isNewState] = [whenNew(), whenNew()];
+  return (state, values, width) => {
     const head = index && values.two ? values.second : values.first;
-    bands.forEach((band, i) => {
+    const cut = values[name];
+    if (isNewLayout([cut, width])) layOut(cut, width);
+    if (!isNewState([head, cut, width, values.text, values.two])) return;
+    const spots = TEXTS.map((_, at) => plane.place(spotOf(state, index, at)));
+    set(cloud, { d: spots.map(([x, y]) => `M${x} ${y}h0`).join("") });
+    VALUES.forEach((value, i) => {
       const share = head.reduce((sum, each, place) => sum + (TEXTS[state.at][place] === i && each), 0);
-      set(band, { d: `M${spots[state.at]}L${tips[i]}`, "stroke-width": share / 11 });
+      set(bands[i], { d: `M${spots[state.at]}L${plane.place(value)}`, "stroke-width": share / 11 });
     });
     moveTo(ring, spots[state.at]);
-    knob(cut);
     const texts = PAIRS.map(pair => withPair(TEXTS[state.at], pair));
     const places = apart(texts.map(at => spots[at]), width);
     places.forEach((place, i) => letters[i](place, state, index * TEXTS.length + texts[i]));
     write(says, state, index, values.two);
+  };
+}
+
+/** Whether something differs from what it was at the last call. */
+function whenNew() {
+  let last;
+  return what => {
+    const before = last;
+    last = JSON.stringify(what);
+    return last !== before;
   };
 }
 
@@ -134,7 +149,7 @@ function makeLetter(add, hand, [three, one]) {
     hand.change({ text: text.join("") });
   });
   return (place, { said, truth }, at) => {
-    letter.textContent = LETTERS[truth[at]];
+    if (letter.textContent !== LETTERS[truth[at]]) letter.textContent = LETTERS[truth[at]];
     chip.classList.toggle("places-right", said[at] === truth[at]);
     chip.classList.toggle("places-wrong", said[at] !== truth[at] && said[at] >= 0);
     moveTo(chip, place);

@@ -53,6 +53,7 @@ export function makeHeads(box, hand) {
     here.style.transform = `translateX(${middle(PLACES)}px)`;
     sides[0](values.first, slot, true);
     sides[1](values.second, slot, values.two);
+    if (press.classList.contains("places-less") === values.two && press.textContent) return;
     press.textContent = values.two ? "take head 2 away" : "+ give it a second head";
     press.style.top = `${values.two ? HEIGHT - 24 : BELOW + 34}px`;
     press.classList.toggle("places-less", values.two);
@@ -81,7 +82,10 @@ function makeTile(drawing, hand, place) {
     event.preventDefault();
     turn(by);
   });
+  let shown;
   return (text, x) => {
+    if (shown === `${text[place]} ${x}`) return;
+    shown = `${text[place]} ${x}`;
     letter.textContent = text[place];
     tile.style.transform = `translateX(${x}px)`;
     set(tile, { "aria-label": `letter ${back}: ${text[place]}, press for another` });
@@ -91,7 +95,8 @@ function makeTile(drawing, hand, place) {
 /** The weights of one head as bars. */
 function makeSide(drawing, hand, { name, base, way, title }) {
   const { label } = hand.inputs[name];
-  const heading = svg("text", { y: title, x: 2, class: "places-title" });
+  const heading = svg("text", { y: title, x: 2, class: "places-title" },
+    name === "first" ? "head 1: drag its weights" : "head 2");
   const group = svg("g", { class: "places-side" }, heading);
   drawing.append(group);
   const bars = Array.from({ length: PLACES }, (_, place) => {
@@ -111,7 +116,10 @@ function makeSide(drawing, hand, { name, base, way, title }) {
     draggable(slider, drawing, { start: at => { before = hand.values[name]; move(at); }, move });
     const now = () => hand.values[name];
     stepped(slider, by => give(now(), now()[place] + by), key => give(now(), key === "Home" ? 0 : 100));
+    let shown;
     return (percent, middle, wide) => {
+      if (shown === `${percent} ${middle}`) return;
+      shown = `${percent} ${middle}`;
       const end = base + (way * LONG * percent) / 100;
       const x = { x: middle - wide / 2, width: wide };
       set(rail, x);
@@ -126,7 +134,6 @@ function makeSide(drawing, hand, { name, base, way, title }) {
   return (weights, slot, isOn) => {
     const hidden = isOn ? false : "none";
     set(group, { display: hidden });
-    heading.textContent = name === "first" ? "head 1: drag its weights" : "head 2";
     bars.forEach((show, place) => show(weights[place], (place + 0.5) * slot, Math.min(44, slot - 14)));
   };
 }
