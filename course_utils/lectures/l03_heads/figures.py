@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
 
 from course_utils.explorers.draw import end_label, label_tokens
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
+    GRID,
     INK,
+    MAGENTA,
     MAGNITUDE_MAP,
-    ORANGE,
-    SERIES,
+    MUTED,
+    TEAL,
     course_style,
     new_figure,
 )
@@ -22,8 +23,10 @@ from course_utils.training import Training
 
 __all__ = ["draw_alignment", "draw_pruning", "draw_runs", "draw_singular_values"]
 
-DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+DASHES = ("-", "--", "-.")
 FLOOR = 1e-18  # of the largest singular value: below every rounding of float64
+COLOURS = (MAGENTA, TEAL, INK)  # none of them a query, a key or a value
+NUMBERED = 5  # heads whose silence changes most have their number
 LETTER = 0.11  # inches, a wide one of a token's label
 
 
@@ -38,7 +41,7 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
     parts = []
     with course_style():
         axes = figure.add_axes((0.1, 0.16, 0.87, 0.8))
-        for (heads, each), colour, dash in zip(values.items(), SERIES, DASHES, strict=False):
+        for (heads, each), colour, dash in zip(values.items(), COLOURS, DASHES, strict=False):
             rank = width // heads
             relative = (each / each[0]).clip(FLOOR)
             axes.plot(np.arange(1, len(each) + 1), relative, color=colour, linestyle=dash)
@@ -65,30 +68,46 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
     return AnnotatedFigure(figure, words)
 
 
-def draw_runs(trained: Mapping[str, Training], score: str) -> AnnotatedFigure:
-    """Learning curves of several models: a line for every run, named at the end of the best.
+def draw_runs(
+    trained: Mapping[str, Training], score: str, levels: Mapping[str, float] | None = None
+) -> AnnotatedFigure:
+    """Learning curves of several models: a line for every run, named where the median ends.
 
     Args:
         trained: what a model is called → its runs.
         score: the name of the vertical axis.
+        levels: what it takes to reach a score, for example guessing → that score, as dotted lines.
     """
     figure = new_figure(8.0, 3.8)
     last = max(runs.steps_checked[-1] for runs in trained.values())
     with course_style():
-        axes = figure.add_axes((0.1, 0.16, 0.72, 0.8))
+        axes = figure.add_axes((0.1, 0.16, 0.68, 0.8))
         axes.set(xlabel="training steps", ylabel=score, xlim=(0, last), ylim=(0, 1.02))
-        for (name, runs), colour in zip(trained.items(), SERIES, strict=False):
+        for name, level in (levels or {}).items():
+            axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=":", zorder=0)
+            axes.annotate(
+                name, (0.995, level), (0, 3), xycoords=("axes fraction", "data"),
+                textcoords="offset points", ha="right", va="bottom", color=MUTED, fontsize=11,
+            )  # fmt: skip
+        for (name, runs), colour in zip(trained.items(), COLOURS, strict=False):
             for curve in runs.scores:
                 axes.plot(runs.steps_checked, curve, color=colour, linewidth=1.4, alpha=0.8)
-            end, height = runs.steps_checked[-1], float(runs.scores[:, -1].median())
-            end_label(axes, float(end), height, name, colour)
+            end, ends = float(runs.steps_checked[-1]), runs.scores[:, -1]
+            if end < last:  # below the curves that go on
+                axes.annotate(
+                    name, (end, float(ends.min())), (6, -4), textcoords="offset points",
+                    color=colour, va="top", fontsize=11,
+                )  # fmt: skip
+            else:
+                end_label(axes, end, float(ends.median()), name, colour)
     parts = [
         f"{name}, {len(ends)} runs, after {runs.steps_checked[-1]:,} steps "
         f"{ends.min():.2f} to {ends.max():.2f}"
         for name, runs in trained.items()
         for ends in [runs.scores[:, -1]]
     ]
-    return AnnotatedFigure(figure, f"{score}: {'; '.join(parts)}.")
+    lines = [f" Dotted, {name}: {level:.3g}." for name, level in (levels or {}).items()]
+    return AnnotatedFigure(figure, f"{score}: {'; '.join(parts)}.{''.join(lines)}")
 
 
 def draw_alignment(
@@ -120,30 +139,38 @@ def draw_alignment(
 def draw_pruning(
     changes: np.ndarray, marked: Sequence[tuple[int, int]], title: str
 ) -> AnnotatedFigure:
-    """What the silence of each head changes: layers × heads, in thousandths, colours by ratio.
+    """What the silence of each head changes: layers × heads, the largest with their numbers.
 
     Args:
         changes: (layers, heads), positive.
-        marked: heads to frame, each as (layer, head).
+        marked: heads to frame and number too, each as (layer, head).
         title: what the numbers measure.
     """
     layers, heads = changes.shape
     figure = new_figure(8.0, 0.47 * layers + 1.35)
+    most = np.argsort(changes, axis=None)[::-1][:NUMBERED]
+    numbered = {divmod(int(each), heads) for each in most}
     with course_style():
         low = 0.75 / figure.get_figheight()
         axes = figure.add_axes((0.08, low, 0.9, 1 - 0.42 / figure.get_figheight() - low))
-        shades = LogNorm(changes.min(), changes.max() * 1.0001)
-        axes.imshow(changes, norm=shades, cmap=MAGNITUDE_MAP, aspect="auto")
-        for (layer, head), change in np.ndenumerate(changes):
-            ink = INK if shades(change) > 0.55 else "white"
-            number = f"{1000 * change:.3g}" if change < 0.1 else f"{1000 * change:.0f}"
-            axes.text(head, layer, number, ha="center", va="center", color=ink, fontsize=10)
+        axes.imshow(changes, vmin=0, vmax=changes.max(), cmap=MAGNITUDE_MAP, aspect="auto")
+        for layer, head in sorted(numbered | set(marked)):
+            share = changes[layer, head] / changes.max()
+            axes.text(
+                head, layer, f"{changes[layer, head]:.3f}", ha="center", va="center",
+                color=INK if share < 0.45 else "white", fontsize=11,
+            )  # fmt: skip
+        axes.set_xticks(np.arange(heads - 1) + 0.5, minor=True)
+        axes.set_yticks(np.arange(layers - 1) + 0.5, minor=True)
+        axes.grid(which="minor", color=GRID, linewidth=1)
         for layer, head in marked:
             corner = (head - 0.5, layer - 0.5)
-            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=ORANGE, linewidth=3.5))
+            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=MAGENTA, linewidth=3))
         axes.set(xlabel="head", ylabel="layer", xticks=range(heads), yticks=range(layers))
-        axes.set_title(f"{title}, in thousandths", loc="left", fontsize=12)
-        axes.tick_params(length=0)
+        axes.set_title(
+            f"{title}; the {NUMBERED} largest and the framed head", loc="left", fontsize=12
+        )
+        axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
     layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
     ranks = [

@@ -1,4 +1,4 @@
-"""Lecture 03's explorer: the split into heads, against plain torch and gradients."""
+"""Lecture 03's explorers: the split against gradients, two places against a trained readout."""
 
 import itertools
 
@@ -7,171 +7,177 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l03_heads.explorers.cells import COLOURS, GAP, TITLE, block_grid
+from course_utils.explorers.words import plain
 from course_utils.lectures.l03_heads.explorers.split import (
-    ATTENTION,
-    CHANNEL,
-    HEAD,
     HEADS,
-    STEPS,
-    STRAIGHT,
-    TOKEN,
     TOKENS,
-    TURNED,
-    WIDTHS,
-    SplitSteps,
-    causal_reach,
-    part_of,
-    trace,
+    TRANSPOSE,
+    VIEW,
+    WIDTH,
+    Split,
+)
+from course_utils.lectures.l03_heads.explorers.two_places import (
+    ASKED,
+    EVEN,
+    LETTERS,
+    MIDDLE,
+    ONE_BACK,
+    TEXTS,
+    THREE_BACK,
+    TwoPlaces,
+    answers,
+    shares_at,
 )
 from course_utils.masks import causal_mask
-from tests.explorers.support_explorers import move
 
-SIZES = [
-    (T, H, D) for T in range(TOKENS[0], TOKENS[1] + 1) for H in HEADS for D in WIDTHS
-]  # all that the sliders reach
-ORDERS = {
-    "right": {"wrong": False},
-    "turned": {"wrong": True, "back": TURNED},
-    "straight": {"wrong": True, "back": STRAIGHT},
-}
+# The split
 
 
-# The steps
+@pytest.fixture(scope="module")
+def split():
+    return Split()
 
 
-def test_right_split():
-    for T, H, D in SIZES:
-        steps = trace(T, H, D, wrong=False)
-        plain, by_token, by_head, *later = (step.elements for step in steps)
-        for t, h, d in np.ndindex(T, H, D):
-            # Written out by index, without a view: x holds this element at (t, h * D + d).
-            number = (t * H + h) * D + d
-            assert plain[0, t, h * D + d] == by_token[t, h, d] == by_head[h, t, d] == number
-        for one, other in zip(later, (by_head, by_token, plain), strict=True):
-            assert np.array_equal(one, other), "and the same way back"
+@pytest.mark.parametrize("heads", HEADS)
+def test_where_each_number_goes(split, heads):
+    state, D = split.compute(heads, 0, TRANSPOSE), WIDTH // heads
+    for h, t, d in np.ndindex(heads, TOKENS, D):
+        # Written out by index, without a view: x holds this number at (t, h * D + d).
+        assert state.right[t * WIDTH + h * D + d].tolist() == [h, t, d]
+        # The rule that the lecture states: row t of head h is token (hT + t) // H.
+        token, piece = divmod(h * TOKENS + t, heads)
+        assert state.wrong[token * WIDTH + piece * D + d].tolist() == [h, t, d]
+    assert np.array_equal(state.right, state.wrong) == (heads == 1)
 
 
-def test_wrong_view():
-    for T, H, D in SIZES:
-        for back in (TURNED, STRAIGHT):
-            heads = trace(T, H, D, wrong=True, back=back)[2].elements
-            h, t, d = np.indices((H, T, D))
-            # The rule that the lecture states: row t of head h is token (hT + t) // H.
-            assert np.array_equal(part_of(heads, TOKEN, H, D), (h * T + t) // H)
-            assert np.array_equal(part_of(heads, HEAD, H, D), (h * T + t) % H)
-            assert np.array_equal(part_of(heads, CHANNEL, H, D), d)
-            right = trace(T, H, D, wrong=False)[2].elements
-            assert np.array_equal(heads, right) == (H == 1)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_memory_and_strides(order):
-    T, H, D = 5, 3, 2
-    steps = trace(T, H, D, **ORDERS[order])
-    for step in steps:
-        assert sorted(step.memory) == list(range(T * H * D))
-        # What a stride means: so many places on in memory for one on along the axis.
-        read = np.lib.stride_tricks.as_strided(
-            step.memory, step.shape, [8 * stride for stride in step.strides]
-        )
-        assert np.array_equal(read.reshape(step.elements.shape), step.elements)
-    moved = [STEPS[i] for i, step in enumerate(steps) if step.moved]
-    assert moved == ["attention"] + ["join"] * (order != "straight")
-    assert [step.memory.tolist() == list(range(30)) for step in steps[:3]] == [True] * 3
-
-
-# Which tokens an output depends on, by gradients of a real attention
-
-
-def real_reach(T, H, D, *, wrong, back=TURNED):
+def real_reach(heads, *, wrong, by_view):
     """Which tokens the output of each depends on: gradients of attention with random weights."""
-    C = H * D
+    T, C, D = TOKENS, WIDTH, WIDTH // heads
     random = torch.Generator().manual_seed(0)
     x = torch.randn(T, C, generator=random, dtype=torch.float64, requires_grad=True)
     # Projections that keep each number to itself, so that nothing mixes but the split.
     q, k, v = (x * torch.randn(C, generator=random, dtype=torch.float64) for _ in "qkv")
 
-    def split(y):
-        return y.view(H, T, D) if wrong else y.view(T, H, D).transpose(0, 1)
+    def cut(y):
+        return y.view(heads, T, D) if wrong else y.view(T, heads, D).transpose(0, 1)
 
-    out, _ = attend(split(q), split(k), split(v), may_attend=causal_mask(T))
-    straight = wrong and back == STRAIGHT
-    joined = out.reshape(T, C) if straight else out.transpose(0, 1).reshape(T, C)
+    out, _ = attend(cut(q), cut(k), cut(v), may_attend=causal_mask(T))
+    joined = out.reshape(T, C) if by_view else out.transpose(0, 1).reshape(T, C)
     reach = [torch.autograd.grad(row.sum(), x, retain_graph=True)[0] for row in joined]
     return (torch.stack(reach).abs().sum(-1) > 0).numpy()
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_causal_reach_is_what_gradients_show(order):
-    for T, H in itertools.product((2, 3, 5, 6), HEADS):
-        expected = real_reach(T, H, 3, **ORDERS[order])
-        assert np.array_equal(causal_reach(trace(T, H, 3, **ORDERS[order]), H, 3), expected)
-        future = np.triu(expected, 1).any()
-        assert future == (order == "turned" and H > 1), "only one of the two ways back leaks"
-        if order == "right":
-            assert np.array_equal(expected, np.tri(T, dtype=bool))
-        if order == "straight" and T % H == 0:
-            assert not expected[T // H :, : T // H].any(), "blocks of T / H tokens, closed"
+@pytest.mark.parametrize(("heads", "merge"), list(itertools.product(HEADS, (TRANSPOSE, VIEW))))
+def test_reach_is_what_gradients_show(split, heads, merge):
+    right, wrong = split.compute(heads, 0, merge).reach
+    assert np.array_equal(right, real_reach(heads, wrong=False, by_view=False))
+    assert np.array_equal(wrong, real_reach(heads, wrong=True, by_view=merge == VIEW))
+    assert np.array_equal(right, np.tri(TOKENS, dtype=bool))
+    # Only one of the two ways back leaks; the other closes blocks of T / H tokens.
+    assert np.triu(wrong, 1).any() == (merge == TRANSPOSE and heads > 1)
+    block = TOKENS // heads
+    if merge == VIEW and TOKENS % heads == 0:
+        assert not wrong[block:, :block].any()
 
 
-# The explorer
+def test_words_of_the_split(split):
+    at = {"heads": 2, "number": 31, "merge": TRANSPOSE}
+    words = plain(split.caption(split.compute(**at)))
+    assert "token 2: head 1, row 2" in words and "head 0, row 5" in words
+    assert "tokens 0, 1, 3, 4" in words
+    assert "tokens 0 to 2" in plain(split.caption(split.compute(**{**at, "merge": VIEW})))
+    for values in itertools.product(HEADS, range(TOKENS * WIDTH), (TRANSPOSE, VIEW)):
+        assert len(plain(split.caption(split.compute(*values))).split()) <= 25, values
 
 
-@pytest.fixture(scope="module")
-def split():
-    return SplitSteps()
+# Two places
+
+BETWEEN = [[0, 100 - w, 0, w] for w in (30, 45, 55, 70, 90)]
 
 
-def test_caption(split):
-    split.set(step=2, tokens=5, heads=2, width=3, colour_by=TOKEN, back=TURNED)
-    assert "head 0's rows hold tokens 0, 0, 1, 1, 2, so it never sees tokens 3 and 4" in split.words
-    assert "6 of 30 numbers are in their place" in split.words
-    assert "moves nothing in memory" in split.words
-    move(split, tokens=3)
-    assert "hold tokens 0, 0, 1, so it never sees token 2." in split.words
-    move(split, heads=1)
-    assert "With one head the wrong order is right" in split.words
-    split.set(step=5, tokens=5, heads=2, back=TURNED)
-    assert "token 0 gets what tokens 0 and 2 asked for: it sees the future" in split.words
-    assert "the reshape writes a new memory" in split.words
-    move(split, back=STRAIGHT)
-    assert "head 0 has mixed tokens 0, 1 and 2 and no other" in split.words
+def shares(first, second=None, cut_one=MIDDLE, cut_three=MIDDLE):
+    """Share of texts right for one back, for three back, and for both."""
+    two = second is not None
+    state = TwoPlaces().compute(first, second or THREE_BACK, two, "CABC", cut_one, cut_three)
+    return *state.right, state.both
 
 
-def test_caption_at_every_size(split):
-    for step, sizes, back in itertools.product(range(len(STEPS)), SIZES, (TURNED, STRAIGHT)):
-        words = split.caption(split.compute(step, *sizes, TOKEN, back))
-        assert "tokens  " not in words and "..  " not in words
-        assert "never sees tokens ." not in words and "1 pieces" not in words
+def mixtures(weights):
+    """Each text's mixture of one-hot values (81, 3), written out text by text."""
+    rows = [sum(w * np.eye(3)[letter] for w, letter in zip(weights, text, strict=True))
+            for text in itertools.product(range(3), repeat=4)]  # fmt: skip
+    return np.array(rows) / 100
 
 
-def test_squares_and_titles_fit():
-    for T, H, D in SIZES:
-        for step in (*trace(T, H, D, wrong=False), *trace(T, H, D, wrong=True)):
-            title = TITLE * bool(step.blocks)
-            blocks, rows, columns = step.elements.shape
-            across, side = block_grid(step.elements.shape, title, 276, 289)
-            down = -(-blocks // across)
-            assert side >= 14, "a digit still fits"
-            assert across * columns * side + (across - 1) * GAP <= 276
-            assert down * (rows * side + title) + (down - 1) * GAP <= 289
-            assert not title or columns * side + GAP > 52, "“token 0” is 49 pixels wide"
+def trained_readout(weights, place):
+    """Scores (81, 3) of a linear readout with the lowest cross-entropy, found by training."""
+    x, y = torch.tensor(mixtures(weights)), torch.tensor(TEXTS[:, place])
+    matrix = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
+    bias = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([matrix, bias], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss():
+        optimizer.zero_grad()
+        value = torch.nn.functional.cross_entropy(x @ matrix.T + bias, y)
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    return (x @ matrix.T + bias).detach().numpy()
 
 
-def test_colours_of_the_squares(split):
-    assert len(COLOURS) >= max(TOKENS[1], *HEADS, *WIDTHS)
-    split.set(step=2, tokens=5, heads=2, width=3, colour_by=TOKEN, back=TURNED)
-    right, wrong = (blocks._painted(1) for blocks in split._blocks)
-    corners = [TITLE + 2 + 44 * row for row in range(5)]  # squares of 44 pixels
-    firsts = [tuple(right[y, 2, :3]) for y in corners]
-    assert len(set(firsts)) == 5, "five tokens, five colours"
-    held = [tuple(wrong[y, 2, :3]) for y in corners]
-    assert held[0] == firsts[0] and held[2] == firsts[1] and held[4] == firsts[2]
-    assert len(set(held)) == 5, "the second piece of a token is paler"
-    assert np.array_equal(*(memory._painted(1) for memory in split._memory))
-    move(split, step=5)
-    assert not np.array_equal(*(memory._painted(1) for memory in split._memory))
-    assert all(artist.get_visible() for artist in split._reach)
-    move(split, step=ATTENTION - 1)
-    assert not any(artist.get_visible() for artist in split._reach)
+@pytest.mark.parametrize("weights", [EVEN, [10, 30, 10, 50], *BETWEEN])
+def test_cuts_in_the_middle_are_what_training_finds(weights):
+    said = answers(weights, MIDDLE)
+    for place in ASKED:
+        scores = np.sort(trained_readout(weights, place))
+        clear = said >= 0
+        assert (scores[clear, -1] - scores[clear, -2] > 1e-3).all()
+        assert np.array_equal(trained_readout(weights, place).argmax(axis=1)[clear], said[clear])
+        assert np.allclose(scores[~clear, -1], scores[~clear, -2], atol=1e-3)
+
+
+def test_one_head_gets_one_of_the_two():
+    for weights in (*BETWEEN, ONE_BACK, THREE_BACK):
+        one, three, both = shares(weights)
+        assert sorted((one, three)) == pytest.approx([1 / 3, 1]) and both == pytest.approx(1 / 3)
+        assert (one > three) == (weights[ASKED[0]] > 50)
+        assert len(np.unique(mixtures(weights).round(9), axis=0)) == (
+            9 if weights in BETWEEN else 3
+        )
+    assert shares([0, 50, 0, 50]) == pytest.approx([1 / 3] * 3), "ties are not right"
+
+
+def test_other_cuts_reach_what_a_coin_does_and_no_linear_readout_more():
+    moved = TwoPlaces.presets["cuts moved by hand"]
+    assert shares(moved["first"], None, moved["cut_one"], moved["cut_three"]) == pytest.approx(
+        [1, 2 / 3, 2 / 3]
+    )
+    random = np.random.default_rng(0)
+    x, best = mixtures(moved["first"]), 0.0
+    for _ in range(20_000):
+        scores = x @ random.normal(size=(3, 3))
+        best = max(best, float((scores.argmax(axis=1) == TEXTS[:, ASKED[1]]).mean()))
+    assert best == pytest.approx(2 / 3)
+
+
+def test_two_heads_get_both():
+    assert shares(ONE_BACK, THREE_BACK) == (1, 1, 1)
+    assert shares([10, 10, 10, 70], [0, 60, 20, 20])[2] > 0.99
+    assert shares(THREE_BACK, ONE_BACK)[2] == pytest.approx(1 / 3), "only where they are equal"
+
+
+def test_spots_are_mixtures_of_the_corners():
+    state = TwoPlaces(first=[10, 20, 30, 40], text="BCAB").state
+    assert np.allclose(
+        [shares_at(spot.tolist()) for spot in state.spots[0]], mixtures([10, 20, 30, 40])
+    )
+    assert np.array_equal(state.spots[0], state.spots[1]), "one head, one output"
+    assert "".join(LETTERS[i] for i in TEXTS[state.at]) == "BCAB"
+
+
+def test_weights_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="sum to 100"):
+        TwoPlaces(first=[50, 0, 0, 51])
+    with pytest.raises(TypeError, match="whole percents"):
+        TwoPlaces(second=[0.5, 0.5, 0, 0])

@@ -63,6 +63,10 @@ def test_runs():
         ("two heads", 1.0),
     ]
     assert "one head, 3 runs, after 60 steps 0.40 to 0.70" in picture.words
+    with_levels = figures.draw_runs(RUNS, "share right", {"blind guess": 0.25})
+    (level,) = [line for line in with_levels.figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert set(level.get_ydata()) == {0.25}
+    assert "blind guess: 0.25" in with_levels.words
 
 
 def test_alignment():
@@ -79,6 +83,8 @@ def test_pruning():
     picture = PICTURES["pruning"]()
     axes = picture.figure.axes[0]
     assert [frame.get_xy() for frame in axes.patches] == [(0.5, 2.5)]
-    assert len(axes.texts) == 72 and axes.texts[37].get_text() == "38"
+    written = {text.get_position()[::-1]: text.get_text() for text in axes.texts}
+    largest = {(5, head): f"{0.061 + head / 1000:.3f}" for head in range(7, 12)}
+    assert written == {(3, 1): "0.038", **largest}, "the framed head and the five largest"
     assert "median 0.0365, largest 0.0720 (layer 5, head 11)" in picture.words
     assert "Layer 3, head 1: 0.0380, rank 35 of 72." in picture.words

@@ -1,7 +1,9 @@
 """The lecture's explorers."""
 
-from course_utils.lectures.l03_heads.explorers.split import SplitSteps
+from course_utils.lectures.l03_heads.explorers.split import Split
+from course_utils.lectures.l03_heads.explorers.two_places import TwoPlaces
 
-__all__ = ["explore_split"]
+__all__ = ["explore_split", "explore_two_places"]
 
-explore_split = SplitSteps
+explore_two_places = TwoPlaces
+explore_split = Split

@@ -1,0 +1,191 @@
+// One split: the matrix, its heads below, and what each output depends on.
+
+import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { clamp } from "../../../explorers/kit/scale.js";
+import { html, set, svg } from "../../../explorers/kit/svg.js";
+import { TOKENS, WIDTH } from "./split.compute.js";
+
+const ABOVE = 34; // pixels above the matrix: its name, and the handle of the cut
+const BETWEEN = 42;
+const BLOCKS = 9; // pixels between heads
+const LARGEST = 22;
+const LEFT = 2;
+const TITLES = ["Right", "Wrong"];
+
+/** A square with the digit of its token. */
+const makeCell = (token, attributes) => svg("g", { class: "split-cell", ...attributes },
+  svg("rect", { rx: 2 }), svg("text", {}, token));
+
+function showCell(cell, x, y, side, head) {
+  cell.style.transform = `translate(${x}px, ${y}px)`;
+  set(cell.firstChild, { width: side - 1.5, height: side - 1.5, class: `split-head-${head}` });
+  set(cell.lastChild, { x: side / 2 - 0.75, y: side / 2 + 3.5 });
+}
+
+/** One of the two splits; what is returned draws it. */
+export function makePanel(box, hand, which) {
+  const code = html("code", {});
+  const back = html("span", { class: "split-back" });
+  const drawing = svg("svg", { role: "group", "aria-label": `${TITLES[which]} split` });
+  box.append(html("div", { class: "split-panel" },
+    html("p", { class: "split-code" }, html("b", {}, TITLES[which]), " ", code), back, drawing));
+  const shows = which ? makeMerge(back, hand) : plainMerge(back);
+  const numbers = [...Array(TOKENS * WIDTH).keys()];
+  const tokenOf = n => Math.floor(n / WIDTH);
+  const cells = numbers.map(n => makeCell(tokenOf(n), { "data-n": n }));
+  const parts = numbers.map(n => makeCell(tokenOf(n), { "data-n": n }));
+  parts.forEach(each => each.classList.add("ce-eased"));
+  const titles = [...Array(6).keys()].map(head => svg("text", { class: "split-title" }, `head ${head}`));
+  const name = svg("text", { class: "split-name", x: LEFT, y: 14 }, "x: a row for each token");
+  const link = svg("path", { class: "split-link" });
+  const frames = [0, 1].map(() => svg("rect", { class: "split-frame", rx: 3 }));
+  const map = makeMap(drawing);
+  drawing.append(name, ...cells, ...titles, ...parts, link, ...frames);
+  drawing.addEventListener("pointermove", event => {
+    const cell = event.target.closest("[data-n]");
+    if (cell && !event.buttons) hand.change({ number: Number(cell.dataset.n) });
+  });
+  drawing.addEventListener("click", event => {
+    const cell = event.target.closest("[data-n]");
+    if (cell) hand.change({ number: Number(cell.dataset.n) });
+  });
+  const cut = which ? () => {} : makeCut(drawing, hand);
+  let laidOut;
+  const places = { cells: [], parts: [] };
+  return (state, values, width) => {
+    const side = clamp(Math.floor((width - 24 - 6 * 14) / WIDTH), 12, LARGEST);
+    const { heads, number } = state;
+    const size = WIDTH / heads;
+    const top = ABOVE + TOKENS * side + BETWEEN;
+    if (laidOut !== `${heads} ${width}`) {
+      laidOut = `${heads} ${width}`;
+      set(drawing, { width, height: top + TOKENS * side + 4 });
+      const placed = which ? state.wrong : state.right;
+      numbers.forEach(n => {
+        const [head, row, column] = placed.slice(3 * n, 3 * n + 3);
+        const gap = heads === 6 && side < 18 ? 4 : BLOCKS;
+        places.cells[n] = [LEFT + (n % WIDTH) * side, ABOVE + tokenOf(n) * side];
+        places.parts[n] = [LEFT + (head * size + column) * side + head * gap, top + row * side];
+        showCell(cells[n], ...places.cells[n], side, head);
+        showCell(parts[n], ...places.parts[n], side, head);
+        if (row === 0 && column === 0) set(titles[head], { x: places.parts[n][0], y: top - 7 });
+      });
+      titles.forEach((title, head) => {
+        title.textContent = size * side < 42 ? `${head}` : `head ${head}`;
+        set(title, { display: head < heads ? false : "none" });
+      });
+      code.textContent = which
+        ? `x.view(${heads}, ${TOKENS}, ${size})`
+        : `x.view(${TOKENS}, ${heads}, ${size}).transpose(0, 1)`;
+    }
+    [places.cells, places.parts].forEach((all, i) =>
+      set(frames[i], { x: all[number][0] - 2, y: all[number][1] - 2, width: side + 2.5, height: side + 2.5 }));
+    set(link, { d: curve(places.cells[number], places.parts[number], side) });
+    shows(values.merge, heads > 1);
+    const mapSide = clamp(Math.floor((width - LEFT - WIDTH * side - 34) / TOKENS), 12, 20);
+    map(state.reach.slice(which * TOKENS * TOKENS), tokenOf(number), {
+      left: width - TOKENS * mapSide - 2, side: mapSide, row: side });
+    cut(heads, side);
+  };
+}
+
+/** A line from a number's place in the matrix to its place in a head. */
+function curve([x, y], [toX, toY], side) {
+  const [from, to] = [[x + side / 2, y + side], [toX + side / 2, toY]];
+  const bend = (to[1] - from[1]) / 2;
+  return `M${from}C${from[0]} ${from[1] + bend} ${to[0]} ${to[1] - bend} ${to}`;
+}
+
+function plainMerge(back) {
+  back.textContent = "merge: transpose, reshape";
+  return () => {};
+}
+
+/** The wrong split's way back, as two radio buttons. */
+function makeMerge(back, hand) {
+  const { values, label } = hand.inputs.merge;
+  const radios = values.map(value => {
+    const radio = html("button", { type: "button", role: "radio" }, value);
+    radio.addEventListener("click", () => hand.change({ merge: value }));
+    return radio;
+  });
+  const group = html("span", { role: "radiogroup", "aria-label": label }, ...radios);
+  group.addEventListener("keydown", event => {
+    if (!/^Arrow/.test(event.key)) return;
+    event.preventDefault();
+    const next = 1 - values.indexOf(hand.values.merge);
+    hand.change({ merge: values[next] });
+    radios[next].focus();
+  });
+  back.append("merge: ", group);
+  return (merge, isFree) => radios.forEach((radio, i) => {
+    const isChosen = values[i] === merge;
+    set(radio, { "aria-checked": String(isChosen), tabindex: isChosen ? 0 : -1, disabled: !isFree });
+  });
+}
+
+/** Which tokens each output depends on. */
+function makeMap(drawing) {
+  const name = svg("text", { class: "split-name", y: 14, "text-anchor": "end" }, "an output sees");
+  const cells = [...Array(TOKENS * TOKENS).keys()].map(() => svg("rect", { rx: 1.5 }));
+  const crosses = svg("path", { class: "split-cross" });
+  const row = svg("rect", { class: "split-frame", rx: 3 });
+  const future = svg("text", { class: "split-future", "text-anchor": "end" }, "× the future");
+  const digits = [...Array(TOKENS).keys()].map(token =>
+    svg("text", { y: ABOVE - 5, "text-anchor": "middle" }, token));
+  drawing.append(name, ...digits, ...cells, crosses, row, future);
+  return (reach, token, { left, side, row: high }) => {
+    let d = "";
+    cells.forEach((cell, i) => {
+      const [y, x] = [Math.floor(i / TOKENS), i % TOKENS];
+      const isFuture = x > y && reach[i];
+      set(cell, { x: left + x * side, y: ABOVE + y * high, width: side - 1.5, height: high - 1.5,
+        class: reach[i] ? (isFuture ? "split-is-future" : "split-is-past") : "split-is-unseen" });
+      if (isFuture) {
+        const [cx, cy] = [left + (x + 0.5) * side - 0.75, ABOVE + (y + 0.5) * high - 0.75];
+        d += `M${cx - 3} ${cy - 3}l6 6m-6 0l6 -6`;
+      }
+    });
+    const right = left + TOKENS * side;
+    set(name, { x: right });
+    digits.forEach((each, i) => set(each, { x: left + (i + 0.5) * side }));
+    set(crosses, { d });
+    set(future, { x: right, y: ABOVE + TOKENS * high + 16, display: d ? false : "none" });
+    set(row, { x: left - 2, y: ABOVE + token * high - 2, width: TOKENS * side + 2.5, height: high + 2.5 });
+  };
+}
+
+/** The first cut through the matrix: dragged, it sets how wide a head is. */
+function makeCut(drawing, hand) {
+  const { values, label } = hand.inputs.heads;
+  const line = svg("path", { class: "split-cut" });
+  const knob = svg("g", { class: "split-knob", role: "slider", tabindex: 0, "data-grab": true,
+    "aria-label": label, "aria-valuemin": values[0], "aria-valuemax": values.at(-1) },
+  svg("rect", { class: "split-room", x: -16, y: -16, width: 32, height: 32 }),
+  svg("circle", { r: 9 }), svg("path", { d: "M-2 -3l-3 3l3 3M2 -3l3 3l-3 3" }));
+  const words = svg("text", { class: "split-count" });
+  drawing.insertBefore(line, drawing.querySelector(".split-link")); // the frames cover it
+  drawing.append(words, knob);
+  let side = LARGEST;
+  const to = heads => hand.change({ heads });
+  draggable(knob, drawing, { move: ({ x }) => {
+    const width = (x - LEFT) / side;
+    const gaps = values.map(each => Math.abs(WIDTH / each - width));
+    to(values[gaps.indexOf(Math.min(...gaps))]);
+  } });
+  const at = () => values.indexOf(hand.values.heads);
+  stepped(knob, by => to(values[clamp(at() + Math.sign(by), 0, values.length - 1)]),
+    key => to(key === "Home" ? values[0] : values.at(-1)));
+  return (heads, pitch) => {
+    side = pitch;
+    const size = WIDTH / heads;
+    const x = LEFT + size * side - 0.75;
+    const all = [...Array(heads).keys()].slice(1).map(i => LEFT + i * size * side - 0.75);
+    set(line, { d: all.map(each => `M${each} ${ABOVE - 3}V${ABOVE + TOKENS * side}`).join("") });
+    knob.style.transform = `translate(${x}px, ${ABOVE - 9}px)`;
+    const isLate = size > 6;
+    set(words, { x: x + (isLate ? -15 : 15), y: ABOVE - 5, "text-anchor": isLate ? "end" : "start" });
+    words.textContent = heads === 1 ? "1 head: drag the cut" : `${heads} heads`;
+    set(knob, { "aria-valuenow": heads, "aria-valuetext": `${heads} heads, ${size} numbers each` });
+  };
+}
