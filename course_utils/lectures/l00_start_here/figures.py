@@ -114,8 +114,8 @@ def _words_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
         moves = ", ".join(f"{tokens[i]} {first[i]:.2f} → {last[i]:.2f}" for i in most)
         parts.append(f"{method}: {moves}")
     return (
-        "One row of tables per sentence, one column per method; white is 0, deep blue is 1. Framed: "
-        f"the row of “{tokens[row]}”, the query. From the first sentence to the last, "
+        "One row of tables per sentence, one column per method; white is 0, deep blue is 1. "
+        f"Framed: the row of “{tokens[row]}”, the query. From the first sentence to the last, "
         f"{'; '.join(parts)}."
     )
 
@@ -203,7 +203,8 @@ def draw_three_roles(
     with course_style():
         panels = figure.subplots(1, 2)
         figure.subplots_adjust(left=0.075, right=0.99, bottom=0.18, top=0.9, wspace=0.1)
-        for axes, title in zip(panels, ("keys, and a query", "values, and the output"), strict=True):
+        titles = ("keys, and a query", "values, and the output")
+        for axes, title in zip(panels, titles, strict=True):
             axes.set(xlim=(-1.2, 1.4), ylim=(-0.5, 1.2), title=title, xlabel="animal")
             axes.set(xticks=[-1, 0, 1], yticks=[0, 1], aspect="equal")
             axes.grid()

@@ -109,4 +109,6 @@ def written(share: float) -> str:
     >>> written(0.0156), written(2e-7)
     ('0.016', '10⁻⁷')
     """
-    return f"{share:.3f}" if share >= 1e-3 else "10" + f"{round(math.log10(share))}".translate(RAISED)
+    if share >= 1e-3:
+        return f"{share:.3f}"
+    return "10" + str(round(math.log10(share))).translate(RAISED)
