@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import HeatMap, draw_weights, end_label, label_tokens, mute_axes
+from course_utils.explorers.draw import HeatMap, end_label, label_tokens, mute_axes
 from course_utils.explorers.show import AnnotatedFigure
-from course_utils.explorers.style import BLUE, INK, ORANGE, course_style, new_figure
+from course_utils.explorers.style import (
+    BLUE,
+    GRID,
+    INK,
+    MAGENTA,
+    MAGNITUDE_MAP,
+    MUTED,
+    ORANGE,
+    PURPLE,
+    TEAL,
+    course_style,
+    new_figure,
+)
 
 Maps = Mapping[str, Sequence[np.ndarray]]
 
 
 def draw_three_words(weights: np.ndarray, tokens: Sequence[str]) -> AnnotatedFigure:
-    """The weights of a few words over each other, with numbers; row = query."""
-    figure = new_figure(5.2, 3.0)
+    """A table of weights, a row for each query; bars, since the weights are nearly the same."""
+    count = len(tokens)
+    figure = new_figure(6.4, 3.6)
     with course_style():
-        axes = figure.add_axes((0.26, 0.03, 0.6, 0.82))
-        draw_weights(axes, weights, tokens, tokens)
+        rows = figure.subplots(count, 1)
+        figure.subplots_adjust(left=0.24, right=0.82, bottom=0.03, top=0.82, hspace=0.2)
+        for i, axes in enumerate(rows):
+            _draw_row(axes, weights[i], own=i)
+            axes.set_yticks([weights.max() / 2], [tokens[i]])
+            axes.set_xticks(range(count), tokens if i == 0 else [""] * count)
+            axes.xaxis.tick_top()
+            axes.tick_params(axis="y", labelcolor=BLUE, length=0)
+            axes.tick_params(axis="x", labelcolor=ORANGE, length=0)
+        rows[-1].annotate(
+            "even share", (count - 0.4, 1 / count), (6, 0), textcoords="offset points",
+            va="center", color=MUTED, fontsize=11,
+        )  # fmt: skip
+        figure.text(0.225, 0.86, "query ↓", color=BLUE, weight="bold", ha="right", va="center")
+        figure.text(0.225, 0.95, "key →", color=ORANGE, weight="bold", ha="right", va="center")
     own = ", ".join(f"{token} {weights[i, i]:.2f}" for i, token in enumerate(tokens))
     words = (
         "A table of weights; the row is the query. Each word attends to itself with weight "
         f"{own}. The smallest weight is {weights.min():.2f}, the largest {weights.max():.2f}."
     )
     return AnnotatedFigure(figure, words)
+
+
+def _draw_row(axes: Axes, weights: np.ndarray, *, own: int) -> None:
+    """One query's weights as bars over a line at the even share; its own key is deep blue."""
+    colours = [MAGNITUDE_MAP(1.0 if i == own else 0.5) for i in range(len(weights))]
+    axes.bar(range(len(weights)), weights, width=0.8, color=colours)
+    axes.axhline(1 / len(weights), color=MUTED, linestyle="--", linewidth=1.4)
+    axes.set(xlim=(-0.5, len(weights) - 0.4), ylim=(0, 1.05 * max(weights.max(), 1 / 3)))
+    axes.spines[:].set_visible(False)
+    for i, weight in enumerate(weights):
+        colour = "white" if i == own else INK
+        axes.text(i, 0.12, f"{weight:.2f}", ha="center", va="center", color=colour)
 
 
 def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> AnnotatedFigure:
@@ -43,6 +82,8 @@ def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> Annota
         figure.subplots_adjust(
             left=0.13, right=0.99, bottom=0.165, top=0.945, wspace=0.06, hspace=0.06
         )
+        figure.text(0.01, 0.962, "query ↓", color=BLUE, weight="bold")
+        figure.text(0.01, 0.09, "key →", color=ORANGE, weight="bold")
         for column, (method, each) in enumerate(maps.items()):
             grid[0, column].set_title(method)
             for line, weights in enumerate(each):
@@ -55,10 +96,11 @@ def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> Annota
 
 def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
     mute_axes(axes)
+    axes.spines[:].set(visible=True, color=GRID)
     count = len(weights)
     axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
     HeatMap(axes).set_data(weights)
-    axes.add_patch(Rectangle((-0.5, row - 0.5), count, 1, fill=False, edgecolor=ORANGE, lw=1.6))
+    axes.add_patch(Rectangle((-0.5, row - 0.5), count, 1, fill=False, edgecolor=BLUE, lw=1.8))
 
 
 def _words_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
@@ -72,39 +114,66 @@ def _words_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
         moves = ", ".join(f"{tokens[i]} {first[i]:.2f} → {last[i]:.2f}" for i in most)
         parts.append(f"{method}: {moves}")
     return (
-        "One row of tables per sentence, one column per method; dark is 0, yellow is 1. Framed: "
-        f"the row of “{tokens[row]}”, the query. From the first sentence to the last, "
+        "One row of tables per sentence, one column per method; white is 0, deep blue is 1. "
+        f"Framed: the row of “{tokens[row]}”, the query. From the first sentence to the last, "
         f"{'; '.join(parts)}."
     )
 
 
-def draw_context_shift(same: np.ndarray, other: np.ndarray) -> AnnotatedFigure:
-    """Mean angle by layer for pairs of one meaning and of two, with the range of all pairs."""
+def draw_context_shift(
+    same: np.ndarray, other: np.ndarray, *, control: tuple[np.ndarray, np.ndarray]
+) -> AnnotatedFigure:
+    """Angles by layer for pairs of one meaning and of two; their gap, beside that of a control.
+
+    Args:
+        same: (pairs, layers), degrees, of pairs within a group.
+        other: (pairs, layers), of pairs across the two groups.
+        control: the same two tables, for two groups of one meaning.
+    """
     figure = new_figure(8.0, 3.6)
     with course_style():
-        axes = figure.add_axes((0.09, 0.16, 0.72, 0.78))
+        left, right = (
+            figure.add_axes((0.075, 0.16, 0.36, 0.72)),
+            figure.add_axes((0.625, 0.16, 0.21, 0.72)),
+        )
         layers = np.arange(same.shape[1])
         for table, colour, style, name in (
-            (other, ORANGE, "-", "two meanings"),
-            (same, BLUE, "--", "one meaning"),
+            (other, MAGENTA, "-", "two meanings"),
+            (same, TEAL, "--", "one meaning"),
         ):
-            axes.fill_between(layers, table.min(0), table.max(0), color=colour, alpha=0.18, lw=0)
-            axes.plot(layers, table.mean(0), style, color=colour, marker="o")
-            end_label(axes, float(layers[-1]), float(table[:, -1].mean()), name, colour)
-        axes.set(xlim=(0, layers[-1]), ylim=(0, None), xlabel="after how many layers")
-        axes.set_ylabel("angle, degrees", color=INK)
-    return AnnotatedFigure(figure, _words_of_shift(same, other))
+            left.fill_between(layers, table.min(0), table.max(0), color=colour, alpha=0.15, lw=0)
+            left.plot(layers, table.mean(0), style, color=colour, marker="o", clip_on=False)
+            end_label(left, float(layers[-1]), float(table[:, -1].mean()), name, colour)
+        gaps = (
+            (_gap(same, other), MAGENTA, "-", "another\nmeaning"),
+            (_gap(*control), INK, ":", "the same\nmeaning\n(control)"),
+        )
+        for gap, colour, style, name in gaps:
+            right.plot(layers, gap, style, color=colour, marker="o", clip_on=False)
+            end_label(right, float(layers[-1]), float(gap[-1]), name, colour)
+        right.axhline(0, color=MUTED, linewidth=1)
+        left.set(ylim=(0, None), ylabel="degrees", title="angle between two vectors")
+        right.set(ylim=(-1.5, 1.15 * _gap(same, other).max()), title="gap between the groups")
+        for axes in (left, right):
+            axes.set(xlim=(0, layers[-1]), xticks=layers, xlabel="after how many layers")
+    return AnnotatedFigure(figure, _words_of_shift(same, other, control))
 
 
-def _words_of_shift(same: np.ndarray, other: np.ndarray) -> str:
-    gap = other.mean(0) - same.mean(0)
+def _gap(same: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return other.mean(0) - same.mean(0)
+
+
+def _words_of_shift(
+    same: np.ndarray, other: np.ndarray, control: tuple[np.ndarray, np.ndarray]
+) -> str:
     apart = bool((other.min(0) > same.max(0))[1:].all())
     bands = "and the bands never overlap" if apart else "but the bands overlap"
     return (
         "Mean angle between vectors of the word by layer; the bands hold all pairs. Pairs of two "
         f"meanings go from {other[:, 0].mean():.0f} to {other[:, -1].mean():.0f} degrees, pairs of "
         f"one meaning from {same[:, 0].mean():.0f} to {same[:, -1].mean():.0f}. From layer 1 the "
-        f"mean gap is never below {gap[1:].min():.0f} degrees, {bands}."
+        f"mean gap is never below {_gap(same, other)[1:].min():.0f} degrees, {bands}. Between two "
+        f"groups of one meaning the gap is at most {np.abs(_gap(*control)).max():.1f} degrees."
     )
 
 
@@ -127,23 +196,25 @@ def draw_three_roles(
         out: (2,), of the word that asks.
         asking: which word that is.
     """
-    figure = new_figure(8.0, 2.9)
+    longest = max(np.hypot(*key) for key in keys)
+    shrunk = max(1, math.ceil(np.hypot(*query) / longest - 0.01))
+    note = f"\n(drawn at 1/{shrunk})" if shrunk > 1 else ""
+    figure = new_figure(8.0, 3.2)
     with course_style():
-        panels = figure.subplots(1, 2, width_ratios=(4.6, 3.4))
-        figure.subplots_adjust(left=0.075, right=0.99, bottom=0.2, top=0.9, wspace=0.1)
-        for axes, right, title in zip(
-            panels, (3.3, 2.1), ("keys, and the query", "values, and the output"), strict=True
-        ):
-            axes.set(xlim=(-1.3, right), ylim=(-0.75, 1.35), title=title, xlabel="animal")
-            axes.set(xticks=range(-1, int(right) + 1), yticks=[0, 1], aspect="equal")
+        panels = figure.subplots(1, 2)
+        figure.subplots_adjust(left=0.075, right=0.99, bottom=0.18, top=0.9, wspace=0.1)
+        titles = ("keys, and a query", "values, and the output")
+        for axes, title in zip(panels, titles, strict=True):
+            axes.set(xlim=(-1.2, 1.4), ylim=(-0.5, 1.2), title=title, xlabel="animal")
+            axes.set(xticks=[-1, 0, 1], yticks=[0, 1], aspect="equal")
             axes.grid()
             axes.set_axisbelow(True)
         panels[0].set_ylabel("pronoun")
-        for axes, vectors in zip(panels, (keys, values), strict=True):
+        for axes, vectors, colour in zip(panels, (keys, values), (ORANGE, PURPLE), strict=True):
             for token, vector in zip(tokens, vectors, strict=True):
-                _draw_arrow(axes, vector, token, BLUE, above=True)
-        _draw_arrow(panels[0], query, f"query of {asking}", ORANGE, above=False)
-        _draw_arrow(panels[1], out, f"output of {asking}", ORANGE, above=False)
+                _draw_arrow(axes, vector, token, colour, above=True)
+        _draw_arrow(panels[0], query / shrunk, f"query of {asking}{note}", BLUE, above=False)
+        _draw_arrow(panels[1], out, f"output of {asking}", INK, above=False)
     named = ", ".join(f"{token} {_pair(key)}" for token, key in zip(tokens, keys, strict=True))
     return AnnotatedFigure(
         figure,
@@ -158,7 +229,7 @@ def _draw_arrow(axes: Axes, vector: np.ndarray, name: str, colour: str, *, above
     arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", place, (0, 0), arrowprops=arrow)
     axes.annotate(
-        name, place, (0, 6 if above else -12), textcoords="offset points", ha="center",
+        name, place, (0, 6 if above else -17), textcoords="offset points", ha="center",
         va="bottom" if above else "top", color=colour, fontsize=11,
     )  # fmt: skip
 

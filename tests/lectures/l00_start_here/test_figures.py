@@ -27,7 +27,7 @@ ROLES = draw_three_roles(
     [
         draw_three_words(WEIGHTS, TOKENS),
         draw_maps(MAPS, [TOKENS, TOKENS], row=2),
-        draw_context_shift(SAME, OTHER),
+        draw_context_shift(SAME, OTHER, control=(SAME, SAME)),
         ROLES,
     ],
     ids=["words", "maps", "shift", "roles"],
@@ -38,8 +38,11 @@ def test_nothing_is_cut_off(picture):
 
 def test_three_words():
     picture = draw_three_words(WEIGHTS, TOKENS)
-    written = [text.get_text() for text in picture.figure.axes[0].texts]
-    assert written == [f"{weight:.2f}" for weight in WEIGHTS.ravel()]
+    for axes, row in zip(picture.figure.axes, WEIGHTS, strict=True):
+        assert [bar.get_height() for bar in axes.patches] == row.tolist()
+        assert [text.get_text() for text in axes.texts][:3] == [f"{each:.2f}" for each in row]
+        assert axes.lines[0].get_ydata()[0] == pytest.approx(1 / 3)
+        assert axes.get_ylim()[0] == 0, "bars are compared from 0"
     assert "I 0.50, love 0.70, Transformers 0.90" in picture.words
     assert "smallest weight is 0.00, the largest 0.90" in picture.words
 
@@ -47,12 +50,13 @@ def test_three_words():
 def test_roles_are_arrows_from_the_origin():
     for axes, vectors in zip(
         ROLES.figure.axes,
-        ([*KEYS, KEYS[0] * 3], [*KEYS / 2, KEYS[0] / 3]),
+        ([*KEYS, KEYS[0]], [*KEYS / 2, KEYS[0] / 3]),
         strict=True,
     ):
         arrows = [text for text in axes.texts if text.arrow_patch]
         np.testing.assert_allclose([arrow.xy for arrow in arrows], vectors)
         assert {arrow.get_position() for arrow in arrows} == {(0, 0)}
+    assert "1/3" in ROLES.figure.axes[0].texts[-1].get_text(), "it is three times as long"
     assert "query of “it” is (2.7, 0.3); its output, (0.3, 0.0)" in ROLES.words
 
 
@@ -65,12 +69,18 @@ def test_maps_say_whose_row_is_framed():
     assert "moving: nothing changes" in words and "the row of “love”" in words
 
 
-def test_shift_draws_group_means():
-    picture = draw_context_shift(SAME, OTHER)
-    drawn = [line.get_ydata().tolist() for line in picture.figure.axes[0].lines]
-    assert drawn == [OTHER.mean(0).tolist(), SAME.mean(0).tolist()]
+def test_shift_draws_group_means_and_both_gaps():
+    control = SAME, SAME + np.array([0.0, 0.5, -0.25])
+    picture = draw_context_shift(SAME, OTHER, control=control)
+    left, right = (
+        [np.asarray(line.get_ydata()).tolist() for line in axes.lines]
+        for axes in picture.figure.axes
+    )
+    assert left == [OTHER.mean(0).tolist(), SAME.mean(0).tolist()]
+    assert right[:2] == [[0, 6, 11], [0, 0.5, -0.25]]
+    assert "of one meaning the gap is at most 0.5 degrees" in picture.words
     assert "two meanings go from 0 to 29" in picture.words
     assert "one meaning from 0 to 18" in picture.words
     assert "below 6 degrees, and the bands never overlap" in picture.words
-    touching = draw_context_shift(SAME, OTHER - np.array([0, 5, 0]))
+    touching = draw_context_shift(SAME, OTHER - np.array([0, 5, 0]), control=control)
     assert "but the bands overlap" in touching.words

@@ -1,4 +1,4 @@
-"""The gradient by distance against whole Jacobians, and what the four curves must show."""
+"""The gradient by distance against whole Jacobians, and what the curves must show."""
 
 import pytest
 import torch
@@ -11,6 +11,7 @@ from course_utils.lectures.l00_start_here.experiments.gradient_reach import (
     gradient_by_distance,
     powers_left,
 )
+from course_utils.lectures.l00_start_here.explorers.gradient_reach import GradientReach
 from course_utils.masks import causal_mask
 
 LENGTH = 41
@@ -53,10 +54,10 @@ def test_attention_is_a_causal_last_query():
 
 def test_recurrent_layers_are_torchs():
     torch.manual_seed(5)
-    expected = nn.GRU(7, 7, batch_first=True)
+    expected = nn.LSTM(7, 7, batch_first=True)
     torch.manual_seed(5)
-    layer = gradient_reach._fresh_layer("gru", 7)
-    assert type(layer) is nn.GRU
+    layer = gradient_reach._fresh_layer("lstm", 7)
+    assert type(layer) is nn.LSTM
     assert torch.equal(layer.weight_hh_l0, expected.weight_hh_l0)
 
 
@@ -72,7 +73,7 @@ def test_shares_sum_to_about_one(kind):
 def test_recurrent_shares_fade(width):
     far = {kind: curve(kind, width=width)[30].item() for kind in KINDS}
     assert far["attention"] > 0.2 / LENGTH
-    assert far["lstm"] < 1e-4 and far["gru"] < 1e-4 and far["rnn"] < 1e-9
+    assert far["lstm"] < 1e-4 and far["rnn"] < 1e-9
 
 
 def test_attention_is_level():
@@ -81,7 +82,7 @@ def test_attention_is_level():
     assert (near / far).item() == pytest.approx(1.0, abs=0.25)
 
 
-@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("kind", ["rnn", "lstm"])
 def test_recurrent_decay_is_geometric(kind):
     logs = curve(kind, width=32, trials=9).log()[5:]
     distance = torch.arange(5, LENGTH, dtype=torch.float64)
@@ -94,11 +95,11 @@ def test_a_seed_gives_its_own_curve():
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    first = curve("gru", seed=4)
+    first = curve("lstm", seed=4)
     assert torch.equal(torch.rand(3), expected), "the caller's random numbers are their own"
     gradient_by_distance.cache_clear()
-    assert torch.equal(curve("gru", seed=4), first)
-    assert not torch.equal(curve("gru", seed=5), first)
+    assert torch.equal(curve("lstm", seed=4), first)
+    assert not torch.equal(curve("lstm", seed=5), first)
 
 
 def test_long_reach_does_not_underflow():
@@ -123,3 +124,26 @@ def test_starts_change_what_they_name():
     torch.manual_seed(5)
     moved = gradient_reach._fresh_layer("lstm", 7, forget_bias=3.0).bias_ih_l0
     assert (moved - plain).round().tolist() == [0.0] * 7 + [3.0] * 7 + [0.0] * 14
+
+
+def test_the_pictures_shares_are_the_curves():
+    start = {"orthogonal": True, "bias": 3}
+    for name, (kind, more) in enumerate(
+        [("rnn", {"orthogonal": True}), ("lstm", {"forget_bias": 3.0}), ("attention", {})]
+    ):
+        expected = gradient_by_distance(kind, width=8, length=64, **more)
+        explorer = GradientReach(distance=41, width=8, **start)
+        assert explorer.state.shares[name] == expected[41].item()
+        sent = explorer.given()["curves"][explorer.state.rows[name]]
+        assert sent.tolist() == expected.tolist()
+
+
+def test_reach_is_the_fewest_last_inputs_with_nine_tenths():
+    state = GradientReach(width=32).state
+    for row, reach in zip(state.rows, state.reach, strict=True):
+        curve = GradientReach().given()["curves"][row]
+        parts = curve / curve.sum()
+        assert parts[:reach].sum() >= 0.9 > parts[: reach - 1].sum()
+    assert state.reach[0] < state.reach[1] < 10 < 50 < state.reach[2]
+    moved = GradientReach(width=32, orthogonal=True, bias=3).state
+    assert moved.reach[0] > 2 * state.reach[0] and moved.reach[1] > 10 * state.reach[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.attention import attend, effective_tokens
+from course_utils.attention import attend
 from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     NOISE,
     POINTS,
@@ -18,6 +18,7 @@ from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     static_precision,
     true_curve,
 )
+from course_utils.lectures.l00_start_here.explorers.kernel_regression import KernelRegression
 
 CALM, WAVES = torch.tensor([0.15, 0.3, 0.45]), torch.tensor([0.8, 0.85, 0.9])
 
@@ -115,18 +116,6 @@ def test_wide_where_the_curve_is_calm():
     assert bool((calm[:, None] > 2 * waves).all())
 
 
-def test_temperature_widens():
-    assert torch.allclose(
-        learned_precision(CALM, 1, temperature=4.0) * 4, learned_precision(CALM, 1)
-    )
-    data, counts = regression_data(1), []
-    for temperature in (0.1, 1.0, 16.0):
-        precision = learned_precision(WAVES, 1, temperature)
-        _, weights = kernel_estimate(WAVES, precision, data.x, data.y)
-        counts.append(effective_tokens(weights))
-    assert bool((counts[0] < counts[1]).all()) and bool((counts[1] < counts[2]).all())
-
-
 def test_learning_is_reproducible():
     first = learned_coefficients(1)
     learned_coefficients.cache_clear()
@@ -135,3 +124,36 @@ def test_learning_is_reproducible():
     torch.manual_seed(3)
     assert torch.equal(learned_coefficients(1), first) and not first.requires_grad
     assert torch.equal(torch.rand(5), expected)
+
+
+def picture(**values):
+    return KernelRegression(**values)
+
+
+@pytest.mark.parametrize("chooses", [False, True])
+def test_the_pictures_curve_and_output_are_nadaraya_watsons(chooses):
+    data = regression_data(1)
+    state = picture(at=0.83, bandwidth=0.02, chooses=chooses).state
+    points = torch.cat([data.grid, torch.tensor([0.83])])
+    bandwidth = learned_precision(points.double()).rsqrt() if chooses else np.full(202, 0.02)
+    expected, weights = written_out(points, bandwidth, data.x, data.y)
+    # The place 0.83 is rounded to float32 here.
+    assert np.allclose([*state.curve, state.out], expected, atol=1e-5)
+    assert np.allclose(state.weights, weights[-1], atol=1e-5)
+    assert state.error == pytest.approx(float(np.square(expected[:-1] - data.truth.numpy()).mean()))
+    assert (state.error < state.fixed_error) is chooses
+
+
+def test_a_moved_value_moves_the_output_by_its_weight():
+    for point in (42, 120):
+        before = picture(at=0.3, point=point).state
+        after = picture(at=0.3, point=point, shift=1.5).state
+        assert after.moved == pytest.approx(1.5)
+        assert after.out - before.out == pytest.approx(after.effect, abs=1e-12)
+        assert np.array_equal(after.weights, before.weights), "values do not enter the weights"
+    assert abs(after.effect) < 1e-12 < abs(picture(at=0.3, shift=1.5).state.effect)
+
+
+def test_a_value_stays_in_the_picture():
+    point = int(regression_data(1).y.argmax())
+    assert picture(point=point, shift=2.0).state.values[point] == 2.0

@@ -14,7 +14,7 @@ from course_utils.attention import attend
 from course_utils.shapes import Float
 from course_utils.threads import one_thread
 
-Kind = Literal["rnn", "lstm", "gru", "attention"]
+Kind = Literal["rnn", "lstm", "attention"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # Input sequences, each with its direction, on which a drawn layer's norm is estimated.
 SEQUENCES = 8
@@ -22,13 +22,19 @@ SEQUENCES = 8
 
 @lru_cache(maxsize=128)
 def gradient_by_distance(
-    kind: Kind, *, width: int, length: int, seed: int = 0, trials: int = 5
+    kind: Kind,
+    *,
+    width: int,
+    length: int,
+    seed: int = 0,
+    trials: int = 5,
+    **start: bool | float,
 ) -> Float[Tensor, " length"]:
     """The share of the last state's gradient that goes to the input t steps back.
 
     ``g[t]`` is the Frobenius norm of the Jacobian d(last state) / d(input t steps back). In each
     trial a layer is drawn anew. Each trial is divided by its sum over t, and the median over the
-    trials is returned; medians add up to about 1 only.
+    trials is returned; medians add up to about 1 only. ``start`` is that of `powers_left`.
 
     Why the sum, and not the value at distance 0? A share means the same for every layer: a layer
     that spreads itself evenly over N inputs has 1 / N everywhere, and that is a price, which
@@ -48,7 +54,7 @@ def gradient_by_distance(
     """
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        norms = torch.stack([_gradient_norms(kind, width, length) for _ in range(trials)])
+        norms = torch.stack([_gradient_norms(kind, width, length, **start) for _ in range(trials)])
     shares = norms / norms.sum(dim=-1, keepdim=True)
     return shares.quantile(0.5, dim=0)
 
@@ -96,7 +102,7 @@ def _fresh_layer(
 ) -> nn.Module:
     if kind == "attention":
         return _AttentionLayer(width)
-    layer = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}[kind](width, width, batch_first=True)
+    layer = {"rnn": nn.RNN, "lstm": nn.LSTM}[kind](width, width, batch_first=True)
     with torch.no_grad():
         if orthogonal:
             nn.init.orthogonal_(layer.weight_hh_l0)

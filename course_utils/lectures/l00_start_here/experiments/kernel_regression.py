@@ -98,16 +98,16 @@ def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor,
 
 
 def learned_precision(
-    at: Float[Tensor, " T"], seed: int = 1, temperature: float = 1.0, noise: float = NOISE
+    at: Float[Tensor, " T"], seed: int = 1, noise: float = NOISE
 ) -> Float[Tensor, " T"]:
-    """p(x) / temperature: the bandwidth that the query chose at each point, squared and inverted.
+    """p(x) = 1/h^2, with the bandwidth h that the query chooses at each point.
 
     >>> calm, waves = learned_precision(torch.tensor([0.3, 0.85])).rsqrt()
     >>> bool(calm > 2 * waves)
     True
     """
     coefficients = learned_coefficients(seed, noise, rate_factor())
-    return torch.exp(_features(at) @ coefficients.to(at)) / temperature
+    return torch.exp(_features(at) @ coefficients.to(at))
 
 
 @lru_cache(maxsize=16)

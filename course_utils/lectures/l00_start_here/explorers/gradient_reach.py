@@ -2,115 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from course_utils.explorers.draw import end_label
-from course_utils.explorers.drawn import DrawnExplorer
-from course_utils.explorers.drawn_inputs import Slider, Steps
-from course_utils.explorers.style import BLUE, ORANGE, PURPLE, TEAL
+from course_utils.explorers import Explorer
+from course_utils.explorers.inputs import Slider, Steps, Toggle
 from course_utils.lectures.l00_start_here.experiments.gradient_reach import (
-    KINDS,
+    Kind,
     gradient_by_distance,
 )
 
-WIDTHS = (8, 16, 32, 64, 128)
 LENGTH = 64
-FLOOR = 1e-28
-NAMES = {"rnn": "vanilla RNN", "lstm": "LSTM", "gru": "GRU", "attention": "attention"}
-LOOKS = {
-    "rnn": (ORANGE, ":"),
-    "lstm": (TEAL, "--"),
-    "gru": (PURPLE, "-."),
-    "attention": (BLUE, "-"),
-}
+MOST = 0.9  # the part of the gradient whose inputs are counted
+WIDTHS = (8, 32, 128)
+BIASES = (0, 1, 2, 3)
+VARIANTS: tuple[tuple[Kind, dict[str, Any]], ...] = (
+    ("rnn", {}),
+    ("rnn", {"orthogonal": True}),
+    *(("lstm", {"forget_bias": float(bias)}) for bias in BIASES),
+    ("attention", {}),
+)
+AS_IN_PYTORCH = {"orthogonal": False, "bias": 0}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class ReachState:
-    """The share of the gradient by distance, for each kind of layer."""
+    """Of an RNN, an LSTM and attention: which curve, what is left, how far most of it reaches.
 
-    shares: dict[str, np.ndarray]
+    `rows` (3,) are the layers' curves in what the browser is given, `shares` (3,) the part of the
+    gradient that the input `distance` steps back gets, `reach` (3,) how many of the last inputs
+    get 90 % of it together.
+    """
+
     distance: int
-    width: int
+    rows: np.ndarray
+    shares: np.ndarray
+    reach: np.ndarray
 
 
-def _shares(width: int) -> dict[str, np.ndarray]:
-    return {kind: gradient_by_distance(kind, width=width, length=LENGTH).numpy() for kind in KINDS}
+@lru_cache(maxsize=1)
+def _curves() -> np.ndarray:
+    """The share of the gradient by distance: a row for each variant, width after width."""
+    return np.stack(
+        [
+            gradient_by_distance(kind, width=width, length=LENGTH, **start).numpy()
+            for width in WIDTHS
+            for kind, start in VARIANTS
+        ]
+    )
 
 
-def _label_heights(shares: dict[str, np.ndarray]) -> dict[str, float]:
-    """Where each curve is named: at its end, but LSTM and GRU, which end close by, kept apart."""
-    heights = {kind: max(float(share[-1]), FLOOR) for kind, share in shares.items()}
-    low, high = sorted(("lstm", "gru"), key=heights.__getitem__)
-    return {**heights, low: heights[low] / 10, high: heights[high] * 10}
+class GradientReach(Explorer):
+    """Distance, width and initialisation → what is left of the gradient, for three layers."""
 
-
-class GradientReach(DrawnExplorer):
-    """Distance and width → what is left of the gradient, for four layers."""
-
-    title = "How much of the last state's gradient reaches an input t steps back?"
+    title = "How far back does the gradient reach?"
     inputs = {
-        "distance": Slider("steps back t", 0, LENGTH - 1, 1, 32),
-        "width": Steps("hidden width C", WIDTHS, 32),
+        "distance": Slider("steps back", 0, LENGTH - 1, 20, in_picture=True),
+        "width": Steps("width of the state", WIDTHS, 32),
+        "orthogonal": Toggle("RNN: orthogonal recurrent matrix"),
+        "bias": Slider("LSTM: forget bias", BIASES[0], BIASES[-1], 0),
     }
-    scenes = {
-        "one step": {"distance": 1, "width": 32},
-        "a sentence ago": {"distance": 20, "width": 32},
-        "a paragraph ago": {"distance": 63, "width": 32},
-        "wider does not help": {"distance": 63, "width": 128},
+    presets = {
+        "one step": {"distance": 1, "width": 32, **AS_IN_PYTORCH},
+        "a sentence ago": {"distance": 20, "width": 32, **AS_IN_PYTORCH},
+        "a paragraph ago": {"distance": 63, "width": 32, **AS_IN_PYTORCH},
+        "four times as wide": {"distance": 63, "width": 128, **AS_IN_PYTORCH},
+        "initialised differently": {"distance": 30, "width": 32, "orthogonal": True, "bias": 3},
     }
-    size = (8.0, 3.8)
-    frames = ("distance", "width")
+    view = "gradient_reach.js"
+    reading = (
+        "The layers are untrained. A curve shows which share of the last state's gradient each of "
+        f"the {LENGTH} inputs gets (median of five layers). Each grid line is a ten-thousandth of "
+        "the one above; what is below the dashed line vanishes in a sum of float32 numbers. Filled "
+        "squares: the last inputs, which get 90 % together. An even share is 1/64, or 0.016."
+    )
 
-    def prepare(self) -> None:
-        for width in WIDTHS:
-            _shares(width)
+    def given(self, **served: Any) -> Mapping[str, Any]:
+        kinds = [kind for _ in WIDTHS for kind, _ in VARIANTS]
+        return {"curves": _curves(), "kinds": kinds}
 
-    def compute(self, distance: int, width: int) -> ReachState:
-        return ReachState(_shares(width), distance, width)
-
-    def draw(self, figure: Figure, state: ReachState) -> None:
-        axes = figure.add_axes((0.11, 0.15, 0.735, 0.8))
-        axes.set(yscale="log", xlim=(0, LENGTH - 1), ylim=(FLOOR, 3), xlabel="steps back t")
-        axes.set_ylabel("share of the gradient")
-        axes.grid(axis="y")
-        self._curves, self._dots, self._labels = {}, {}, {}
-        for kind in KINDS:
-            colour, style = LOOKS[kind]
-            (self._curves[kind],) = axes.plot([], [], color=colour, linestyle=style)
-            (self._dots[kind],) = axes.plot([], [], "o", color=colour, markersize=8)
-            self._labels[kind] = end_label(axes, LENGTH - 1, 1.0, NAMES[kind], colour)
-        self._mark = axes.axvline(0, color="#999999", linewidth=1)
-        self.animate(self._mark, *self._curves.values(), *self._dots.values())
-
-    def backdrop(self, state: ReachState) -> Hashable:
-        return state.width
-
-    def draw_backdrop(self, state: ReachState) -> None:
-        for kind, height in _label_heights(state.shares).items():
-            self._labels[kind].xy = (LENGTH - 1, height)
-
-    def update(self, state: ReachState) -> None:
-        steps = np.arange(LENGTH)
-        for kind, share in state.shares.items():
-            self._curves[kind].set_data(steps, share)
-            self._dots[kind].set_data([state.distance], [share[state.distance]])
-        self._mark.set_xdata([state.distance, state.distance])
+    def compute(self, distance: int, width: int, orthogonal: bool, bias: int) -> ReachState:
+        first = WIDTHS.index(width) * len(VARIANTS)
+        rows = first + np.array([int(orthogonal), 2 + bias, len(VARIANTS) - 1])
+        curves = _curves()[rows]
+        parts = np.cumsum(curves, axis=1) / curves.sum(axis=1, keepdims=True)
+        return ReachState(distance, rows, curves[:, distance], 1 + (parts < MOST).sum(axis=1))
 
     def caption(self, state: ReachState) -> str:
-        at = {kind: share[state.distance] for kind, share in state.shares.items()}
-        named = ", ".join(f"{NAMES[kind]} {_rounded(value)}" for kind, value in at.items())
+        rnn, lstm, attention = (written(share) for share in state.shares)
+        steps = "step" if state.distance == 1 else "steps"
         return (
-            f"{state.distance} steps back, width {state.width}, fresh layers: {named}. "
-            "A share is the size of the gradient with respect to one input, divided by the sum of "
-            f"all {LENGTH} sizes (median of five layers); an even spread would be {1 / LENGTH:.3f}."
+            f"The input [b:{state.distance}] {steps} back gets this share of the gradient: "
+            f"[b:{rnn}] in the RNN, [b:{lstm}] in the LSTM, [b:{attention}] in attention."
         )
 
 
-def _rounded(share: float) -> str:
-    """Two digits where they are stable, and only the power of ten below one in a thousand."""
-    return f"{share:.3f}" if share >= 1e-3 else f"about 1e{round(np.log10(share))}"
+def written(share: float) -> str:
+    """Two digits where they are stable, and only the power of ten below one in a thousand.
+
+    >>> written(0.0156), written(2e-7)
+    ('0.016', '10⁻⁷')
+    """
+    if share >= 1e-3:
+        return f"{share:.3f}"
+    return "10" + str(round(math.log10(share))).translate(RAISED)

@@ -1,140 +1,160 @@
-"""Lecture 00: one bandwidth for all inputs, beside a bandwidth that the query chooses."""
+"""Lecture 00: a query among noisy points, and the weighted mean that it gets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils.attention import effective_tokens
-from course_utils.explorers.drawn import DrawnExplorer
-from course_utils.explorers.drawn_inputs import Slider, Steps
-from course_utils.explorers.style import BLUE, INK, MUTED, ORANGE
+from course_utils.explorers import Explorer
+from course_utils.explorers.inputs import Slider, Toggle
+from course_utils.explorers.words import number
 from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
-    BANDWIDTHS,
+    POINTS,
     kernel_estimate,
+    learned_coefficients,
     learned_precision,
     regression_data,
     static_precision,
 )
 
 SEED = 1
-TEMPERATURES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
-BARS_FROM = -1.95
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One estimator: its curve on the grid, its weights at the marked point, its error."""
-
-    curve: np.ndarray
-    weights: np.ndarray
-    error: float
-    effective: float
+HIGHEST = 2.0  # a value cannot be dragged further from 0
+MIDDLE = 42  # a point in the flat part, near x = 0.3
+SAME = 1e-9  # a value that has moved by less counts as not moved
+UNMOVED = {"point": MIDDLE, "shift": 0.0}
 
 
 @dataclass(frozen=True)
 class RegressionState:
-    """Both fits, and the point at which the weights are shown."""
+    """One query, its weights and its output; the outputs of all queries.
 
-    static: Fit
-    attention: Fit
-    at: float
+    `weights` (150,) are the query's, over the points' `values` (150,), and `out` is their weighted
+    mean; `effective` is how many points share the weight. `curve` (201,) is the output of each
+    query on a grid, `fixed` (201,) with one bandwidth for all; `error` and `fixed_error` are their
+    mean squared errors. `moved` is how far one point's value was dragged, `effect` what that did
+    to the output.
+    """
+
+    bandwidth: float
+    chooses: bool
+    weights: np.ndarray
+    values: np.ndarray
+    out: float
+    effective: float
+    curve: np.ndarray
+    fixed: np.ndarray
+    error: float
+    fixed_bandwidth: float
+    fixed_error: float
+    point: int
+    moved: float
+    effect: float
 
 
-def _fit(precision_of: Callable[[Tensor], Tensor], at: Tensor) -> Fit:
+def _data() -> tuple[Tensor, ...]:
+    """x, y, grid and true curve: float64, since narrow kernels have large exponents."""
     data = regression_data(SEED)
-    curve, _ = kernel_estimate(data.grid, precision_of(data.grid), data.x, data.y)
-    _, weights = kernel_estimate(at, precision_of(at), data.x, data.y)
-    return Fit(
-        curve=curve.numpy(),
-        weights=weights[0].numpy(),
-        error=float((curve - data.truth).square().mean()),
-        effective=float(effective_tokens(weights)[0]),
+    return tuple(each.double() for each in (data.x, data.y, data.grid, data.truth))
+
+
+class KernelRegression(Explorer):
+    """The position of a query and its bandwidth → weights, their mean, the curve of all means."""
+
+    title = "Whose values does this query average?"
+    inputs = {
+        "at": Slider("query position", 0.0, 1.0, 0.3, step=0.005, colour="query", in_picture=True),
+        "bandwidth": Slider(
+            "bandwidth", 0.004, 0.2, 0.03, step=0.001, colour="query", in_picture=True
+        ),
+        "chooses": Toggle("each query chooses its own bandwidth (learned)", in_picture=True),
+        "point": Slider("point whose value moves", 0, POINTS - 1, MIDDLE, in_picture=True),
+        "shift": Slider("move the value by", -2.0, 2.0, 0.0, step=0.05, in_picture=True),
+    }
+    presets = {
+        "flat part": {"chooses": False, "bandwidth": 0.03, "at": 0.3, **UNMOVED},
+        "waves": {"chooses": False, "bandwidth": 0.03, "at": 0.825, **UNMOVED},
+        "too narrow": {"chooses": False, "bandwidth": 0.005, "at": 0.3, **UNMOVED},
+        "too wide": {"chooses": False, "bandwidth": 0.12, "at": 0.825, **UNMOVED},
+        "each query chooses": {"chooses": True, "bandwidth": 0.013, "at": 0.3, **UNMOVED},
+        "one value moved": {
+            "chooses": False,
+            "bandwidth": 0.03,
+            "at": 0.3,
+            "point": MIDDLE,
+            "shift": 1.5,
+        },
+    }
+    view = "kernel_regression.js"
+    reading = (
+        "Each dot is a key (its position x) with a value (its height y). The nearer a key is to "
+        "the query, the larger its weight and the deeper its blue. The output is the weighted "
+        "mean of the values; the purple curve is the output at every position, the dashed curve "
+        "the truth behind the noise. Drag a dot up or down: the output follows by its weight."
     )
 
+    def given(self, **served: Any) -> Mapping[str, Any]:
+        names = ("x", "y", "grid", "truth")
+        found = {name: each.numpy() for name, each in zip(names, _data(), strict=True)}
+        return {**found, "coefficients": learned_coefficients(SEED).double().numpy()}
 
-def _points() -> tuple[np.ndarray, np.ndarray]:
-    """The x of the data and of the grid, as arrays: matplotlib iterates over a tensor slowly."""
-    data = regression_data(SEED)
-    return data.x.numpy(), data.grid.numpy()
+    def compute(
+        self, at: float, bandwidth: float, chooses: bool, point: int, shift: float
+    ) -> RegressionState:
+        x, y, grid, truth = _data()
+        values = y.clone()
+        values[point] = (y[point] + shift).clamp(-HIGHEST, HIGHEST)
 
+        def estimate(places: Tensor, learned: bool) -> tuple[Tensor, Tensor, Tensor]:
+            precision = (
+                learned_precision(places, SEED) if learned else static_precision(places, bandwidth)
+            )
+            return *kernel_estimate(places, precision, x, values), precision.rsqrt()
 
-def _bars(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Upright strokes as one line broken by NaN: far quicker to draw than many."""
-    top = BARS_FROM + 0.9 * weights / max(weights.max(), 1e-12)
-    gap = np.full_like(x, np.nan)
-    foot = np.full_like(x, BARS_FROM)
-    return np.column_stack([x, x, gap]).ravel(), np.column_stack([foot, top, gap]).ravel()
-
-
-class KernelRegression(DrawnExplorer):
-    """Bandwidth, temperature and a point → two estimates of one curve."""
-
-    title = "One bandwidth for all, or one that each query chooses?"
-    inputs = {
-        "bandwidth": Steps("bandwidth h (static)", BANDWIDTHS, 0.016),
-        "temperature": Steps("temperature (attention)", TEMPERATURES, 1.0),
-        "at": Slider("look at x", 0.0, 1.0, 0.01, 0.3),
-    }
-    scenes = {
-        "flat part": {"bandwidth": 0.016, "temperature": 1.0, "at": 0.3},
-        "waves": {"bandwidth": 0.016, "temperature": 1.0, "at": 0.82},
-        "static, wide": {"bandwidth": 0.08, "temperature": 1.0, "at": 0.82},
-        "static, narrow": {"bandwidth": 0.004, "temperature": 1.0, "at": 0.3},
-        "attention, cold": {"bandwidth": 0.016, "temperature": 0.1, "at": 0.3},
-    }
-    size = (8.0, 3.7)
-    frames = ("bandwidth", "at")
-
-    def compute(self, bandwidth: float, temperature: float, at: float) -> RegressionState:
-        point = torch.tensor([at])
+        out, weights, chosen = estimate(torch.tensor([at], dtype=torch.float64), chooses)
+        curves = {learned: estimate(grid, learned)[0] for learned in {chooses, False}}
+        errors = {learned: float((c - truth).square().mean()) for learned, c in curves.items()}
+        moved = float(values[point] - y[point])
         return RegressionState(
-            static=_fit(lambda x: static_precision(x, bandwidth), point),
-            attention=_fit(lambda x: learned_precision(x, SEED, temperature), point),
-            at=at,
+            bandwidth=float(chosen[0]),
+            chooses=chooses,
+            weights=weights[0].numpy(),
+            values=values.numpy(),
+            out=float(out[0]),
+            effective=float(effective_tokens(weights)[0]),
+            curve=curves[chooses].numpy(),
+            fixed=curves[False].numpy(),
+            error=errors[chooses],
+            fixed_bandwidth=bandwidth,
+            fixed_error=errors[False],
+            point=point,
+            moved=moved,
+            effect=float(weights[0, point]) * moved,
         )
 
-    def draw(self, figure: Figure, state: RegressionState) -> None:
-        left, right = figure.subplots(1, 2, sharey=True)
-        figure.subplots_adjust(left=0.09, right=0.98, bottom=0.15, top=0.9, wspace=0.1)
-        self._panels = [
-            self._draw_panel(left, "static kernel: h fixed", ORANGE),
-            self._draw_panel(right, "attention: the query sets h", BLUE),
-        ]
-        left.set_ylabel("y")
-
-    def _draw_panel(self, axes: Axes, title: str, colour: str):
-        data = regression_data(SEED)
-        axes.set(title=title, xlabel="x", ylim=(-2.05, 1.75), xlim=(0, 1))
-        axes.plot(data.x, data.y, ".", color=MUTED, markersize=5, alpha=0.6)
-        axes.plot(data.grid, data.truth, color=INK, linewidth=1.4, linestyle="--")
-        (curve,) = axes.plot([], [], color=colour)
-        mark = axes.axvline(0.5, color=colour, linewidth=1.2, linestyle=":")
-        (bars,) = axes.plot([], [], color=colour, linewidth=2, solid_capstyle="butt")
-        self.animate(curve, mark, bars)
-        return curve, mark, bars
-
-    def update(self, state: RegressionState) -> None:
-        x, grid = _points()
-        for (curve, mark, bars), fit in zip(
-            self._panels, (state.static, state.attention), strict=True
-        ):
-            curve.set_data(grid, fit.curve)
-            mark.set_xdata([state.at, state.at])
-            bars.set_data(*_bars(x, fit.weights))
-
     def caption(self, state: RegressionState) -> str:
-        static, attention = state.static, state.attention
+        out = number(state.out, 2)
+        if abs(state.moved) > SAME:
+            return (
+                f"One value moved by [v:{number(state.moved, 2)}]. Its weight is "
+                f"[b:{number(state.weights[state.point], 3)}], so the output moved by "
+                f"[v:{number(state.effect, 2)}], to [v:{out}]."
+            )
+        count = f"[b:{number(state.effective)}] of {POINTS} points"
+        error, fixed_error = number(state.error, 3), number(state.fixed_error, 3)
+        if state.chooses:
+            return (
+                f"This query chooses bandwidth [q:{number(state.bandwidth, 3)}] and averages about "
+                f"{count}. Mean squared error of the curve: [b:{error}]; with "
+                f"[q:{number(state.fixed_bandwidth, 3)}] everywhere, [b:{fixed_error}]."
+            )
         return (
-            f"Mean squared error against the dashed true curve: static {static.error:.3f}, "
-            f"attention {attention.error:.3f}. At x = {state.at:.2f} the static kernel averages "
-            f"{static.effective:.0f} effective points of {len(static.weights)}, attention "
-            f"{attention.effective:.0f}. Bars show the weights at the dotted line, scaled to the "
-            "tallest."
+            f"This query averages about {count}: output [v:{out}]. With bandwidth "
+            f"[q:{number(state.bandwidth, 3)}] everywhere, the curve's mean squared error is "
+            f"[b:{error}]."
         )

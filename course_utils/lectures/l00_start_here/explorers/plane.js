@@ -12,7 +12,7 @@ const ROOM = 58; // pixels around the plane, for what is written at its edge
 const ZOOMS = [3, 5, 9, 20]; // units from the middle of a plane to its edge
 const BAR = 44;
 const WIDE = 700; // pixels from which the planes are next to each other
-const LOW = 366; // a plane's greatest height
+const LOW = 410; // a plane's greatest height
 const ROUND = 10; // places are rounded to tenths
 const widthOf = text => text.length * 8 + 16;
 const MATRICES = { w_q: "query", w_k: "key", w_v: "value" };
@@ -166,7 +166,7 @@ function makeKeys(hand) {
       set(each.drop, { d: `M${tip}L${foot}` });
       set(each.shadow, { d: `M${zero}L${foot}` });
       set(each.arrow, { d: arrow(zero, tip) });
-      bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme);
+      bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme, beyond(plane, state.q, widthOf("q")));
       chips[i](state.k[i], !values.made);
     });
     chip(state.q, !values.made);
@@ -174,14 +174,17 @@ function makeKeys(hand) {
   } };
 }
 
-/** A key's score and weight, on the side of its chip that looks away from the middle. */
+/** A key's weight, on the side of its chip that looks away from the middle, or from the query. */
 function makeBar(plane, word) {
   const fill = svg("rect", { height: 8, rx: 2 });
   const text = svg("text", { "text-anchor": "middle" });
   const bar = plane.mark("g", { class: "plane-bar ce-eased", "data-word": word },
     svg("rect", { class: "plane-rail", width: BAR, height: 8, rx: 2 }), fill, text);
-  return ([x, y], { weights }, theme) => {
-    const below = y > plane.middle[1];
+  return ([x, y], { weights }, theme, [queryX, queryY]) => {
+    const away = y > plane.middle[1];
+    const middle = y + (away ? 25 : -25);
+    const isCovered = Math.abs(x - queryX) < 36 && Math.abs(middle - queryY) < 26;
+    const below = away !== isCovered;
     bar.style.transform = `translate(${x - BAR / 2}px, ${y + (below ? 16 : -24)}px)`;
     set(fill, { width: weights[word] * BAR, fill: theme.weight(0.25 + 0.75 * weights[word]) });
     set(text, { x: BAR / 2, y: below ? 22 : -4 });

@@ -267,8 +267,8 @@ function makeMap(box, hand, pointed) {
   const edge = svg("rect", { class: "heads-edge" });
   const band = svg("rect", { class: "heads-band ce-eased" });
   const cross = svg("rect", { class: "heads-cross ce-eased" });
-  const asking = svg("text", { class: "heads-asks", "text-anchor": "end" }, "asks ↓");
-  const asked = svg("text", { class: "heads-asked", "text-anchor": "end" }, "is asked →");
+  const asking = svg("text", { class: "heads-asks", "text-anchor": "end" }, "query ↓");
+  const asked = svg("text", { class: "heads-asked", "text-anchor": "end" }, "key →");
   drawing.append(edge, ...rows, ...columns, asking, asked, band, cross);
   area.append(drawing);
   box.append(area);
