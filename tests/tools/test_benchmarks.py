@@ -19,7 +19,7 @@ def test_explorers(monkeypatch, capsys):
     for name, count in (("EVENTS", 5), ("WARM_UP", 2), ("REPEATS", 1)):
         monkeypatch.setattr(explorers, name, count)
     monkeypatch.setattr(explorers, "BUDGET", {"median": 0.0, "p95": 0.0})
-    assert explorers.main(["--json", "--only", "explore_random_cosines"]) == 1, "over budget"
+    assert explorers.main(["--json", "--only", "explore_kernel_regression"]) == 1, "over budget"
     (timing,) = json.loads(capsys.readouterr().out)["timings"]
     numbers = [value for value in timing.values() if not isinstance(value, str)]
     assert len(numbers) == 6 and all(math.isfinite(x) and x > 0 for x in numbers)

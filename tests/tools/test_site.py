@@ -185,13 +185,13 @@ def test_frames_left_half_made_are_not_kept(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tools.site.frames.export_frames", lambda explorer: FILM)
-    site_players._make_player(tmp_path, "explore_random_cosines")
-    kept = site_players._kept_player(tmp_path, "explore_random_cosines")
+    site_players._make_player(tmp_path, "explore_kernel_regression")
+    kept = site_players._kept_player(tmp_path, "explore_kernel_regression")
     assert kept is not None and "constraints.txt" in kept["sources"]
     monkeypatch.setattr("tools.site.film.write_frames", stopped)
     with pytest.raises(KeyboardInterrupt):
-        site_players._make_player(tmp_path, "explore_random_cosines")
-    assert site_players._kept_player(tmp_path, "explore_random_cosines") is None
+        site_players._make_player(tmp_path, "explore_kernel_regression")
+    assert site_players._kept_player(tmp_path, "explore_kernel_regression") is None
 
 
 def test_reference_has_every_shared_module(tmp_path):

@@ -47,13 +47,6 @@ def export_frames(
 
     Raises:
         ValueError: when the stops that must stay take more than `most_bytes`.
-
-    >>> from course_utils.lectures.l01_scaling.explorers import explore_random_cosines
-    >>> film = export_frames(explore_random_cosines(), most_frames=6)
-    >>> film.stops[0].label, film.stops[0].texts
-    ('dimensions d', ('2', '3', '8', '64', '256', '1,024'))
-    >>> film.scenes["one head, d = 64"].at
-    (3,)
     """
     camera = _Camera(explorer)
     apart = {

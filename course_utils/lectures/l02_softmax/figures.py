@@ -172,11 +172,12 @@ def draw_largest_weights(
             at = float(nines(printed[name]))
             axes.plot([at, at], [0, 1.12], color=colour, linewidth=1.8, linestyle="--")
             below = (values < printed[name]).mean()
+            beside = min(max(at, float(np.quantile(nines(values), 0.9))), 0.7 * bins[-1])
             axes.annotate(
                 f"{name}\nmean {values.mean():.3f}\nthe text's {printed[name]:.4f}\n"
                 f"(dashed): {below:.0%} are below",
-                (min(max(at, float(np.quantile(nines(values), 0.9))), 0.7 * bins[-1]), 1.55), (8, 0),
-                textcoords="offset points", va="top", fontsize=11, color=colour,
+                (beside, 1.55), (8, 0), textcoords="offset points", va="top",
+                fontsize=11, color=colour,
             )  # fmt: skip
             parts.append(
                 f"{name}: mean {values.mean():.3f}, from {values.min():.2f} to {values.max():.2f}; "

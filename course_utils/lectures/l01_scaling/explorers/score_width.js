@@ -28,6 +28,7 @@ function mount(stage, hand) {
   const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 42, bottom: 10 },
     x: { label: "", domain: [-0.8, 63.8], ticks: [] },
     y: { label: "weights of one query on its 64 keys", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
+  set(scores.svg, { role: "group" });
   const band = makeBand(scores, hand);
   const keys = makeKeys(box, scores, weights);
   return (state, values) => {
@@ -156,7 +157,7 @@ function makeKeys(box, scores, weights) {
   scores.svg.append(rug);
   weights.svg.append(dot, share);
   box.prepend(overlay);
-  set(weights.svg, { role: "slider", tabindex: 0, "aria-valuemin": 1, "aria-valuemax": 64 });
+  set(weights.svg, { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": 63 });
   let [pointed, shown] = [undefined, undefined];
   const xOf = key => scores.atX(clamp(shown.scores[key], -shown.view, shown.view));
 
@@ -170,13 +171,13 @@ function makeKeys(box, scores, weights) {
     set(lit, { d: `M${from}v${RUG + 3}L${from[0]} ${from[1] + 22}L${to[0]} ${low}V${to[1]}` });
     const strokes = Array.from(shown.scores, (_, each) => `M${xOf(each).toFixed(1)} ${from[1] + 1}v${RUG}`);
     set(rug, { d: strokes.join("") });
-    const words = `key ${key + 1}: score ${number(score, 1)}, weight ${number(weight, 2)}`;
+    const words = `key ${key}: score ${number(score, 1)}, weight ${number(weight, 2)}`;
     const { left, right } = weights.inner;
     const half = words.length * 3.7;
     set(share, { x: clamp(to[0], left + half, right - half), y: top - 9 });
     share.textContent = words;
     set(dot, { cx: to[0], cy: top });
-    set(weights.svg, { "aria-valuenow": key + 1, "aria-valuetext": words });
+    set(weights.svg, { "aria-valuenow": key, "aria-valuetext": words });
   };
   const point = key => {
     pointed = key;

@@ -14,19 +14,24 @@ function softmax(scores, sharpness) {
   return grown.map(each => each / sum);
 }
 
-/** The Frobenius norm of diag(p) − p pᵀ; nothing is subtracted, so that small norms are not lost. */
+/**
+ * The Frobenius norm of diag(p) − p pᵀ. What the others sum up to is added from both sides, and
+ * nothing is subtracted, so that small norms are not lost.
+ */
 function normOf(weights) {
-  let total = 0;
-  weights.forEach((weight, i) => {
-    let [others, squares] = [0, 0];
-    weights.forEach((other, j) => {
-      if (i === j) return;
-      others += other;
-      squares += other * other;
-    });
-    total += weight * weight * (others * others + squares);
-  });
-  return Math.sqrt(total);
+  const count = weights.length;
+  const [others, squares] = [new Float64Array(count), new Float64Array(count)];
+  for (const step of [1, -1]) {
+    let [sum, square] = [0, 0];
+    for (let i = step > 0 ? 0 : count - 1; i >= 0 && i < count; i += step) {
+      others[i] += sum;
+      squares[i] += square;
+      sum += weights[i];
+      square += weights[i] * weights[i];
+    }
+  }
+  const parts = weights.map((p, i) => p * p * (others[i] * others[i] + squares[i]));
+  return Math.sqrt(parts.reduce((one, other) => one + other, 0));
 }
 
 /** The state of these values. */

@@ -47,16 +47,19 @@ export function makeJacobian(box, point) {
     texts.replaceChildren(...keys, ...marks,
       label(0, 12, "Jacobian: weight (row) by score (column)", "start", "ce-axis"));
   };
-  let drawn;
-  const draw = ({ jacobian, weights }, theme, width) => {
-    count = weights.length;
-    if (drawn !== width) layOut((drawn = width));
-    const colour = value => theme.signed(rooted(value));
-    map.draw(jacobian, count, count, side, side, colour);
+  const paintScale = theme => {
     const ramp = Array.from({ length: 65 }, (_, i) => 1 - i / 32);
     bar.draw(ramp, 65, 1, 12, side, theme.signed);
     Object.assign(map.canvas.style, { left: `${LEFT}px`, top: `${TOP}px` });
     Object.assign(bar.canvas.style, { left: `${LEFT + side + 8}px`, top: `${TOP}px` });
+  };
+  let drawn = {};
+  const draw = ({ jacobian, weights }, theme, width) => {
+    count = weights.length;
+    if (drawn.width !== width) layOut(width);
+    if (drawn.width !== width || drawn.theme !== theme) paintScale(theme);
+    drawn = { width, theme };
+    map.draw(jacobian, count, count, side, side, value => theme.signed(rooted(value)));
   };
   const light = ({ score, weight }) => {
     const cell = side / count;
