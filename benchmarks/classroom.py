@@ -39,10 +39,10 @@ PACKAGES = ("torch", "jupyterlab", "jupyter-server", "ipykernel", "ipywidgets", 
 
 IMPORTS = "import torch, course_utils.explorers"
 SLIDER = """
-from course_utils.lectures.l01_scaling.explorers import explore_score_variance
-explorer = explore_score_variance()
+from course_utils.lectures.l00_start_here.explorers import explore_kernel_regression
+explorer = explore_kernel_regression()
 display(explorer)
-print(explorer.controls["correlation"].model_id)
+print(explorer.controls["at"].model_id)
 """
 
 

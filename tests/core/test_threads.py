@@ -48,9 +48,9 @@ def threads_of(monkeypatch):
 
 
 def test_explorers_compute_on_one_thread(threads_of):
-    explorer = EXPLORERS["explore_random_cosines"]()
+    explorer = EXPLORERS["explore_score_width"]()
     seen = threads_of(explorer, "compute")
-    explorer.png()
+    assert explorer.state.width == 4
     explorer.set(width=8)
     assert seen == [1, 1]
     assert torch.get_num_threads() == 3

@@ -50,6 +50,18 @@ def test_curves_are_medians_in_bands():
     assert "median of 3 runs" in picture.words and "guessing gives 2.08" in picture.words
 
 
+def test_each_curve_is_named_where_it_is_alone():
+    """In the panel where the curves are farthest apart, each in its colour, next to its line."""
+    near = {"scaled": 0.99 * RUNS, "unscaled": RUNS}
+    picture = draw_learning_curves({"near": near, "far": CURVES}, CHANCE, window=4)
+    first, second = picture.figure.axes
+    assert [text.get_text() for text in first.texts] == ["guessing"] and not picture.figure.legends
+    for text, line in zip(second.texts, second.lines, strict=False):
+        assert text.get_text() == line.get_label() and text.get_color() == line.get_color()
+        step, loss = text.xy
+        assert np.interp(step, line.get_xdata(), line.get_ydata()) == pytest.approx(loss)
+
+
 def test_losses_are_held_to_the_floor():
     picture = draw_losses(LOSSES, *FLOOR)
     lines = picture.figure.axes[0].lines[1:]

@@ -2,42 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from course_utils.explorers.draw import drawable
 from course_utils.explorers.show import AnnotatedFigure
-from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE, course_style, new_figure
+from course_utils.explorers.style import (
+    BLUE,
+    GRID,
+    INK,
+    MAGENTA,
+    MUTED,
+    ORANGE,
+    TEAL,
+    course_style,
+    new_figure,
+)
 
 DIAGONAL = np.ones(3) / np.sqrt(3)
 ACROSS = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
 
 
+BINS = 80
+TALLEST = 1.35  # of a panel, in units of the density's height at a right angle or at ±0.9
+
+
+def cosine_density(x: np.ndarray, width: int) -> np.ndarray:
+    """The density of the cosine of two random directions in `width` dimensions.
+
+        Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2)) (1 - x^2)^((d-3)/2)
+
+    In two dimensions it grows without bound at ±1, in three it is flat.
+
+    >>> cosine_density(np.array([0.0, 0.9]), 3).tolist()
+    [0.5, 0.5]
+    """
+    log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)
+    return math.exp(log_norm) * (1 - np.square(x)) ** ((width - 3) / 2)
+
+
+def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
+    """Cosines of random directions as histograms, a row for each dimension, on one axis.
+
+    Args:
+        cosines: number of dimensions → (N,) cosines of pairs.
+    """
+    figure = new_figure(8.0, 0.86 * len(cosines) + 0.75)
+    x = np.linspace(-0.999, 0.999, 1999)
+    parts = []
+    with course_style():
+        rows = figure.subplots(len(cosines), 1, sharex=True, squeeze=False)[:, 0]
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.19, right=0.8, bottom=0.62 / height, top=0.99, hspace=0.16)
+        for axes, (width, values) in zip(rows, cosines.items(), strict=True):
+            counts, edges = np.histogram(values, bins=BINS, range=(-1, 1), density=True)
+            exact = cosine_density(x, width)
+            top = TALLEST * max(cosine_density(np.array([0.0, 0.9]), width))
+            axes.stairs(counts, edges, fill=True, color=TEAL, alpha=0.4)
+            axes.plot(x, exact, color=INK, linewidth=1.6)
+            axes.set(xlim=(-1, 1), ylim=(0, top), yticks=[], xticks=[-1, -0.5, 0, 0.5, 1])
+            axes.spines["left"].set_visible(False)
+            axes.tick_params(axis="x", length=0)
+            label = {"xycoords": "axes fraction", "va": "center", "fontsize": 12}
+            axes.annotate(f"{width} dimensions", (-0.02, 0.35), ha="right", **label)
+            spread = f"spread {values.std():.2f}"
+            axes.annotate(f"{spread}\n1/√{width} = {width**-0.5:.2f}", (1.02, 0.4), **label)
+            near = (np.abs(values) < math.sin(math.radians(10))).mean()
+            parts.append(f"{width}: spread {values.std():.3f}, {near:.0%}")
+        rows[-1].set_xlabel("cosine of the angle between two random directions")
+    count = len(next(iter(cosines.values())))
+    words = (
+        f"Cosines of {count:,} random pairs by the number of dimensions d, with the exact density, "
+        "proportional to (1\u00a0−\u00a0x²)^((d−3)/2), as a line; each row has its own height. "
+        "Standard deviation, and share of pairs within 10 degrees of a right angle: "
+        f"{'; '.join(parts)}."
+    )
+    return AnnotatedFigure(figure, words)
+
+
 def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Vectors in three dimensions, seen along (1, 1, 1) and from the side.
+    """Vectors in three dimensions, a panel for each cloud, all seen from the same side.
 
     Args:
         clouds: name → (N, 3) vectors, three clouds, all made from the same N originals.
     """
-    figure = new_figure(8.0, 4.0)
+    figure = new_figure(8.0, 3.35)
     with course_style():
-        top, side = figure.subplots(1, 2)
-        figure.subplots_adjust(left=0.07, right=0.98, bottom=0.15, top=0.9, wspace=0.22)
-        looks = (("o", MUTED, 0.5, 14), ("s", BLUE, 0.9, 16), ("^", ORANGE, 0.9, 18))
-        for (name, points), (marker, colour, alpha, size) in zip(
-            clouds.items(), looks, strict=True
+        for place, ((name, points), colour) in enumerate(
+            zip(clouds.items(), (MUTED, TEAL, MAGENTA), strict=True)
         ):
-            look = {"marker": marker, "color": colour, "alpha": alpha, "s": size, "label": name}
-            across, along = points @ ACROSS.T, points @ DIAGONAL
-            top.scatter(*across.T, linewidths=0, **look)
-            side.scatter(np.linalg.norm(across, axis=1), along, linewidths=0, **look)
-        top.set(title="seen along (1, 1, 1)", aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
-        side.set(title="seen from the side", aspect="equal", xlim=(0, 4.2), ylim=(-3.2, 3.2))
-        side.set(xlabel="distance from the axis", ylabel="along (1, 1, 1)")
-        top.set(xlabel="across, first direction", ylabel="across, second direction")
-        side.legend(loc="lower right", handletextpad=0.2, borderaxespad=0)
+            axes: Any = figure.add_axes((0.005 + 0.333 * place, 0.0, 0.325, 0.93), projection="3d")
+            axes.set_proj_type("ortho")
+            axes.view_init(elev=16, azim=-22)
+            _draw_guides(axes, points)
+            axes.scatter(*points.T, color=colour, s=16, alpha=0.75, linewidths=0, depthshade=False)
+            reach = 2.2
+            axes.set(xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
+            axes.set_box_aspect((1, 1, 1), zoom=1.5)
+            axes.set_axis_off()
+            figure.text(0.167 + 0.333 * place, 0.945, name, ha="center", fontsize=13, color=colour)
     return AnnotatedFigure(figure, _words_of_norms(clouds))
+
+
+def _draw_guides(axes: Any, points: np.ndarray) -> None:
+    """The line along (1, 1, 1), the circle across it, or the sphere: what all points lie on."""
+    turn = np.linspace(0, 2 * np.pi, 121)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ ACROSS
+    length = np.linalg.norm(points, axis=1)
+    one_length = bool(np.ptp(length) < 0.01 * length.mean())
+    ends = np.outer([-2.2, 2.2], DIAGONAL)
+    axes.plot(*ends.T, color=MUTED, linewidth=1.2, linestyle="--")
+    axes.text(*(2.3 * DIAGONAL), "(1, 1, 1)", fontsize=11, color=MUTED, ha="center", va="bottom")
+    if one_length and np.abs(points @ DIAGONAL).max() < 0.05:
+        axes.plot(*(np.median(length) * ring).T, color=INK, linewidth=1)
+        axes.plot_trisurf(*(np.median(length) * ring[:-1]).T, color=GRID, alpha=0.45, linewidth=0)
+    elif one_length:
+        for height in (-0.8, -0.4, 0.0, 0.4, 0.8):
+            band = np.sqrt(1 - height**2) * ring + height * DIAGONAL
+            axes.plot(*band.T, color=MUTED, linewidth=0.7, alpha=0.5)
 
 
 def _words_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
@@ -52,29 +138,47 @@ def _words_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
         normal = "in the plane perpendicular to (1, 1, 1)"
         flat = normal if along.max() < 0.005 else "in every direction"
         parts.append(f"{name}: {lengths}, {flat}")
-    return f"The same {count} vectors, seen along (1, 1, 1) and from the side. {'; '.join(parts)}."
+    return f"The same {count} vectors, in three panels. {'; '.join(parts)}."
 
 
-def draw_lengths(lengths: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Lengths of several families of vectors, each divided by its own mean, as strips of dots."""
-    figure = new_figure(8.0, 0.62 * len(lengths) + 1.0)
+def draw_lengths(
+    lengths: Mapping[str, np.ndarray], tokens: Sequence[str] | None = None
+) -> AnnotatedFigure:
+    """Lengths of several families of vectors, each divided by its own mean, as strips of dots.
+
+    Args:
+        lengths: name → (T,) lengths, one for each token.
+        tokens: the tokens, to name the shortest and the longest vector of each row.
+    """
+    figure = new_figure(8.0, 0.72 * len(lengths) + 1.0)
+    height = figure.get_figheight()
     with course_style():
-        axes = figure.add_axes(
-            (0.27, 0.8 / figure.get_figheight(), 0.71, 0.97 - 0.8 / figure.get_figheight())
-        )
-        for row, values in enumerate(lengths.values()):
-            colour = BLUE if np.ptp(values / values.mean()) < 1e-3 else ORANGE
-            axes.plot(
-                values / values.mean(), np.full(len(values), row), "|", color=colour, markersize=17
-            )
+        axes = figure.add_axes((0.22, 0.72 / height, 0.76, 0.99 - 0.72 / height))
+        for row, (name, values) in enumerate(lengths.items()):
+            relative = values / values.mean()
+            colour = {"q": BLUE, "k": ORANGE}.get(name[0], TEAL)
+            axes.plot(relative, np.full(len(values), row), "|", color=colour, markersize=17)
+            if tokens is not None and np.ptp(relative) > 0.01:
+                for at in (int(relative.argmin()), int(relative.argmax())):
+                    axes.annotate(
+                        drawable(tokens[at]), (relative[at], row), (0, 11), color=colour,
+                        textcoords="offset points", ha="center", va="bottom", fontsize=11,
+                    )  # fmt: skip
         axes.set_yticks(range(len(lengths)), list(lengths))
-        axes.set(ylim=(len(lengths) - 0.5, -0.5), xlabel="length, divided by the mean length")
+        axes.set(ylim=(len(lengths) - 0.5, -0.6), xlabel="length, divided by the mean length")
+        axes.margins(x=0.06)
         axes.tick_params(axis="y", length=0)
         axes.axvline(1, color=GRID, zorder=0)
     ratios = ", ".join(
         f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
     )
     words = f"Each stroke is one token's vector. Longest over shortest: {ratios}."
+    if tokens is not None:
+        name, values = max(lengths.items(), key=lambda each: each[1].max() / each[1].min())
+        words += (
+            f" In the row {name}, the longest is that of “{tokens[int(values.argmax())]}”, the "
+            f"shortest that of “{tokens[int(values.argmin())]}”."
+        )
     return AnnotatedFigure(figure, words)
 
 
@@ -90,29 +194,26 @@ def draw_head_spreads(
         width: the heads' width, for the two lines that the proof predicts.
     """
     figure = new_figure(8.0, 4.3)
+    root = rf"$\sqrt{{{width}}}$"
     with course_style():
-        axes = figure.add_axes((0.09, 0.13, 0.71, 0.84))
-        for table, colour, marker in (
-            (before, ORANGE, "o"),
-            (after, BLUE, "s"),
-            (fresh, MUTED, "D"),
+        axes = figure.add_axes((0.09, 0.13, 0.69, 0.84))
+        for table, level, colour, marker, line, words in (
+            (before, np.sqrt(width), MUTED, "o", "--", f"q·k, trained\nline: {root}"),
+            (after, 1.0, TEAL, "s", "--", "divided, trained\nline: 1"),
+            (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, fresh"),
         ):
             _draw_heads(axes, table, colour, marker)
-        for level, colour, words in (
-            (np.sqrt(width), ORANGE, "q·k, trained\n" + rf"line: $\sqrt{{{width}}}$"),
-            (1.0, BLUE, "divided, trained\nline: 1"),
-            (np.median(fresh), MUTED, "divided, fresh"),
-        ):
-            if colour != MUTED:
-                axes.axhline(level, color=colour, linestyle="--", linewidth=1.4)
+            if line:
+                axes.axhline(level, color=colour, linestyle=line, linewidth=1.4)
             axes.annotate(
-                words,
-                (1.015, level),
-                xycoords=("axes fraction", "data"),
-                color=colour,
-                va="center",
-                fontsize=11,
-            )
+                words, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
+                va="center", fontsize=11,
+            )  # fmt: skip
+        layer, head = np.unravel_index(int(after.argmax()), after.shape)
+        axes.annotate(
+            f"layer {layer}, head {head}", (float(layer) + 0.32, float(before.max())), (9, 0),
+            textcoords="offset points", va="center", fontsize=11, color=MUTED,
+        )  # fmt: skip
         axes.set(
             yscale="log",
             xlabel="layer (12 heads each, sorted)",

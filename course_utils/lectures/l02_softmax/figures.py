@@ -10,17 +10,16 @@ from matplotlib.ticker import NullLocator
 
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
-    BLUE,
     GRID,
     INK,
+    MAGENTA,
     MAGNITUDE_MAP,
     MUTED,
-    ORANGE,
-    PURPLE,
+    TEAL,
     course_style,
     new_figure,
 )
-from course_utils.lectures.l02_softmax.explorers import LARGEST_NORM, jacobian_norm
+from course_utils.lectures.l02_softmax.explorers.softmax import LARGEST_NORM, jacobian_norm
 
 Rows = Mapping[int, np.ndarray]
 
@@ -48,8 +47,8 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> AnnotatedFigure:
         )
         _draw_dots(left, unscaled, plain)
         for norms, colour, dash, name in (
-            (divided, BLUE, "-", "divided by √d_k"),
-            (plain, ORANGE, "--", "not divided"),
+            (divided, TEAL, "-", "divided by √d_k"),
+            (plain, MAGENTA, "--", "not divided"),
         ):
             widths = np.array(list(norms))
             low, middle, high = np.quantile(list(norms.values()), (0.05, 0.5, 0.95), axis=1)
@@ -60,7 +59,15 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> AnnotatedFigure:
         right.set_xticks(list(unscaled), [str(width) for width in unscaled])
         right.xaxis.set_minor_locator(NullLocator())
         right.set_ylabel("norm of the Jacobian", labelpad=1)
-        right.legend(loc="lower left", borderaxespad=0)
+        # Each name is where its line is alone.
+        widest = max(unscaled)
+        for text, at, offset, colour in (
+            ("divided", (widest, np.median(divided[widest])), (-6, 16), TEAL),
+            ("not divided", (widest, np.median(plain[widest])), (-24, -6), MAGENTA),
+        ):
+            right.annotate(
+                text, at, offset, textcoords="offset points", ha="right", color=colour, fontsize=12
+            )
     parts = [
         f"{width}: {np.median(norms):.2g} (mean {norms.mean():.2f}) and "
         f"{np.median(divided[width]):.2f}"
@@ -79,27 +86,23 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> AnnotatedFigure:
 def _draw_dots(axes: Axes, unscaled: Rows, norms: Rows) -> None:
     widths = list(unscaled)
     shown = [widths[i] for i in sorted({0, len(widths) // 2, len(widths) - 1})]
-    for width, colour, marker in zip(shown, (BLUE, PURPLE, ORANGE), "osv", strict=False):
-        axes.plot(
-            unscaled[width][:300].max(-1),
-            norms[width][:300],
-            marker,
-            color=colour,
-            markersize=4,
-            alpha=0.6,
-            markeredgewidth=0,
-            label=f"d_k = {width}",
-        )
+    places = ((0.3, 0.17), (0.2, 0.46), (0.76, 0.04))  # below the cloud, left of it, at its end
+    for width, colour, marker, place in zip(
+        shown, (MUTED, TEAL, MAGENTA), "osv", places, strict=False
+    ):
+        largest = unscaled[width][:300].max(-1)
+        look = {"color": colour, "markersize": 4, "alpha": 0.55, "markeredgewidth": 0}
+        axes.plot(largest, norms[width][:300], marker, **look)
+        axes.text(*place, f"d_k = {width}", color=colour, fontsize=12, ha="center")
     sharp = np.linspace(0.5, 1, 51)
     axes.plot(sharp, 2 * sharp * (1 - sharp), color=INK, linewidth=1.4)
     axes.annotate(
-        "the rest\non one key", (0.8, 0.32), (0.86, 0.45), fontsize=10, ha="center", va="center",
-        arrowprops={"arrowstyle": "-", "color": MUTED},
+        "all the rest\non one key", (0.78, 0.343), (0.87, 0.45), fontsize=11, ha="center",
+        va="center", arrowprops={"arrowstyle": "-", "color": MUTED},
     )  # fmt: skip
     axes.set(xlim=(0, 1.02), ylim=(0, 0.55), title="not divided")
     axes.set(xlabel="largest weight of a query", ylabel="norm of the Jacobian")
     axes.axhline(LARGEST_NORM, color=GRID, zorder=0)
-    axes.legend(loc="lower left", handletextpad=0.1, borderaxespad=0, markerscale=1.8)
 
 
 def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
@@ -115,7 +118,7 @@ def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
         axes = figure.add_axes((0.075, 0.02, 0.82, 1 - 0.62 / figure.get_figheight()))
         image = axes.imshow(tokens, vmin=1, vmax=length, cmap=MAGNITUDE_MAP, aspect="auto")
         for (layer, head), value in np.ndenumerate(tokens):
-            colour = INK if value > 1 + 0.55 * (length - 1) else "white"
+            colour = "white" if value > 1 + 0.45 * (length - 1) else INK
             axes.text(head, layer, f"{value:.1f}", ha="center", va="center", color=colour)
         axes.set_xticks(range(heads))
         axes.set_yticks(range(layers))
@@ -139,6 +142,15 @@ def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
     return AnnotatedFigure(figure, words)
 
 
+NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - 1e-8, 1 - 1e-10)
+LEAST_LEFT = 1e-12  # what is left for the others, at the end of the axis
+
+
+def nines(weights: np.ndarray | float) -> np.ndarray:
+    """How many nines a weight has: 0.9 is at 1, 0.99 at 2; an axis on which both ends are seen."""
+    return np.asarray(-np.log10(np.maximum(1 - np.asarray(weights), LEAST_LEFT)))
+
+
 def draw_largest_weights(
     largest: Mapping[str, np.ndarray], printed: Mapping[str, float]
 ) -> AnnotatedFigure:
@@ -149,34 +161,36 @@ def draw_largest_weights(
         printed: the same names → the number in the text.
     """
     parts = []
-    figure = new_figure(8.0, 1.55 * len(largest) + 0.75)
+    figure = new_figure(8.0, 3.3)
+    bins = np.linspace(0, -np.log10(LEAST_LEFT), 73)
     with course_style():
-        panels = figure.subplots(len(largest), 1, sharex=True, squeeze=False)[:, 0]
-        bottom = 0.6 / figure.get_figheight()
-        figure.subplots_adjust(left=0.03, right=0.97, bottom=bottom, top=0.98, hspace=0.12)
-        for axes, (name, values), colour in zip(
-            panels, largest.items(), (BLUE, ORANGE), strict=True
-        ):
-            counts, edges = np.histogram(values, bins=50, range=(0, 1))
-            axes.stairs(counts / counts.max(), edges, fill=True, color=colour, alpha=0.55)
-            axes.set(xlim=(0, 1), ylim=(0, 1.12), yticks=[])
-            axes.spines["left"].set_visible(False)
-            axes.axvline(values.mean(), color=colour, linewidth=2)
-            axes.axvline(printed[name], color=INK, linewidth=1.6, linestyle="--")
+        axes = figure.add_axes((0.03, 0.19, 0.94, 0.79))
+        for (name, values), colour in zip(largest.items(), (TEAL, MAGENTA), strict=True):
+            counts, edges = np.histogram(nines(values), bins=bins)
+            heights = counts / max(counts.max(), 1)
+            axes.stairs(heights, edges, fill=True, color=colour, alpha=0.4)
+            at = float(nines(printed[name]))
+            axes.plot([at, at], [0, 1.12], color=colour, linewidth=1.8, linestyle="--")
             below = (values < printed[name]).mean()
-            axes.text(
-                0.01,
-                0.95,
-                f"{name}\nmean {values.mean():.3f} (line)\nin the text {printed[name]:.4f}\n"
+            beside = min(max(at, float(np.quantile(nines(values), 0.9))), 0.7 * bins[-1])
+            axes.annotate(
+                f"{name}\nmean {values.mean():.3f}\nthe text's {printed[name]:.4f}\n"
                 f"(dashed): {below:.0%} are below",
-                va="top",
-                fontsize=11,
-            )
+                (beside, 1.55), (8, 0), textcoords="offset points", va="top",
+                fontsize=11, color=colour,
+            )  # fmt: skip
             parts.append(
                 f"{name}: mean {values.mean():.3f}, from {values.min():.2f} to {values.max():.2f}; "
                 f"{below:.1%} lie below the text's {printed[name]:.4f}"
             )
-        panels[-1].set_xlabel("largest weight of the matrix")
+        axes.set(xlim=(0, bins[-1]), ylim=(0, 1.6), yticks=[])
+        axes.set_xticks(nines(np.array(NINES)), [_with_nines(each) for each in NINES])
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("largest weight of the matrix (each step to the right: one nine more)")
     count = len(next(iter(largest.values())))
     words = f"Largest weight of {count:,} random matrices. {'. '.join(parts)}."
     return AnnotatedFigure(figure, words)
+
+
+def _with_nines(weight: float) -> str:
+    return f"{weight:.4g}" if weight <= 0.9999 else rf"$1-10^{{{np.log10(1 - weight):.0f}}}$"

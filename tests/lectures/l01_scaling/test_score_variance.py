@@ -9,23 +9,24 @@ import torch
 
 from course_utils.lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
+    CAUCHY,
+    COINS,
     DISTRIBUTIONS,
-    HEAVY_DEGREES,
     SAMPLES,
+    UNIFORM,
     WIDTHS,
     ScoreLaw,
+    counted_coordinates,
     draw_coordinates,
     running_sums,
-    sample_scores,
     score_law,
+    scores_from,
 )
 
-HEAVY_SPREAD = math.sqrt(HEAVY_DEGREES / (HEAVY_DEGREES - 2))
 SCIPY = {
     "normal": scipy.stats.norm(),
-    "uniform": scipy.stats.uniform(-math.sqrt(3), 2 * math.sqrt(3)),
-    "heavy-tailed (Student t, 5)": scipy.stats.t(HEAVY_DEGREES, scale=1 / HEAVY_SPREAD),
-    "Cauchy (no variance)": scipy.stats.cauchy(),
+    UNIFORM: scipy.stats.uniform(-math.sqrt(3), 2 * math.sqrt(3)),
+    CAUCHY: scipy.stats.cauchy(),
 }
 SHAPES = [
     {"correlation": 0.0, "variance": 1.0, "mean": 0.0},
@@ -38,60 +39,70 @@ SHAPES = [
 DOUBT = 1e-3
 
 
-def coordinates(name, shape=(50_021,), seed=7):
-    return draw_coordinates(name, shape, torch.Generator().manual_seed(seed))
+def drawn(name):
+    """Coordinates as the claims draw them, and two sets as the explorer counts them."""
+    by_torch = draw_coordinates(name, (50_021,), torch.Generator().manual_seed(7))
+    a, c = counted_coordinates(name, 11, 251, 199)
+    return {"torch": by_torch.double().numpy(), "a": a.ravel(), "c": c.ravel()}
 
 
 @pytest.mark.parametrize("name", SCIPY)
 def test_coordinates_follow_scipy(name):
-    drawn = coordinates(name).double().numpy()
-    assert scipy.stats.kstest(drawn, SCIPY[name].cdf).pvalue > DOUBT
-    assert scipy.stats.kstest(1.05 * drawn, SCIPY[name].cdf).pvalue < DOUBT
+    for found in drawn(name).values():
+        assert scipy.stats.kstest(found, SCIPY[name].cdf).pvalue > DOUBT
+        assert scipy.stats.kstest(1.05 * found, SCIPY[name].cdf).pvalue < DOUBT
 
 
 def test_coins_are_fair():
-    coins = coordinates("±1 (coin flips)")
-    assert set(coins.tolist()) == {-1.0, 1.0}
-    assert abs(float(coins.mean())) < 4 / math.sqrt(len(coins))  # four standard errors
+    for found in drawn(COINS).values():
+        assert set(found.tolist()) == {-1.0, 1.0}
+        assert abs(float(found.mean())) < 4 / math.sqrt(len(found))  # four standard errors
 
 
-@pytest.mark.parametrize("name", ["normal", "uniform", "heavy-tailed (Student t, 5)"])
+@pytest.mark.parametrize("name", ["normal", COINS, UNIFORM])
+def test_counted_coordinates_are_uncorrelated(name):
+    """Along a row, along a column, between a and c, and between neighbouring seeds."""
+    a, c = counted_coordinates(name, 0, 400, 300)
+    other, _ = counted_coordinates(name, 1, 400, 300)
+    pairs = ((a, c), (a[:, 1:], a[:, :-1]), (a[1:], a[:-1]), (a[:-2], other[2:]))
+    for one, two in pairs:
+        assert abs((one * two).mean()) < 4 / math.sqrt(one.size)
+    # A seed moves the rows by one: two seeds next to each other share all rows but one.
+    assert np.array_equal(a[1:], other[:-1])
+
+
+def test_rows_go_on_alike():
+    short, long = (counted_coordinates("normal", 3, 5, width) for width in (7, 31))
+    assert np.array_equal(short[0], long[0][:, :7]) and np.array_equal(short[1], long[1][:, :7])
+
+
+@pytest.mark.parametrize("name", ["normal", UNIFORM])
 def test_fourth_moments_are_scipys(name):
     mean, variance, skew, excess = SCIPY[name].stats("mvsk")
     assert (mean, skew) == (0, 0) and variance == pytest.approx(1)
     assert DISTRIBUTIONS[name] == pytest.approx(excess + 3)
 
 
-@pytest.mark.parametrize("width", [1, 8, 64])
-@pytest.mark.parametrize("name", [name for name in DISTRIBUTIONS if name != ALL_EQUAL])
+@pytest.mark.parametrize("width", [1, 24, 512])
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_scores_are_dot_products(name, width):
-    generator, parts = torch.Generator().manual_seed(0), []
-    for before, now in zip((0, *WIDTHS), WIDTHS, strict=False):
-        parts.append([draw_coordinates(name, (SAMPLES, now - before), generator) for _ in "ac"])
-        if now == width:
-            break
-    a, c = (torch.cat(part, dim=1).double() for part in zip(*parts, strict=True))
-    correlation, variance, mean = 0.3, 2.25, 0.4
-    q = mean + math.sqrt(variance) * a
-    k = mean + math.sqrt(variance) * (correlation * a + math.sqrt(1 - correlation**2) * c)
-    scores = sample_scores(name, width, correlation=correlation, variance=variance, mean=mean)
-    # float32 sums of up to 64 products; a Cauchy product may be 1e7 times another.
-    scale = (q * k).abs().sum(1)
-    assert torch.all((scores - (q * k).sum(1)).abs() <= 1e-5 * (1 + scale))
-    wrong = sample_scores(name, width, correlation=correlation, variance=2.0, mean=mean)
-    assert not torch.all((wrong - (q * k).sum(1)).abs() <= 1e-5 * (1 + scale))
+    a, c = counted_coordinates(name, 0, SAMPLES, width)
+    shape = {"correlation": 0.3, "variance": 2.25, "mean": 0.4}
+    q = 0.4 + 1.5 * a
+    k = 0.4 + 1.5 * (0.3 * a + math.sqrt(1 - 0.09) * c)
+    scores = scores_from(running_sums(name)[width], width, **shape)
+    scale = 1e-10 * (1 + np.abs(q * k).sum(1))  # a Cauchy product may be 1e12 times another
+    assert np.all(np.abs(scores - (q * k).sum(1)) <= scale)
+    wrong = scores_from(running_sums(name)[width], width, **{**shape, "variance": 2.0})
+    assert not np.all(np.abs(wrong - (q * k).sum(1)) <= scale)
 
 
 def test_equal_coordinates_are_one():
-    a = coordinates(ALL_EQUAL, (3, 5))
-    assert torch.equal(a, a[:, :1].expand(3, 5)) and len(set(a[:, 0].tolist())) == 3
-    shape = {"correlation": 0.3, "variance": 2.25, "mean": 0.4}
-    one = sample_scores(ALL_EQUAL, 1, **shape)
-    assert scipy.stats.kstest(one, sample_scores("normal", 1, **shape)).pvalue > DOUBT
-    for width in (8, 512):
-        close = {"rtol": 1e-4, "atol": 1e-4 * width}  # float32 sums of so many numbers
-        assert torch.allclose(sample_scores(ALL_EQUAL, width, **shape), width * one, **close)
-        assert not torch.allclose(sample_scores("normal", width, **shape), width * one, **close)
+    for a in (
+        draw_coordinates(ALL_EQUAL, (3, 5), torch.Generator().manual_seed(7)).numpy(),
+        counted_coordinates(ALL_EQUAL, 7, 3, 5)[0],
+    ):
+        assert np.array_equal(a, np.repeat(a[:, :1], 5, axis=1)) and len(set(a[:, 0])) == 3
 
 
 def nodes_and_weights(name):
@@ -107,7 +118,7 @@ def nodes_and_weights(name):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", ["normal", "uniform", "±1 (coin flips)"])
+@pytest.mark.parametrize("name", ["normal", UNIFORM, COINS])
 def test_law_is_the_integral(name, shape):
     nodes, weights = nodes_and_weights(name)
     a, c = np.meshgrid(nodes, nodes, indexing="ij")
@@ -125,20 +136,19 @@ def test_law_is_the_integral(name, shape):
 @pytest.mark.parametrize("width", [16, 64, 512])
 @pytest.mark.parametrize("name", [n for n, fourth in DISTRIBUTIONS.items() if fourth])
 def test_samples_follow_the_law(name, width, shape):
-    law, scores = score_law(name, width, **shape), sample_scores(name, width, **shape)
+    law = score_law(name, width, **shape)
+    scores = scores_from(running_sums(name)[width], width, **shape)
     spread = math.sqrt(law.variance)
-    # Four standard errors of a mean; float32 leaves 1e-5 of the size of the scores.
-    error = 4 * spread / math.sqrt(SAMPLES) + 1e-5 * width
+    error = 4 * spread / math.sqrt(SAMPLES) + 1e-9 * width  # four standard errors of a mean
     assert abs(float(scores.mean()) - law.mean) < error
-    # A standard deviation of 4000 near-normal values is good to 4 / sqrt(8000) = 4.5 %; one
-    # heavy-tailed coordinate in 16 makes the tails of a product longer, and the error larger.
+    # A standard deviation of 2000 near-normal values is good to 4 / sqrt(4000) = 6.3 %.
     # Products of equal coordinates keep the tails of one product at every width.
-    heavy = name.startswith("heavy") or name == ALL_EQUAL
-    assert float(scores.std()) == pytest.approx(spread, rel=0.25 if heavy else 0.06, abs=1e-4)
+    good = 0.25 if name == ALL_EQUAL else 0.065
+    assert float(scores.std()) == pytest.approx(spread, rel=good, abs=1e-4)
 
 
 def test_as_taught():
-    for name in ("normal", "uniform", "±1 (coin flips)", "heavy-tailed (Student t, 5)"):
+    for name in ("normal", UNIFORM, COINS):
         for width in WIDTHS:
             law = score_law(name, width)
             assert law == ScoreLaw(0.0, float(width))
@@ -150,19 +160,8 @@ def test_broken_assumptions():
     assert score_law("normal", 64, variance=2.0).divided_by(root).variance == pytest.approx(4)
     assert score_law("normal", 64, correlation=0.3).divided_by(root).mean == pytest.approx(2.4)
     assert score_law("normal", 64, mean=0.5).divided_by(root).variance == pytest.approx(1.5)
-    assert score_law("Cauchy (no variance)", 64) == ScoreLaw(None, None)
+    assert score_law(CAUCHY, 64) == ScoreLaw(None, None)
     assert score_law(ALL_EQUAL, 64).divided_by(root).variance == pytest.approx(64)
     assert ScoreLaw(None, None).divided_by(8) == ScoreLaw(None, None)
     assert ScoreLaw(32.0, None).divided_by(8) == ScoreLaw(4.0, None)
-    assert score_law("±1 (coin flips)", 64, correlation=-1.0) == ScoreLaw(-64.0, 0.0)
-
-
-def test_samples_are_reproducible():
-    torch.manual_seed(3)
-    expected = torch.rand(5)
-    torch.manual_seed(3)
-    first = running_sums("normal")
-    running_sums.cache_clear()
-    again = running_sums("normal")
-    assert torch.equal(torch.rand(5), expected), "the caller's random numbers are their own"
-    assert all(torch.equal(first[width], again[width]) for width in WIDTHS)
+    assert score_law(COINS, 64, correlation=-1.0) == ScoreLaw(-64.0, 0.0)

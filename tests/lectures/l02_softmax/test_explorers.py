@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures.l02_softmax.explorers import (
-    DIVIDED,
+from course_utils.lectures.l02_softmax.explorers.softmax import (
     DRAWS,
     KEYS,
-    PLAIN,
-    TEMPERATURES,
+    ONE_AHEAD,
     TYPICAL,
-    WIDTHS,
-    SoftmaxSaturation,
+    SoftmaxJacobian,
     jacobian_norm,
+    running_scores,
+    typical_scores,
 )
-from tests.explorers.support_explorers import press
 
 
 def weights_of(*shape, spread=3.0, seed=0):
@@ -47,118 +45,99 @@ def test_norm_is_at_most_a_half():
             assert jacobian_norm(weights_of(500, keys, spread=spread)).max() <= 0.5 + 1e-12
 
 
-@pytest.fixture(scope="module")
-def explorer():
-    made = SoftmaxSaturation()
-    made.widget()
-    return made
+def state(scores, temperature=1.0):
+    return SoftmaxJacobian().compute(scores=list(scores), temperature=temperature)
 
 
-def scores_of(width, draw):
-    """The scores of one draw, made anew: as many coordinates as the head is wide."""
+@pytest.mark.parametrize("spread", [0.0, 0.3, 3.0, 20.0])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 16.0])
+def test_state_is_softmax_and_derivative(spread, temperature):
+    raw = torch.randn(KEYS, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    found = state((spread * raw).tolist(), temperature)
+    scores = spread * raw / temperature
+    weights = torch.softmax(scores, dim=0)
+    torch.testing.assert_close(torch.from_numpy(found.weights), weights)
+    jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, dim=0), scores)
+    torch.testing.assert_close(torch.from_numpy(found.jacobian), jacobian, atol=1e-12, rtol=1e-9)
+    assert found.norm == pytest.approx(jacobian.norm().item(), rel=1e-6, abs=1e-12)
+    entropy = torch.distributions.Categorical(probs=weights).entropy().item()
+    assert found.effective == pytest.approx(math.exp(entropy), rel=1e-6)
+    assert found.largest == weights.max().item()
+    assert np.abs(found.jacobian).max() <= 0.25 and found.norm <= 0.5
+
+
+def test_typical_scores_are_products():
     random = torch.Generator().manual_seed(2)
     q = torch.randn((DRAWS, 1, 512), generator=random, dtype=torch.float64)
     k = torch.randn((DRAWS, KEYS, 512), generator=random, dtype=torch.float64)
-    return k[draw - 1, :, :width] @ q[draw - 1, 0, :width]
+    for width in (1, 16, 64, 512):
+        exact = k[TYPICAL - 1, :, :width] @ q[TYPICAL - 1, 0, :width]
+        assert np.abs(np.array(typical_scores(width)) - exact.numpy()).max() <= 0.05 + 1e-9
 
 
-@pytest.mark.parametrize("width", [1, 16, 64, 512])
-@pytest.mark.parametrize("division", [DIVIDED, PLAIN])
-@pytest.mark.parametrize("temperature", [0.125, 1, 16])
-def test_state_is_softmax_and_derivative(explorer, width, division, temperature):
-    state = explorer.compute(width=width, division=division, temperature=temperature, draw_number=3)
-    scores = scores_of(width, 3) / temperature
-    scores = scores / math.sqrt(width) if division == DIVIDED else scores
-    weights = torch.softmax(scores, dim=0)
-    torch.testing.assert_close(torch.from_numpy(state.weights), weights)
-    jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, dim=0), scores)
-    torch.testing.assert_close(torch.from_numpy(state.jacobian), jacobian, atol=1e-12, rtol=1e-9)
-    assert state.norm == pytest.approx(jacobian.norm().item(), rel=1e-6, abs=1e-12)
-    entropy = torch.distributions.Categorical(probs=weights).entropy().item()
-    assert state.effective == pytest.approx(math.exp(entropy), rel=1e-6)
-    assert state.spread == pytest.approx(scores.std(correction=0).item())
-    assert state.largest + state.others == pytest.approx(1)
-
-
-def test_mean_largest_over_draws(explorer):
-    values = {"width": 64, "division": PLAIN, "temperature": 2}
-    largest = [
-        explorer.compute(**values, draw_number=number).largest for number in range(1, DRAWS + 1)
-    ]
-    assert explorer.compute(**values, draw_number=7).mean_largest == pytest.approx(np.mean(largest))
-
-
-def test_path_from_equal_to_a_vertex(explorer):
-    state = explorer.compute(width=64, division=PLAIN, temperature=1, draw_number=TYPICAL)
-    largest, norm = state.path
+def test_path_from_equal_to_a_vertex():
+    found = state(typical_scores(64))
+    largest, norm = found.path
     assert largest[0] == pytest.approx(1 / KEYS, abs=0.01)
     assert norm[0] == pytest.approx(math.sqrt(KEYS - 1) / KEYS, abs=0.01)
     assert largest[-1] > 1 - 1e-12 and norm[-1] < 1e-12
     assert (np.diff(largest) >= 0).all()
-    near = np.argmin(np.abs(largest - state.largest))
-    assert largest[near] == pytest.approx(state.largest) and norm[near] == pytest.approx(state.norm)
+    near = np.argmin(np.abs(largest - found.largest))
+    assert largest[near] == pytest.approx(found.largest) and norm[near] == pytest.approx(found.norm)
     # It rises before it falls: sharper weights do not always let less through.
     assert norm.max() > 1.3 * norm[0] and 0 < norm.argmax() < len(norm) - 1
 
 
-def test_division_is_a_temperature(explorer):
-    divided = explorer.compute(width=64, division=DIVIDED, temperature=1, draw_number=5)
-    warm = explorer.compute(width=64, division=PLAIN, temperature=8, draw_number=5)
+def test_division_is_a_temperature():
+    scores = typical_scores(64)
+    divided, warm = state([each / 8 for each in scores]), state(scores, 8.0)
     assert np.allclose(divided.weights, warm.weights) and divided.norm == pytest.approx(warm.norm)
 
 
-def test_typical_draw_is_near_medians(explorer):
+def test_one_ahead_is_at_the_top():
+    """Moved either way, the score that is ahead lets less gradient through."""
+    ahead = ONE_AHEAD.index(max(ONE_AHEAD))
+    norms = []
+    for move in (-0.5, 0.0, 0.5):
+        norms.append(state([each + move * (i == ahead) for i, each in enumerate(ONE_AHEAD)]).norm)
+    assert norms[1] > norms[0] and norms[1] > norms[2]
+
+
+def test_typical_draw_is_near_medians():
     off = np.zeros(DRAWS)
     for width in (16, 64, 512):
         random = torch.Generator().manual_seed(0)
         q, k = (torch.randn(n, width, generator=random) for n in (10_000, 16))
         median = np.median(jacobian_norm((q @ k.T).double().softmax(-1).numpy()))
-        norms = [
-            explorer.compute(width=width, division=PLAIN, temperature=1, draw_number=n + 1).norm
-            for n in range(DRAWS)
-        ]
+        norms = jacobian_norm(running_scores()[:, :, width - 1].softmax(-1).numpy())
         # Ratios, not differences: at 512 the norms span ten powers of ten.
         off += np.abs(np.log(norms) - np.log(median))
     assert off.argmin() == TYPICAL - 1
 
 
-def test_drawing_is_the_state(explorer):
-    explorer.set(width=16, division=PLAIN, temperature=1, draw_number=TYPICAL)
-    state = explorer.state
-    _, heights = explorer._bars.get_data()
-    assert np.allclose(heights.reshape(-1, 3)[:, 1], state.weights)
-    assert (heights.reshape(-1, 3)[:, 0] == 0).all()
-    assert explorer._dot.get_data() == ([state.largest], [state.norm])
-    levels = explorer._heat._levels.astype(int)
-    middle = levels[np.abs(state.jacobian) < 1e-9]
-    assert np.ptp(middle) <= 1 and abs(middle.mean() - 127) <= 1, "nothing is the map's middle"
-    assert (levels[state.jacobian > 1e-3] > 128).all() and (levels == levels.T).all()
-    assert (levels[state.jacobian < -1e-3] < 126).all()
+def test_words_at_both_ends():
+    sharp = [60.0 if key == 3 else -60.0 for key in range(KEYS)]
+    words = SoftmaxJacobian(scores=sharp, temperature=0.1).words
+    assert "largest weight is 1.00" in words and "norm below 0.001" in words
+    assert "attends to 16.0 of 16 keys" in SoftmaxJacobian(scores=[0.0] * KEYS).words
 
 
-def test_words_at_both_ends(explorer):
-    explorer.set(width=512, division=PLAIN, temperature=0.125, draw_number=20)
-    assert "The largest weight is 1 − 9e-17" in explorer.words
-    assert "less than 0.01% of the most there can be" in explorer.words
-    explorer.set(width=1, division=DIVIDED, temperature=16, draw_number=20)
-    assert "effectively attends to 16.0 of 16 keys" in explorer.words
-    assert "d_k = 1, divided by √d_k, temperature 16:" in explorer.words
-
-
-def test_scenes_show_what_they_say(explorer):
-    states = []
-    for label in explorer.scenes:
-        press(explorer, label)
-        states.append(explorer.state)
-    narrow, middle, wide, divided, warm = states
+def test_presets_show_what_they_say():
+    found = {name: state(**values) for name, values in SoftmaxJacobian.presets.items()}
+    narrow, middle, wide = (found[f"not divided, d_k = {width}"] for width in (16, 64, 512))
     assert narrow.norm > middle.norm > wide.norm and wide.norm < 0.01
-    assert divided.norm > 0.2 and warm.norm > 0.2 and divided.effective > 8
-    assert all(set(scene) == set(explorer.inputs) for scene in explorer.scenes.values())
+    for name in ("divided, d_k = 512", "temperature 8 = √64"):
+        assert found[name].norm > 0.2 and found[name].effective > 7
+    assert found["two compete"].norm == pytest.approx(0.5, abs=0.001)
+    assert found["all equal"].norm == pytest.approx(math.sqrt(KEYS - 1) / KEYS)
 
 
-def test_entries_are_inside_the_scales(explorer):
-    for width in WIDTHS:
-        for temperature in TEMPERATURES:
-            state = explorer.compute(width, PLAIN, temperature, 1)
-            assert np.abs(state.jacobian).max() <= 0.25 and state.norm <= 0.5
-            assert state.path[1].max() < 0.55
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [([0.0] * 15, TypeError), ([0.0] * 15 + ["1"], TypeError), ([0.0] * 15 + [61.0], ValueError)],
+)
+def test_wrong_scores_are_refused(wrong, error):
+    explorer = SoftmaxJacobian()
+    with pytest.raises(error, match="scores must be"):
+        explorer.set(scores=wrong)
+    assert explorer.values["scores"] == ONE_AHEAD

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures.l02_softmax.explorers import jacobian_norm
+from course_utils.lectures.l02_softmax.explorers.softmax import jacobian_norm
 from course_utils.lectures.l02_softmax.figures import (
     draw_head_tokens,
     draw_jacobian_fall,
@@ -45,7 +45,8 @@ def test_fall_draws_norms_and_medians():
     assert np.allclose(dots.get_xdata(), UNSCALED[4][:300].max(-1))
     norm = np.linalg.norm(np.diag(UNSCALED[4][0]) - np.outer(UNSCALED[4][0], UNSCALED[4][0]))
     assert dots.get_ydata()[0] == pytest.approx(norm)
-    middle = {line.get_label(): line.get_ydata() for line in right.lines}
+    named = ("divided by √d_k", "not divided")
+    middle = {name: line.get_ydata() for name, line in zip(named, right.lines, strict=True)}
     for name, tables in (("not divided", UNSCALED), ("divided by √d_k", SCALED)):
         medians = [np.median(jacobian_norm(rows)) for rows in tables.values()]
         assert np.allclose(middle[name], medians)
@@ -70,10 +71,15 @@ def test_each_head_has_its_number():
 
 def test_histograms_say_what_lies_below():
     picture = draw_largest_weights(LARGEST, PRINTED)
-    axes = picture.figure.axes[0]
+    (axes,) = picture.figure.axes
     assert "mean 0.500" in axes.texts[0].get_text()
     assert "25% are below" in axes.texts[0].get_text()
-    mean, printed = (line.get_xdata()[0] for line in axes.lines)
-    assert mean == 0.5 and printed == 0.3452
+    places = [line.get_xdata()[0] for line in axes.lines]
+    assert places == pytest.approx([-np.log10(1 - each) for each in PRINTED.values()])
+    for bars, values in zip(axes.patches, LARGEST.values(), strict=True):
+        heights, edges, _ = bars.get_data()
+        counts = heights * len(values) / heights.sum()
+        beyond = counts[edges[:-1] >= -np.log10(1 - 0.6)].sum()
+        assert round(float(beyond)) == (values > 0.6).sum(), "an axis of nines loses no weight"
     assert "25.0% lie below the text's 0.3452" in picture.words
     assert "4 random matrices" in picture.words

@@ -20,10 +20,10 @@ pytestmark = [pytest.mark.hub, pytest.mark.usefixtures("units")]
 SLOWER = 8
 
 SLIDER = """
-from course_utils.lectures.l01_scaling.explorers import explore_score_variance
-explorer = explore_score_variance()
+from course_utils.lectures.l00_start_here.explorers import explore_kernel_regression
+explorer = explore_kernel_regression()
 display(explorer)
-print(explorer.controls["correlation"].model_id)
+print(explorer.controls["at"].model_id)
 """
 ALLOCATE = """
 held = []

@@ -1,9 +1,7 @@
-"""The lecture's explorers."""
+"""The lecture's explorer."""
 
-from course_utils.lectures.l01_scaling.explorers.random_cosines import RandomCosines
-from course_utils.lectures.l01_scaling.explorers.score_variance import ScoreVariance
+from course_utils.lectures.l01_scaling.explorers.score_width import ScoreWidth
 
-__all__ = ["explore_random_cosines", "explore_score_variance"]
+__all__ = ["explore_score_width"]
 
-explore_score_variance = ScoreVariance
-explore_random_cosines = RandomCosines
+explore_score_width = ScoreWidth
