@@ -153,8 +153,8 @@ class CacheBytes(Explorer):
     def caption(self, state: CacheState) -> str:
         texts, each = ("1 text", "") if state.texts == 1 else (f"{state.texts} texts", " each")
         return (
-            f"{texts} of {number(state.length)} tokens{each}: keys [k:{size_of(state.keys)}], values "
-            f"[v:{size_of(state.values)}], weights {size_of(state.weights)}, in all "
+            f"{texts} of {number(state.length)} tokens{each}: keys [k:{size_of(state.keys)}], "
+            f"values [v:{size_of(state.values)}], weights {size_of(state.weights)}, in all "
             f"[b:{size_of(state.total)}]. {holder_of(state.total)}"
         )
 
