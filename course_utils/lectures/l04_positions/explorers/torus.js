@@ -8,7 +8,7 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./torus.css";
 import { KEYS, caption, compute } from "./torus.compute.js";
-import { STRONG, camera, paint } from "./torus.space.js";
+import { camera, paint } from "./torus.space.js";
 
 const WIDE = 620; // pixels from which torus and chart stand next to each other
 const HEIGHT = 318;
@@ -16,6 +16,8 @@ const SEEN_FROM = { turn: -2.75, tilt: 0.72 };
 const TURN = 0.01; // radians a pixel
 const STEP = 0.09; // radians an arrow key
 const HIDDEN = 500; // square pixels by which a bead on the far side is harder to take
+const BEAD = 5;
+const STRONG = 1.33; // times the usual colour of a score
 const GAP = 15; // pixels between two names of lines
 const XS = Array.from({ length: 4 * (KEYS - 1) + 1 }, (_, i) => i / 4);
 const KINDS = { m: "query", n: "key" };
@@ -49,19 +51,34 @@ function makeSpace(box, hand) {
   drawing.append(ground, hint);
   box.append(html("div", {}, title, html("div", { class: "torus-space" }, canvas, drawing)));
   const eye = { ...SEEN_FROM };
+  const beads = Array.from({ length: KEYS }, () => svg("circle", { class: "torus-bead" }));
+  const string = svg("g", {}, ...beads);
+  drawing.append(string);
   let last;
+  let seen; // what the painted torus depends on
   const spots = () => {
     const place = camera(eye, last.state.tube, last.width, HEIGHT);
     return Array.from(last.state.scores, (_, i) =>
       place(last.state.fast_angles[i], last.state.slow_angles[i], 0.03));
   };
   const handles = Object.keys(KINDS).reverse().map(name => makeHandle(name, drawing, hand, spots));
-  const draw = () => {
-    const { state, theme, width } = last;
+  const paintAgain = ({ state, theme, width }) => {
     set(drawing, { width, height: HEIGHT });
     set(ground, { width, height: HEIGHT });
     set(hint, { x: width / 2 });
     paint(canvas, camera(eye, state.tube, width, HEIGHT), state, theme, width, HEIGHT);
+    const all = spots();
+    all.forEach(([cx, cy, depth, facing], i) =>
+      set(beads[i], { cx, cy, r: BEAD + depth, opacity: facing > -0.1 ? 1 : 0.4 }));
+    const order = [...beads.keys()].sort((one, other) => all[one][2] - all[other][2]);
+    string.append(...order.map(i => beads[i]));
+  };
+  const draw = () => {
+    const { state, theme, width } = last;
+    const key = [eye.turn, eye.tilt, state.tube, state.slow_angles[1], width, theme.ink].join();
+    if (key !== seen) paintAgain(last);
+    seen = key;
+    beads.forEach((each, i) => set(each, { fill: theme.signed(STRONG * state.scores[i]) }));
     const all = spots();
     handles.forEach(each => each(all, state));
     const degrees = [eye.turn, eye.tilt].map(each => Math.round((each * 180) / Math.PI));

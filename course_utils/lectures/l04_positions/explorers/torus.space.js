@@ -1,11 +1,8 @@
 // A torus in space: where its points are on the screen, and how it is painted.
 
 const THICKEST = 0.62; // of the tube, where the ring has radius 1
-const AROUND = { ring: 44, tube: 16 };
-const BETWEEN = 5; // pieces of the path from one position to the next
-const BEAD = 5;
-/** How much stronger than usual a score's colour is. */
-export const STRONG = 1.33;
+const AROUND = { ring: 36, tube: 14 };
+const BETWEEN = 4; // pieces of the path from one position to the next
 const PHASE = Math.PI; // of the tube, so that the first positions are outside
 
 /** What turns two angles into a place: [x, y, depth, how much it faces the eye]. */
@@ -30,7 +27,7 @@ export function camera({ turn, tilt }, tube, width, height) {
   };
 }
 
-/** Paint the torus, the path and its beads, what is further away first. */
+/** Paint the torus and the path, what is further away first. */
 export function paint(canvas, place, state, theme, width, height) {
   const sharp = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * sharp);
@@ -42,7 +39,6 @@ export function paint(canvas, place, state, theme, width, height) {
   const pieces = [
     ...surface(context, place, theme),
     ...path(context, place, state, theme),
-    ...beads(context, place, state, theme),
   ];
   pieces.sort((one, other) => one.depth - other.depth);
   pieces.forEach(each => each.draw());
@@ -98,20 +94,4 @@ function path(context, place, { fast_angles: fast, slow_angles: slow }, theme) {
     } });
   }
   return pieces;
-}
-
-function beads(context, place, { fast_angles: fast, slow_angles: slow, scores }, theme) {
-  return Array.from(scores, (score, i) => {
-    const [x, y, depth, facing] = place(fast[i], slow[i], 0.03);
-    return { depth: depth + 0.06, draw() {
-      context.globalAlpha = facing > -0.1 ? 1 : 0.55;
-      context.beginPath();
-      context.arc(x, y, BEAD + 0.8 * depth, 0, 2 * Math.PI);
-      context.fillStyle = theme.signed(STRONG * score);
-      context.fill();
-      context.strokeStyle = theme.ink;
-      context.lineWidth = 1;
-      context.stroke();
-    } };
-  });
 }
