@@ -136,3 +136,12 @@ def test_reach_marks_leaks():
     assert "right: 28 of 49 gradients are not 0, all where they may be" in picture.words
     leak = "off by one: 34 of 49 gradients are not 0, 6 of them where they must be 0"
     assert leak in picture.words
+
+
+def test_masks_are_drawn_as_they_are():
+    masks = {"causal": np.tri(6, dtype=bool), "padding": np.arange(6) < np.full((6, 1), 4)}
+    picture = figures.draw_masks(masks)
+    assert overhang(picture.figure) <= 1
+    for axes, mask in zip(picture.figure.axes, masks.values(), strict=True):
+        assert np.array_equal(axes.images[0].get_array(), mask)
+    assert picture.words.endswith("causal: 21 of 36; padding: 24 of 36.")
