@@ -1,4 +1,4 @@
-"""Lecture 05's cache in a browser: the context by pointer, touch and keys; what the picture says."""
+"""Lecture 05's cache in a browser: the context by pointer, touch and keys; what is written."""
 
 import pytest
 
@@ -19,7 +19,7 @@ GRIP = ".cache-dot"
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "cache.html"
-    path.write_text(standalone_page(EXPLORERS["explore_rope_cache"]()), encoding="utf-8")
+    path.write_text(standalone_page(EXPLORERS["explore_cache"]()), encoding="utf-8")
     return path
 
 
@@ -100,7 +100,7 @@ def test_rings_are_where_a_memory_is_full(open_cache):
     tab.get_by_role("button", name="no shared heads").click()
     words(tab)
     state = EXPLORERS["explore_cache"](sharing=1).state
-    shown = tab.locator(".cache-at:visible").all_inner_texts()
+    shown = tab.locator(".cache-at:visible").all_text_contents()
     assert shown == [f"full at {each:,.0f} tokens" for each in state.full_at if each > 0]
 
 
@@ -109,7 +109,7 @@ def test_what_is_beyond_the_picture_is_said(open_cache):
     tab.get_by_role("button", name="for 32 readers").click()
     tab.get_by_label("query heads").press("ArrowLeft")
     assert words(tab).endswith("It takes 14 H100s.")
-    assert tab.locator(".cache-size").inner_text() == "↑ 1.12 TB"
+    assert tab.locator(".cache-size").text_content() == "↑ 1.12 TB"
 
 
 @pytest.mark.parametrize("width", [360, 600, 940, 1040])

@@ -215,8 +215,8 @@ function drawCurve(drawn, dot, hand, state, width) {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
   const isCut = state.wave.length < hand.given.wave_distances.length;
-  const turns = isCut ? `, ${TURNS_DRAWN} turns each way` : "";
-  drawn.text("each", 0, -1, `pair ${state.pair} by itself${turns}`, {
+  const what = isCut ? `: ${TURNS_DRAWN} turns each way` : " by itself";
+  drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });
 }
