@@ -1,6 +1,5 @@
-"""Bytes on an axis and in words, and the memories they have to fit in."""
+"""Bytes in words, and the memories they have to fit in."""
 
-POWERS = {1e6: "1 MB", 1e9: "1 GB", 1e12: "1 TB", 1e15: "1 PB"}
 MEMORIES = {"laptop 16 GB": 16e9, "H100 80 GB": 80e9}
 
 

@@ -181,25 +181,29 @@ def draw_cache_times(
         without: (runs, lengths) seconds; the number of runs may differ.
     """
     fast, slow = (np.median(runs, axis=0) for runs in (with_cache, without))
-    figure = new_figure(8.0, 3.7)
+    figure = new_figure(8.0, 3.5)
+    last = float(lengths[-1])
+    low, high = 1e3 * min(with_cache.min(), without.min()), 1e3 * max(without.max(), fast.max())
     with course_style():
-        axes = figure.add_axes((0.125, 0.165, 0.655, 0.81))
+        axes = figure.add_axes((0.12, 0.17, 0.68, 0.8))
         axes.set(xscale="log", yscale="log", xlabel="tokens so far", ylabel="time for one more")
-        for name, runs, middle, (colour, style), marker in (
-            ("without a cache", without, slow, LOOKS[1], "s"),
-            ("with a cache", with_cache, fast, LOOKS[0], "o"),
+        for name, runs, middle, colour, style, marker in (
+            ("without a cache", without, slow, MAGENTA, "--", "s"),
+            ("with a cache", with_cache, fast, TEAL, "-", "o"),
         ):
             axes.fill_between(
                 lengths, 1e3 * runs.min(0), 1e3 * runs.max(0), color=colour, alpha=0.2, linewidth=0
             )
-            axes.plot(lengths, 1e3 * middle, style, marker=marker, color=colour)
-            end_label(axes, float(lengths[-1]), float(1e3 * middle[-1]), name, colour)
+            axes.plot(lengths, 1e3 * middle, style, marker=marker, color=colour, markersize=7)
+            end_label(axes, last, float(1e3 * middle[-1]), name, colour)
         axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
-        low, high = 1e3 * min(with_cache.min(), without.min()), 1e3 * without.max()
-        ticks = [10.0**p for p in range(int(np.floor(np.log10(low))), int(np.log10(high)) + 2)]
+        powers = range(int(np.floor(np.log10(low))), int(np.log10(high)) + 2)
+        ticks = [each * 10.0**power for power in powers for each in (1, 2, 5)]
         axes.set_yticks(ticks, [_duration(tick) for tick in ticks])
+        axes.set_ylim(0.8 * low, 1.25 * high)
         axes.minorticks_off()
         axes.grid(axis="y")
+        _name_ratio(axes, last, float(1e3 * fast[-1]), float(1e3 * slow[-1]))
     ratio = slow / fast
     words = (
         f"Time for one more token, both axes logarithmic. Without a cache it takes "
@@ -208,6 +212,18 @@ def draw_cache_times(
         f"{_times(fast[-1] / fast[0])} as long as the shortest's."
     )
     return AnnotatedFigure(figure, words)
+
+
+def _name_ratio(axes: Axes, x: float, low: float, high: float) -> None:
+    """How many times the upper of two ends is the lower, between them, where there is room."""
+    if high < 2 * low:
+        return
+    arrow = {"arrowstyle": "<->", "color": MUTED, "shrinkA": 6, "shrinkB": 6}
+    axes.annotate("", (x, low), (x, high), arrowprops=arrow)
+    axes.annotate(
+        f"{_times(high / low)}\nas long", (x, float(np.sqrt(low * high))), (8, 0), va="center",
+        textcoords="offset points", color=INK, fontsize=11, annotation_clip=False,
+    )  # fmt: skip
 
 
 def _duration(milliseconds: float) -> str:

@@ -80,3 +80,4 @@ def test_times_are_medians_words_ratios():
     expected = "1.1 times as long as with one at 16 tokens, 21 times at 256"
     assert expected in picture.words
     assert "takes 1.1 times as long as the shortest's" in picture.words
+    assert "21 times\nas long" in [text.get_text() for text in picture.figure.axes[0].texts]

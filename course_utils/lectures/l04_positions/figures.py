@@ -36,6 +36,7 @@ LOOKS = (
     (INK, "P", (0, (3, 1, 1, 1))),
     (MUTED, "X", (0, (1, 1))),
 )
+ROWS = 64  # positions that a panel of the sinusoidal table shows
 LABEL_GAP = 0.062  # between labels, as a share of the axis: a line of 11 points
 
 
@@ -103,26 +104,43 @@ def _name_ends(axes: Axes, ends: Mapping[str, float]) -> None:
 
 
 def draw_sinusoids(table: np.ndarray) -> AnnotatedFigure:
-    """The table of sinusoidal positions: one row a position, one column a coordinate.
+    """The table of sinusoidal positions, one column a coordinate, each half at its own pace.
+
+    The fast half of the columns is shown at the first 64 positions, the slow half at 64 positions
+    spread over all of them: close together its numbers hardly change.
 
     Args:
         table: (positions, columns) numbers from -1 to 1, sines and cosines in turn.
     """
-    figure = new_figure(8.0, 3.9)
+    half, step = table.shape[1] // 4 * 2, max(1, len(table) // ROWS)
+    spread = f"every {step}th position" if step > 1 else "every position"
+    panels = (
+        (table[:ROWS, :half], 0, 1, "fast pairs, every position"),
+        (table[::step, half:], half, step, f"slow pairs, {spread}"),
+    )
+    figure = new_figure(8.0, 3.7)
     with course_style():
-        axes = figure.add_axes((0.085, 0.15, 0.79, 0.73))
-        image = axes.imshow(
-            table, vmin=-1, vmax=1, cmap=SIGNED_MAP, aspect="auto", interpolation="nearest"
-        )
-        axes.set(xlabel="column: sin, cos, sin, cos, …", ylabel="position")
-        axes.set_title("fast pairs", loc="left")
-        axes.set_title("slow pairs", loc="right")
-        _scale(figure, image, (0.895, 0.15, 0.018, 0.73))
+        for index, (part, first, each, title) in enumerate(panels):
+            axes = figure.add_axes((0.075 + 0.445 * index, 0.155, 0.365, 0.735))
+            right, bottom = first + part.shape[1] - 0.5, (len(part) - 0.5) * each
+            image = axes.imshow(
+                part, vmin=-1, vmax=1, cmap=SIGNED_MAP, aspect="auto", interpolation="nearest",
+                extent=(first - 0.5, right, bottom, -0.5 * each),
+            )  # fmt: skip
+            axes.set(xlabel="column: sin, cos, sin, cos, …")
+            axes.set_title(title, loc="left")
+            ticks = [row * each for row in range(0, len(part), 16)]
+            axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+            if index == 0:
+                axes.set_ylabel("position")
+        _scale(figure, image, (0.905, 0.155, 0.018, 0.735))
     changes = (np.diff(np.sign(table[:, 1::2]), axis=0) != 0).sum(0)
+    early = (np.diff(np.sign(table[:ROWS, 1])) != 0).sum()
     words = (
-        f"The sinusoidal table of {table.shape[0]} positions and {table.shape[1]} columns, purple "
-        f"for −1, orange for 1. The first cosine changes its sign {changes[0]} times, the last "
-        f"{changes[-1]} times."
+        f"The sinusoidal table, magenta for −1, teal for 1. Left, the fast pairs at the first "
+        f"{min(ROWS, len(table))} positions: the first cosine changes its sign {early} times. "
+        f"Right, the slow pairs over all {len(table):,} positions, where the last cosine changes "
+        f"its sign {changes[-1]} times."
     )
     return AnnotatedFigure(figure, words)
 
@@ -145,12 +163,12 @@ def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     Args:
         tables: name → (positions, positions) scores, row m = the query's position; three tables.
     """
-    figure = new_figure(8.0, 4.1)
+    figure = new_figure(8.0, 2.95)
     reach = max(float(np.abs(table).max()) for table in tables.values())
     width = 0.262
     with course_style():
         for index, (name, table) in enumerate(tables.items()):
-            axes = figure.add_axes((0.075 + index * (width + 0.02), 0.15, width - 0.02, 0.74))
+            axes = figure.add_axes((0.075 + index * (width + 0.02), 0.17, width - 0.02, 0.7))
             image = axes.imshow(
                 table, vmin=-reach, vmax=reach, cmap=SIGNED_MAP, interpolation="nearest"
             )
@@ -158,7 +176,7 @@ def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> AnnotatedFigure:
             axes.set(xlim=(-0.5, len(table) - 0.5), ylim=(len(table) - 0.5, -0.5))
             if index == 0:
                 axes.set_ylabel("query's position m")
-                _scale(figure, image, (0.915, 0.2, 0.016, 0.64))
+                _scale(figure, image, (0.915, 0.19, 0.016, 0.66))
             else:
                 axes.tick_params(labelleft=False)
     parts = [f"{name}: {_diagonal_spread(table):.2g}" for name, table in tables.items()]

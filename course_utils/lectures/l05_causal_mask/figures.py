@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from course_utils.explorers.show import AnnotatedFigure
-from course_utils.explorers.style import MUTED, course_style, new_figure
+from course_utils.explorers.style import MAGNITUDE_MAP, MUTED, course_style, new_figure
 from course_utils.lectures.l05_causal_mask.heatmap import MaskedHeatMap, draw_scale, grid_lines
 
 
@@ -16,7 +16,7 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
     """How much each output depends on each input, as shares of its row, on a logarithmic scale.
 
     White is exactly zero. Where an output depends on an input that it must not, the square is
-    orange with a cross.
+    magenta with a cross.
 
     Args:
         reaches: name → (T, T) sizes of gradients, three pictures at most; no row is all zeros.
@@ -33,7 +33,7 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
             axes = figure.add_axes((left / 8, below / tall, side / 8, side / tall))
             _draw_share(axes, share, leaks[name])
             axes.set_title(name, pad=6)
-            axes.set(xlabel="token felt", ylabel="output" if index == 0 else "")
+            axes.set(xlabel="input token", ylabel="output token" if index == 0 else "")
             axes.tick_params(length=0, labelleft=index == 0)
             left += side + 0.2
         draw_scale(figure, (left - 0.1) / 8, below / tall, side / tall)
@@ -47,6 +47,32 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
         f"{'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, words)
+
+
+def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
+    """Masks side by side: a blue square where the query of the row may attend to the key.
+
+    Args:
+        masks: name → (T, S) booleans, five at most.
+    """
+    left, below, above, between = 0.5, 0.42, 0.34, 0.16
+    side = (7.95 - left) / len(masks) - between
+    figure = new_figure(8.0, below + side + above)
+    tall = figure.get_figheight()
+    with course_style():
+        for index, (name, mask) in enumerate(masks.items()):
+            axes = figure.add_axes((left / 8, below / tall, side / 8, side / tall))
+            axes.imshow(mask, cmap=MAGNITUDE_MAP, vmin=0, vmax=1, interpolation="nearest")
+            axes.plot(*grid_lines(len(mask)), color=MUTED, linewidth=0.7, clip_on=False)
+            axes.spines[:].set_visible(False)
+            axes.set(xticks=[], yticks=[], ylabel="query t" if index == 0 else "")
+            axes.set(xlabel="key s", xlim=(-0.5, len(mask) - 0.5), ylim=(len(mask) - 0.5, -0.5))
+            axes.set_title(name, pad=6, fontsize=12)
+            left += side + between
+    counts = [f"{name}: {int(mask.sum())} of {mask.size}" for name, mask in masks.items()]
+    return AnnotatedFigure(
+        figure, f"Blue where a query may attend to a key. Pairs allowed: {'; '.join(counts)}."
+    )
 
 
 def _draw_share(axes: Axes, share: np.ndarray, leaks: np.ndarray) -> None:

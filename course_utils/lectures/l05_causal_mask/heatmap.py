@@ -8,19 +8,20 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from course_utils.explorers.draw import HeatMap, mute_axes
-from course_utils.explorers.style import ORANGE
+from course_utils.explorers.style import MAGENTA
 
-FLOOR = 1e-3  # shares below it have the darkest colour; 0 is white
+FLOOR = 1e-3  # shares below it have the palest blue; 0 is white
+LOW = np.log10(FLOOR) - 0.6  # would be white: what is not 0 must not look like it
 # Colours of squares that show no number: exactly zero, and must not be there.
 ZERO, LEAK = 0, 1
-MARKS = ("#ffffff", ORANGE)
+MARKS = ("#ffffff", MAGENTA)
 
 
 class MaskedHeatMap(HeatMap):
     """Shares of a row on a logarithmic scale; exact zeros stay apart."""
 
     def __init__(self, axes: Axes) -> None:
-        super().__init__(axes, low=np.log10(FLOOR), high=0.0)
+        super().__init__(axes, low=LOW, high=0.0)
         colours = np.array([to_rgba(mark) for mark in MARKS])
         self._table = self._table.copy()
         self._table[: len(MARKS)] = (255 * colours).round().astype(np.uint8).view(np.uint32)[:, 0]
@@ -43,8 +44,8 @@ def grid_lines(size: int) -> tuple[np.ndarray, np.ndarray]:
 def draw_scale(figure: Figure, left: float, bottom: float, height: float) -> None:
     """The colours of a `MaskedHeatMap` as a strip, placed by shares of the figure."""
     scale = figure.add_axes((left, bottom, 0.013, height))
-    ramp = HeatMap(scale)
-    ramp.set_data(np.linspace(1, 0, 64)[:, None])
+    ramp = HeatMap(scale, low=LOW, high=0.0)
+    ramp.set_data(np.linspace(0.0, np.log10(FLOOR), 64)[:, None])
     mute_axes(scale)
     scale.set_ylim(0, 3)
     scale.yaxis.tick_right()

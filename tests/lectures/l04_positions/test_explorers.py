@@ -13,18 +13,8 @@ from course_utils.lectures.l04_positions.explorers.rope import (
     PAIRS,
     RopeClock,
 )
-from course_utils.lectures.l04_positions.explorers.sphere import BASES as SPHERE_BASES
-from course_utils.lectures.l04_positions.explorers.sphere import (
-    KEYS,
-    LONGEST,
-    OFF,
-    ON,
-    PAIR_COUNTS,
-    SAME_ANGLE,
-    RopeSphere,
-    find_twins,
-)
-from tests.explorers.support_explorers import move
+from course_utils.lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
+from course_utils.lectures.l04_positions.explorers.torus import KEYS, RopeTorus
 
 
 def speeds(base):
@@ -85,67 +75,44 @@ def test_presets_of_the_clock(clock):
     )
 
 
-# The sphere
+# The torus
 
 
 @pytest.fixture(scope="module")
-def sphere():
-    return RopeSphere()
+def torus():
+    return RopeTorus()
 
 
-@pytest.mark.parametrize("lengths", [OFF, ON])
-@pytest.mark.parametrize("pairs", PAIR_COUNTS)
-@pytest.mark.parametrize("base", SPHERE_BASES)
-def test_sphere_against_complex_numbers(sphere, lengths, pairs, base):
-    state = sphere.compute(distance=3, lengths=lengths, spread=0.2, pairs=pairs, base=base)
-    speed = float(base) ** (-np.arange(pairs) / pairs)
-    cosines = np.cos(np.arange(KEYS)[:, None] * speed).mean(1)
-    # The arc cosine loses half of the digits where the cosine is 1.
-    assert np.allclose(np.cos(np.radians(state.angles)), cosines, atol=1e-9)
-    assert np.allclose(state.scores, state.norms * cosines, atol=1e-9)
-    assert state.changed_norm < 1e-12
-    assert state.norms.max() < LONGEST
-    one, other = state.twins
-    assert one != other and abs(state.angles[one] - state.angles[other]) <= SAME_ANGLE
-    gap = abs(state.scores[one] - state.scores[other])
-    if lengths == ON:
-        assert np.allclose(state.scores, cosines) and np.allclose(state.norms, 1)
-        assert gap < 0.05, "two degrees make no larger difference on the sphere"
-    else:
-        assert gap > 0.1 and np.ptp(state.norms) > 0.5
+@pytest.mark.parametrize("slow", [0, 35, 100])
+@pytest.mark.parametrize("base", TORUS_BASES)
+def test_torus_against_complex_numbers(torus, slow, base):
+    state = torus.compute(m=21, n=5, slow=slow, base=base)
+    turns = np.arange(KEYS)[:, None] * np.array([1, base**-0.5])  # two pairs: D = 4
+    lengths = np.sqrt([1 - slow / 100, slow / 100])
+    keys = lengths * np.exp(1j * turns)
+    parts = (keys * keys[21].conj()).real
+    assert np.allclose(np.c_[state.fast, state.slow], parts, atol=1e-9)
+    assert np.allclose(state.scores, parts.sum(1), atol=1e-9)
+    assert np.allclose(np.c_[state.fast_angles, state.slow_angles], turns)
+    assert state.tube == pytest.approx(lengths[0])
+    assert state.scores[21] == pytest.approx(1), "a rotation keeps the length, 1"
 
 
-def test_one_pair_is_a_circle(sphere):
-    one = sphere.compute(distance=3, lengths=ON, spread=0.0, pairs=1, base=100)
-    turns = np.arange(KEYS) % (2 * math.pi)
-    assert np.allclose(one.angles, np.degrees(np.minimum(turns, 2 * math.pi - turns)), atol=1e-5)
-    eight = sphere.compute(distance=3, lengths=ON, spread=0.0, pairs=8, base=100)
-    assert np.abs(eight.angles - one.angles).max() > 50
+def test_the_mean_of_the_cosines_needs_equal_lengths(torus):
+    cosines = np.cos(np.arange(KEYS)[:, None] * np.array([1, 0.1])).mean(1)
+    equal, unequal = (torus.compute(m=0, n=0, slow=each, base=100).scores for each in (50, 10))
+    assert np.allclose(equal, cosines) and np.abs(unequal - cosines).max() > 0.3
 
 
-def test_scenes_of_the_sphere(sphere):
-    scenes = [sphere.compute(**values) for values in sphere.scenes.values()]
-    mixed, unit, same, circle, slow = scenes
-    assert np.allclose(same.scores, unit.scores) and not np.allclose(mixed.scores, unit.scores)
-    assert circle.pairs == 1 and circle.angles[4] == pytest.approx(360 - math.degrees(4))
-    assert slow.angles.max() < unit.angles.max(), "slower pairs keep more keys near"
+def test_only_the_distance_counts(torus):
+    near, far = (torus.compute(m=m, n=0, slow=30, base=100) for m in (3, 40))
+    assert np.allclose(near.scores[:27], far.scores[37:])
 
 
-def test_drawing_and_caption_of_the_sphere(sphere):
-    sphere.set(distance=4, lengths=OFF, spread=0.3, pairs=8, base=10_000)
-    state = sphere.state
-    x, y = sphere._tips.get_data()
-    assert np.allclose(np.hypot(x, y), state.norms) and np.allclose(x, state.scores)
-    assert np.allclose(np.degrees(np.arctan2(y, x)), state.angles)
-    assert sphere._shadow.get_xdata()[1] == state.scores[4] == sphere._here.get_ydata()[0]
-    assert f"score is {state.norms[4]:.2f} times the cosine, {state.scores[4]:.2f}" in sphere.words
-    move(sphere, distance=0)
-    assert "At the query's own place, the key stands at 0°" in sphere.words
-    move(sphere, pairs=1, distance=1)
-    assert "1 position of 57.3°" in sphere.words and "make 57°" in sphere.words
-
-
-def test_twins_differ_most_at_one_angle():
-    angles = np.array([10.0, 11.5, 40.0, 41.0, 90.0])
-    assert find_twins(angles, np.array([1.0, 0.2, 0.9, 0.5, -9.0])) == (0, 1)
-    assert find_twins(angles, np.array([1.0, 0.9, 0.9, 0.5, -9.0])) == (2, 3)
+def test_presets_of_the_torus(torus):
+    states = {label: torus.compute(**values) for label, values in torus.presets.items()}
+    at = {label: state.scores[state.n] for label, state in states.items()}
+    assert at["… with a long fast pair"] > 0.8 > 0.4 > at["44 apart"]
+    assert at["… and a slower slow pair"] < at["… with a long slow pair"] < 0
+    assert states["only the slow pair"].tube == 0 and (states["only the slow pair"].fast == 0).all()
+    assert {state.n - state.m for state in states.values()} == {6, 44}

@@ -59,11 +59,18 @@ def test_extrapolation():
 
 
 def test_sinusoids():
-    picture = PICTURES["sinusoids"]()
-    image = picture.figure.axes[0].images[0]
-    assert np.array_equal(image.get_array(), TABLE) and image.get_clim() == (-1, 1)
-    changes = (np.diff(np.sign(np.cos(np.arange(31)))) != 0).sum()
-    assert f"changes its sign {changes} times, the last 0 times" in picture.words
+    table = sinusoidal_positions(640, 14).numpy()
+    picture = figures.draw_sinusoids(table)
+    fast, slow = (axes.images[0] for axes in picture.figure.axes[:2])
+    assert np.array_equal(fast.get_array(), table[:64, :6]) and fast.get_clim() == (-1, 1)
+    assert np.array_equal(slow.get_array(), table[::10, 6:]) and slow.get_clim() == (-1, 1)
+    changes = (np.diff(np.sign(np.cos(np.arange(64)))) != 0).sum()
+    late = (np.diff(np.sign(np.cos(np.arange(640) * 1e4 ** (-12 / 14)))) != 0).sum()
+    assert f"first cosine changes its sign {changes} times" in picture.words
+    assert f"over all 640 positions, where the last cosine changes its sign {late} times" in (
+        picture.words
+    )
+    assert picture.figure.axes[1].get_yticks().tolist() == [0, 160, 320, 480]
 
 
 def test_relative_scores_share_one_scale():

@@ -1,4 +1,6 @@
-"""Lecture 05's explorer of the cache and its figure: bytes and marks are what they claim."""
+"""Lecture 05's explorer of the cache and its figures: bytes and marks are what they claim."""
+
+import math
 
 import numpy as np
 import pytest
@@ -7,19 +9,18 @@ import torch
 from course_utils.layers import KVCache
 from course_utils.lectures.l05_causal_mask import figures
 from course_utils.lectures.l05_causal_mask.explorers.cache import (
-    LENGTHS,
+    FULL,
+    MEMORIES,
     MODELS,
-    NUMBERS,
-    VIEW,
+    WINDOW,
     CacheBytes,
-    settings_of,
+    size_of,
 )
 from tests.explorers.support_explorers import overhang
 
 
 def state_of(explorer, **values):
-    defaults = {name: each.default for name, each in explorer.inputs.items()}
-    return explorer.compute(**{**defaults, **values})
+    return explorer.compute(**{**explorer.values, **values})
 
 
 # The cache
@@ -30,90 +31,97 @@ def cache():
     return CacheBytes()
 
 
+@pytest.mark.parametrize("sharing", [1, 4])
+@pytest.mark.parametrize("window", [False, True])
+def test_bytes_match_a_real_cache(cache, sharing, window):
+    model, texts = MODELS["GPT-2 medium"], 3
+    values = {"model": "GPT-2 medium", "filled": 48, "texts": texts, "sharing": sharing}
+    state = state_of(cache, **values, window=window)
+    assert state.length == state.kept == 48 * model.context // FULL
+    layer = KVCache()
+    shape = (texts, model.heads // sharing, state.length, model.width)
+    layer.append(*torch.zeros(2, *shape, dtype=torch.bfloat16))
+    assert state.keys + state.values == model.layers * layer.bytes
+    assert state.token * state.length * texts == state.keys + state.values
+    assert state.unshared == sharing * (state.keys + state.values)
+
+
+def test_a_window_stops_the_growth(cache):
+    at = {filled: state_of(cache, window=True, filled=filled) for filled in (2, 4, FULL)}
+    assert [each.kept for each in at.values()] == [2048, WINDOW, WINDOW]
+    assert at[4].total == at[FULL].total > at[2].total
+    assert at[FULL].length == 131072
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_fewer_bits_shrink_the_cache_alone(cache, bits):
+    whole, few = state_of(cache), state_of(cache, bits=bits)
+    assert few.keys * 16 == whole.keys * bits and few.weights == whole.weights
+
+
 @pytest.mark.parametrize(
-    ("number", "dtype"), [("32 bits", torch.float32), ("16 bits", torch.bfloat16)]
-)
-def test_bytes_match_a_real_cache(cache, number, dtype):
-    sizes = {"layers": 3, "key_value_heads": 2, "head_width": 64, "length": 128, "batch": 4}
-    state = state_of(cache, number=number, **sizes)
-    caches = [KVCache() for _ in range(3)]
-    for each in caches:
-        each.append(*torch.zeros(2, 4, 2, 128, 64, dtype=dtype))
-    assert state.bytes == sum(each.bytes for each in caches)
-    assert state.token * 128 * 4 == state.bytes
-
-
-def test_only_key_value_heads_count(cache):
-    one, eight = (state_of(cache, key_value_heads=4, sharing=sharing) for sharing in (1, 8))
-    assert one.bytes == one.all_heads == eight.bytes
-    assert (one.heads, eight.heads) == (4, 32)
-    assert eight.all_heads == 8 * eight.bytes == 32 * eight.one_head
-    assert (one.by_length[LENGTHS.index(8192)], len(one.by_length)) == (one.bytes, len(LENGTHS))
-
-
-@pytest.mark.parametrize(
-    ("name", "gigabytes", "heads"),
+    ("name", "gigabytes"),
     [
-        ("GPT-2 small", 0.0377, 12),
-        ("GPT-3 175B", 9.66, 96),
-        ("Llama 2 7B", 2.147, 32),
-        ("Mistral 7B", 0.537, 32),
-        ("Llama 3 8B", 1.074, 32),
-        ("Llama 3.1 8B", 17.18, 32),
-        ("Llama 3.1 70B", 42.95, 64),
+        ("GPT-2 medium", 0.1007),
+        ("GPT-3 175B", 9.66),
+        ("Llama 2 7B", 2.147),
+        ("Llama 3.1 8B", 17.18),
+        ("Llama 3.1 70B", 42.95),
     ],
 )
-def test_published_models(name, gigabytes, heads):
-    model = MODELS[name]
-    assert model.cache / 1e9 == pytest.approx(gigabytes, rel=2e-3)  # the digits written here
-    assert model.key_value_heads * model.sharing == heads
+def test_published_models(cache, name, gigabytes):
+    state = state_of(cache, model=name, filled=FULL, sharing=MODELS[name].sharing)
+    assert (state.keys + state.values) / 1e9 == pytest.approx(gigabytes, rel=2e-3)
 
 
-@pytest.mark.parametrize("name", ["GPT-2 small", "GPT-3 175B", "Llama 2 7B", "Llama 3 8B"])
+@pytest.mark.parametrize("name", ["GPT-2 medium", "GPT-3 175B", "Llama 2 7B", "Llama 3.1 8B"])
 def test_parameters_fit_the_layers(name):
     """12 C² a layer with a feed-forward width of 4 C, and the embedding: a rough count."""
     model = MODELS[name]
-    width = model.key_value_heads * model.sharing * model.head_width
+    width = model.heads * model.width
     vocabulary = {"GPT": 50257, "Lla": 32000}[name[:3]]
     rough = model.layers * 12 * width**2 + vocabulary * width
-    # Llama 3 8B: a vocabulary of 128,256 twice, a wider feed-forward, shared key/value heads.
+    # Llama 3.1 8B: a vocabulary of 128,256 twice, a wider feed-forward, shared key/value heads.
     assert 0.8 < rough / model.parameters < 1.05
 
 
-def test_models_stand_where_marked(cache):
+def test_heads_can_be_shared_by_every_number(cache):
     for name, model in MODELS.items():
-        cache.set(**settings_of(name))
-        assert cache.state.bytes == model.cache
-        dot = cache._dots[1].get_xdata()
-        assert list(dot) == [model.cache]
+        for sharing in cache.inputs["sharing"].values:
+            state = state_of(cache, model=name, sharing=sharing)
+            assert state.kv_heads * sharing == model.heads
 
 
-def test_marks_lie_inside(cache):
-    sweeps = {name: each.sweep() for name, each in cache.inputs.items()}
-    ends = [{name: values[at] for name, values in sweeps.items()} for at in (0, -1)]
-    ends = [{**end, "number": number} for end in ends for number in NUMBERS]
-    for values in ends:
-        state = cache.compute(**values)
-        for size in (state.bytes, state.all_heads, state.one_head, *state.by_length):
-            assert VIEW[0] < size < VIEW[1]
-    for model in MODELS.values():
-        assert VIEW[0] < model.cache < model.weights * 2 < VIEW[1]
+def test_where_a_memory_is_full(cache):
+    for values in cache.presets.values():
+        state, rising = state_of(cache, **values), {**values, "window": False}
+        for full, size in zip(state.full_at, MEMORIES.values(), strict=True):
+            if full == 0:
+                assert state.weights >= size
+            elif full > 0:
+                before = math.floor(full * FULL / state.context)
+                sizes = [state_of(cache, **{**rising, "filled": max(1, before + step)}).total
+                         for step in (0, 1)]  # fmt: skip
+                assert sizes[0] <= size <= sizes[1] or before == 0
+            else:
+                assert state_of(cache, **{**values, "filled": FULL}).total <= size
 
 
-def test_words_of_the_cache(cache):
-    cache.set(**settings_of("Llama 3 8B"))
-    assert "2 · 32 · 8 · 128 · 8,192 · 1 · 2 = 1.07 GB for one text (131 kB for each" in cache.words
-    assert "8 key/value heads serve 32 query heads: one for each would take 4.29 GB" in cache.words
-    assert "would hold 74 such caches" in cache.words
-    cache.set(**cache.scenes["… for 32 readers"])
-    assert "= 550 GB for 32 texts" in cache.words and "memory of 7 H100s" in cache.words
-    cache.set(**{**settings_of("Llama 3 8B"), "key_value_heads": 1, "sharing": 1})
-    assert "There is one head" in cache.words
-    cache.set(**{**settings_of("Llama 3 8B"), "batch": 64})
-    assert "An H100 holds it once" in cache.words
+def test_the_caption_counts_the_cards(cache):
+    assert "in all 33.2 GB. One H100 holds them." in CacheBytes().words
+    for label, ending in (("… for 32 readers", "8 H100s."), ("… and no shared heads", "2 H100s."),
+                          ("GPT-2 medium", "laptop's 16 GB hold them.")):  # fmt: skip
+        cache.set(**cache.presets[label])
+        assert cache.words.endswith(ending)
 
 
-# The figure
+def test_sizes_have_three_digits():
+    asked = (5, 999_000, 1_234_000, 12_340_000, 2_147_483_648, 550_000_000_000, 11e12)
+    expected = ["5.00 bytes", "999 kB", "1.23 MB", "12.3 MB", "2.15 GB", "550 GB", "11.0 TB"]
+    assert [size_of(each) for each in asked] == expected
+
+
+# The figures
 
 
 def test_reach_marks_leaks():
@@ -128,3 +136,12 @@ def test_reach_marks_leaks():
     assert "right: 28 of 49 gradients are not 0, all where they may be" in picture.words
     leak = "off by one: 34 of 49 gradients are not 0, 6 of them where they must be 0"
     assert leak in picture.words
+
+
+def test_masks_are_drawn_as_they_are():
+    masks = {"causal": np.tri(6, dtype=bool), "padding": np.arange(6) < np.full((6, 1), 4)}
+    picture = figures.draw_masks(masks)
+    assert overhang(picture.figure) <= 1
+    for axes, mask in zip(picture.figure.axes, masks.values(), strict=True):
+        assert np.array_equal(axes.images[0].get_array(), mask)
+    assert picture.words.endswith("causal: 21 of 36; padding: 24 of 36.")

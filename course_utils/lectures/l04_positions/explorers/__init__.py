@@ -1,9 +1,9 @@
 """The lecture's explorers."""
 
 from course_utils.lectures.l04_positions.explorers.rope import RopeClock
-from course_utils.lectures.l04_positions.explorers.sphere import RopeSphere
+from course_utils.lectures.l04_positions.explorers.torus import RopeTorus
 
-__all__ = ["explore_rope", "explore_rope_sphere"]
+__all__ = ["explore_rope", "explore_rope_torus"]
 
 explore_rope = RopeClock
-explore_rope_sphere = RopeSphere
+explore_rope_torus = RopeTorus

@@ -4,7 +4,8 @@ import { number } from "../../../explorers/kit/words.js";
 
 const PAIRS = 32;
 const TURN = 2 * Math.PI;
-const TURNS_DRAWN = 3;
+/** Turns of the chosen pair that are drawn: beyond them its wave would be a grey area. */
+export const TURNS_DRAWN = 3;
 const curves = new Map();
 
 /** How far each pair turns from one position to the next, in radians. */

@@ -7,7 +7,7 @@ import { clamp, fromSignedLog, signedLog } from "../../../explorers/kit/scale.js
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./rope.css";
-import { caption, compute, speeds, wrapped } from "./rope.compute.js";
+import { TURNS_DRAWN, caption, compute, speeds, wrapped } from "./rope.compute.js";
 
 const FACE = { size: 250, middle: 125, radius: 108 };
 const HANDS = { m: { kind: "q", reach: 92 }, n: { kind: "k", reach: 62 } };
@@ -214,7 +214,9 @@ function drawCurve(drawn, dot, hand, state, width) {
   drawn.text("score", offset, state.score, number(state.score, 3), {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
-  drawn.text("each", 0, -1, `pair ${state.pair} by itself`, {
+  const isCut = state.wave.length < hand.given.wave_distances.length;
+  const what = isCut ? `: ${TURNS_DRAWN} turns each way` : " by itself";
+  drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });
 }
