@@ -112,8 +112,8 @@ class NextToken(Explorer):
         "Each bar is a token's probability at this temperature: drag the knob of the first bar. "
         "The line across the bars is top-k, the line through the strip top-p. Tokens behind a line "
         "are cut, and those that stay share their probability (the pale ends of the bars). The "
-        "strip has all tokens end to end. A draw is a place on its filled part: whose piece is it? A "
-        "thin mark at a bar is the model's own probability. ␣ is a space, part of its token."
+        "strip has all tokens end to end. A draw is a place on its filled part: whose piece is it? "
+        "A thin mark at a bar is the model's own probability. ␣ is a space, part of its token."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
