@@ -44,6 +44,7 @@ class Shown {
       get values() { return shown.values; },
       get width() { return shown.width; },
       get given() { return shown.given; },
+      get alone() { return Boolean(shown.model.get("alone")); },
       change: values => this.change(values),
       clamp: (name, value) => clamp(value, this.spec.inputs[name].min, this.spec.inputs[name].max),
       onClose: end => this.ends.push(end),

@@ -2,67 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.backend_bases import GraphicsContextBase, RendererBase
-from matplotlib.backends.backend_agg import RendererAgg
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import HeatMap, drawable, mute_axes
-from course_utils.explorers.drawn import DrawnExplorer
-from course_utils.explorers.drawn_inputs import FreeText, Slider, Steps
-from course_utils.explorers.style import BLUE, GRID, INK, MUTED, ORANGE
-from course_utils.lectures.l06_gpt2_block.explorers.reading import (
-    in_figure,
-    read_prompt,
-    token_name,
-)
+from course_utils.explorers import Explorer
+from course_utils.explorers.inputs import Choice, Slider, Text, Toggle
+from course_utils.explorers.words import number
+from course_utils.lectures.l06_gpt2_block.explorers.reading import read_prompt, token_name
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.threads import one_thread
 
-MOST_TOKENS = 9  # as many as leave room for a word in each cell
-WORD, WORD_SIZE = (0.9, 0.2), 9.5  # room for a word in inches, its letters in points
-LONGEST_IN_A_CELL = 8
-ABOVE = 0.3  # where the tokens stand above the map, in rows
-NAMED = 5  # tokens that the caption names for one layer
-EVERY, EMBEDDING = "all layers", "embedding"
-LEAST = 1e-3  # where the scale of probabilities begins
-TICKS = {1e-3: "≤ 0.001", 1e-2: "0.01", 1e-1: "0.1", 1.0: "1"}
-PROMPT = "Each head has its own queries, keys and"
-LAYERS = (EMBEDDING, *map(str, range(1, SMALL_GPT.num_layers + 1)))
-AS_TAUGHT = {"prompt": PROMPT, "back": 0, "layer": EVERY}
+MOST_TOKENS = 9  # rows of the picture
+NAMED = 5  # guesses of a layer that are shown
+LAST = SMALL_GPT.num_layers  # layer 0 is the embedding, layer l what block l gives
+SMALL = 0.01  # a probability below it is said to be below
+QUERIES = "Each head has its own queries, keys and"
+SOFTMAX = "The softmax of the scores"
+PIECES = "It depends on the size of"
+ROWS = "The weights of each row sum to one"
+PROMPTS = (QUERIES, SOFTMAX, ROWS, PIECES, "A query is compared with every key")
 
 
 class Lens(NamedTuple):
-    """What the lens gives for one text, for each layer l (0: the embedding) and token t.
+    """What the lens gives for one text of T tokens and L + 1 layers (0: the embedding).
 
-    `final`, `own` (T,): the token that the last layer puts first, and the token that is read.
-    `probability`, `rank` (L + 1, T): of the final choice, 1 for the first. `best`, `best_share`
-    (L + 1, T, NAMED): the most probable tokens of the layer.
+    `own`, `final` (T,): the token that is read, and the guess of the last layer for the token after
+    it. `probability`, `rank` (T, L + 1): of that final guess, rank 1 for the first. `best`,
+    `best_share` (T, L + 1, NAMED): the layer's own most probable tokens.
     """
 
-    final: np.ndarray
     own: np.ndarray
+    final: np.ndarray
     probability: np.ndarray
     rank: np.ndarray
     best: np.ndarray
     best_share: np.ndarray
-    note: str
 
 
 @torch.no_grad()
-def look_through(model: GPT2, ids: tuple[int, ...], note: str = "") -> Lens:
+def look_through(model: GPT2, ids: tuple[int, ...]) -> Lens:
     """The logit lens: ``softmax(logits(h_l))`` for every hidden state of one text.
 
     Source: nostalgebraist, "Interpreting GPT: the logit lens", 2020.
@@ -70,260 +54,176 @@ def look_through(model: GPT2, ids: tuple[int, ...], note: str = "") -> Lens:
     with one_thread():
         states = model.trace(torch.tensor([ids])).hidden_states
         shares = model.logits(torch.cat(states)).double().softmax(dim=-1)  # (L + 1, T, V)
-    final = shares[-1].argmax(dim=-1)  # (T,)
-    of_final = shares.gather(-1, final.expand(len(shares), -1)[..., None])  # (L + 1, T, 1)
+    shares = shares.transpose(0, 1)
+    final = shares[:, -1].argmax(dim=-1)  # (T,)
+    of_final = shares.gather(-1, final[:, None, None].expand(-1, shares.shape[1], 1))
     best = shares.sort(dim=-1, descending=True, stable=True)
     return Lens(
-        final=final.numpy(),
         own=np.array(ids),
+        final=final.numpy(),
         probability=of_final[..., 0].numpy(),
         rank=1 + (shares > of_final).sum(dim=-1).numpy(),
         best=best.indices[..., :NAMED].numpy(),
         best_share=best.values[..., :NAMED].numpy(),
-        note=note,
     )
+
+
+class Reading(NamedTuple):
+    """A lens and whether its text was too long."""
+
+    lens: Lens
+    cut: bool
 
 
 @dataclass(frozen=True)
 class LensState:
-    """The whole map, and the column of one token: see `Lens`."""
+    """One cell: the guess of a layer after a token. `text` counts the texts, -1 for one's own.
 
-    tokens: tuple[str, ...]
-    probability: np.ndarray
-    says: tuple[tuple[str, ...], ...]
-    column: np.ndarray
-    ranks: np.ndarray
-    best_share: np.ndarray
-    final: str
-    position: int
-    layer: int | None
-    best: tuple[str, ...]
-    shares: np.ndarray
-    repeats_itself: bool
-    beyond: bool
-    note: str
-
-
-class CellWords(Artist):
-    """A word in the middle of each cell of a heat map, and one above each column.
-
-    A word takes matplotlib a millisecond, and there are some fifty. Here each is drawn once, and
-    later its pixels are copied.
+    `settled` is the first layer from which on the final guess is in front.
     """
 
-    def __init__(self, axes: Axes) -> None:
-        super().__init__()
-        self._words: tuple[tuple[str, str, float, float], ...] = ()
-        axes.add_artist(self)
-
-    def set_words(self, words: Iterable[tuple[str, str, float, float]]) -> None:
-        """Show these words, each with its colour and the place (x, y) of its middle."""
-        self._words = tuple(words)
-        self.stale = True
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Paint each word around its place."""
-        assert self.axes is not None
-        places = self.axes.transData.transform([place for _, _, *place in self._words])
-        dpi = self.axes.figure.dpi
-        for (word, colour, *_), (x, y) in zip(self._words, places, strict=True):
-            pixels = _drawn(word, colour, dpi)
-            height, width = pixels.shape[:2]
-            renderer.draw_image(
-                renderer.new_gc(), round(x - width / 2), round(y - height / 2), pixels
-            )
+    text: int
+    position: int
+    layer: int
+    inside: bool
+    count: int
+    cut: bool
+    read: str
+    says: str
+    share: float
+    final: str
+    final_share: float
+    own_again: bool
+    rank: int
+    settled: int
 
 
-@lru_cache(maxsize=1000)
-def _drawn(word: str, colour: str, dpi: float) -> np.ndarray:
-    """The pixels of a word, the lowest row first, as Agg paints them."""
-    width, height = (round(inches * dpi) for inches in WORD)
-    paper, pen = RendererAgg(width, height, dpi), GraphicsContextBase()
-    pen.set_foreground(colour)
-    letters = FontProperties(family="DejaVu Sans", size=WORD_SIZE)
-    taken, _, _ = paper.get_text_width_height_descent(word, letters, ismath=False)
-    paper.draw_text(pen, (width - taken) / 2, 0.68 * height, word, letters, 0)
-    return np.array(paper.buffer_rgba())[::-1]
+@lru_cache(maxsize=1)
+def _names() -> tuple[str, ...]:
+    return tuple(token_name(token) for token in small_gpt_tokenizer().tokens)
 
 
-class LogitLens(DrawnExplorer):
-    """A prompt, a token and a layer → what the model would say next if it ended there."""
+@lru_cache(maxsize=1)
+def _model() -> GPT2:
+    return load_small_gpt()
+
+
+@lru_cache(maxsize=32)  # typing asks for many
+def read_through(text: str) -> Reading:
+    """The lens over the last tokens of a text."""
+    ids, cut = read_prompt(text, small_gpt_tokenizer(), MOST_TOKENS)
+    return Reading(look_through(_model(), ids), cut)
+
+
+def _preset(prompt: str, position: int, layer: int, inside: bool = True) -> dict[str, Any]:
+    own = {"own_text": "", "inside": inside}
+    return {"prompt": prompt, **own, "position": position, "layer": layer}
+
+
+class LogitLens(Explorer):
+    """A text, a token and a layer → what the model would say next if it ended there."""
 
     title = "At which layer does the model know what it will say?"
-    scenes = {
-        "queries, keys and …": AS_TAUGHT,
-        "after block 1": {**AS_TAUGHT, "layer": "1"},
-        "the embedding alone": {**AS_TAUGHT, "layer": EMBEDDING},
-        "the first token": {**AS_TAUGHT, "back": MOST_TOKENS - 1},
-        "the softmax of the scores": {**AS_TAUGHT, "prompt": "The softmax of the scores"},
-    }
-    size = (8.0, 4.2)
-    frames = ("back", "layer")
-
     inputs = {
-        "prompt": FreeText(
-            "the text",
-            PROMPT,
-            examples=("", "The softmax of the scores", "a $5 bill_x^2, naïve 茶 🙂", "w " * 60),
-            placeholder="empty: the model reads a line break",
+        "prompt": Choice("text", PROMPTS, QUERIES),
+        "own_text": Text(
+            "or your own",
+            "",
+            examples=("The softmax of", "a $5 bill_x^2, naïve 茶 🙂", "w " * 60),
+            placeholder="type the beginning of a sentence",
+            without_kernel="Run the notebook to try a text of your own.",
         ),
-        "back": Slider("tokens before the last", 0, MOST_TOKENS - 1, 1, AS_TAUGHT["back"]),
-        "layer": Steps("look after block", (EVERY, *LAYERS), AS_TAUGHT["layer"]),
+        "position": Slider("last token that is read", 0, MOST_TOKENS - 1, 8, in_picture=True),
+        "layer": Slider("layer that speaks", 0, LAST, LAST, in_picture=True),
+        "inside": Toggle("show what earlier layers would say", in_picture=True),
     }
+    presets = {
+        "guess first": _preset(QUERIES, 8, LAST, inside=False),
+        "queries, keys and …": _preset(QUERIES, 8, 1),
+        "the embedding alone": _preset(QUERIES, 5, 0),
+        "found, lost, found": _preset(SOFTMAX, 4, 2),
+        "only at the end": _preset(ROWS, 7, 2),
+        "a word in pieces": _preset(PIECES, 2, 1),
+    }
+    served = ("own_text",)
+    view = "logit_lens.js"
+    reading = (
+        "Each row has read the text down to its token and guesses the next one. From left to right "
+        "the same row passes through the layers; a cell has the word that the model would say if "
+        "that layer were its last, darker for a higher probability. A teal frame marks a cell that "
+        "agrees with the last layer. ␣ is a space, which belongs to its token."
+    )
 
-    def __init__(self, **values: Any) -> None:
-        self._model, self._tokenizer = load_small_gpt(), small_gpt_tokenizer()
-        self._lens = lru_cache(maxsize=16)(self._read_through)
-        super().__init__(**values)
+    def given(self, **served: Any) -> Mapping[str, Any]:
+        own = served["own_text"]
+        return {
+            "texts": [_sent(read_through(each).lens) for each in PROMPTS],
+            "own": _sent(read_through(own).lens) if own else None,
+        }
 
-    def prepare(self) -> None:
-        for scene in self.scenes.values():
-            self._lens(scene["prompt"])
-
-    def _read_through(self, text: str) -> Lens:
-        prompt = read_prompt(text, self._tokenizer, MOST_TOKENS)
-        return look_through(self._model, prompt.ids, prompt.note)
-
-    def compute(self, prompt: str, back: int, layer: str) -> LensState:
-        lens = self._lens(prompt)
-        names = self._tokenizer.tokens
-        at = max(len(lens.own) - 1 - back, 0)
-        chosen = None if layer == EVERY else LAYERS.index(layer)
-        row = -1 if chosen is None else chosen
+    def compute(
+        self, prompt: str, own_text: str, position: int, layer: int, inside: bool
+    ) -> LensState:
+        lens, cut = read_through(own_text or prompt)
+        names = _names()
+        at = min(position, len(lens.own) - 1)
+        shown = layer if inside else LAST
+        behind = np.flatnonzero(lens.rank[at] > 1)
+        best = lens.best[at, shown, 0]
         return LensState(
-            tokens=tuple(token_name(names[token]) for token in lens.own),
-            probability=lens.probability,
-            says=tuple(tuple(token_name(names[t]) for t in row) for row in lens.best[..., 0]),
-            column=lens.probability[:, at],
-            ranks=lens.rank[:, at],
-            best_share=lens.best_share[:, at, 0],
-            final=token_name(names[lens.final[at]]),
+            text=-1 if own_text else PROMPTS.index(prompt),
             position=at,
-            layer=chosen,
-            best=tuple(token_name(names[token]) for token in lens.best[row, at]),
-            shares=lens.best_share[row, at],
-            repeats_itself=bool(lens.best[row, at, 0] == lens.own[at]),
-            beyond=back >= len(lens.own),
-            note=lens.note,
+            layer=shown,
+            inside=inside,
+            count=len(lens.own),
+            cut=cut,
+            read=names[lens.own[at]],
+            says=names[best],
+            share=float(lens.best_share[at, shown, 0]),
+            final=names[lens.final[at]],
+            final_share=float(lens.probability[at, shown]),
+            own_again=bool(best == lens.own[at]),
+            rank=int(lens.rank[at, shown]),
+            settled=int(behind.max(initial=-1)) + 1,
         )
-
-    def draw(self, figure: Figure, state: LensState) -> None:
-        left, width, bottom, height = 0.13, 0.635, 0.2, 0.68
-        self._map = figure.add_axes((left, bottom, width, height))
-        self._heat = HeatMap(self._map, low=np.log10(LEAST), high=0.0)
-        self._map.spines[:].set_visible(False)
-        self._map.tick_params(length=0)
-        self._map.set_xticks([])
-        self._words = CellWords(self._map)
-        self._frame = Rectangle((0, 0), 1, 1, fill=False, edgecolor=ORANGE, linewidth=3)
-        self._map.add_patch(self._frame)
-        self._draw_scale(figure.add_axes((left, 0.12, width, 0.035)))
-        self._draw_column(figure.add_axes((0.795, bottom, 0.18, height)), len(state.says))
-        named = {"the final choice": self._final, "the layer's own": self._best}
-        look = {"loc": (0.785, 0.885), "handletextpad": 0.2, "labelspacing": 0.1, "fontsize": 10}
-        figure.legend(named.values(), named.keys(), **look)
-        self.animate(self._frame)
-
-    def _draw_scale(self, axes: Axes) -> None:
-        ramp = HeatMap(axes)
-        ramp.set_data(np.linspace(0, 1, 64)[None])
-        mute_axes(axes)
-        axes.set(xlim=(np.log10(LEAST), 0))
-        axes.set_xticks([np.log10(tick) for tick in TICKS], list(TICKS.values()))
-        axes.tick_params(length=0, pad=2)
-        axes.set_xlabel("probability of the final choice", labelpad=1)
-
-    def _draw_column(self, axes: Axes, rows: int) -> None:
-        axes.set(xscale="log", xlim=(LEAST, 1), ylim=(-0.5, rows - 0.5), yticks=[])
-        axes.set_xticks(list(TICKS), ["0.001", "", "0.1", "1"])  # no room for a fourth
-        axes.minorticks_off()
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        axes.set_xlabel("probability", labelpad=1)
-        self._band = Rectangle((0, 0), 1, 1, transform=axes.get_yaxis_transform(), color=GRID)
-        axes.add_patch(self._band)
-        look: dict[str, Any] = {"markeredgecolor": "white", "clip_on": False}
-        (self._best,) = axes.plot([], [], "s", color=MUTED, markersize=9, **look)
-        (self._final,) = axes.plot([], [], "-o", color=BLUE, markersize=10, **look)
-        self.animate(self._band, self._best, self._final)
-
-    def backdrop(self, state: LensState) -> Hashable:
-        return state.tokens, state.says
-
-    def draw_backdrop(self, state: LensState) -> None:
-        count, rows = len(state.tokens), len(state.says)
-        self._map.set(xlim=(-0.5, count - 0.5), ylim=(-0.5, rows - 0.5))
-        self._map.set_yticks(range(rows), [EMBEDDING, *_blocks(rows)])
-        self._heat.set_data(np.log10(state.probability.clip(LEAST))[::-1])
-        above = [(token, INK, x, rows - 0.5 + ABOVE) for x, token in enumerate(state.tokens)]
-        dark = state.probability < LEAST**0.5  # the lower half of the colours
-        within = [
-            (name, "white" if dark[y, x] else INK, x, y)
-            for y, row in enumerate(state.says)
-            for x, name in enumerate(row)
-        ]
-        self._words.set_words(
-            (in_figure(word, LONGEST_IN_A_CELL), colour, x, y)
-            for word, colour, x, y in above + within
-        )
-
-    def update(self, state: LensState) -> None:
-        rows = np.arange(len(state.says))
-        low, height = (0, len(rows)) if state.layer is None else (state.layer, 1)
-        self._frame.set_bounds(state.position - 0.5, low - 0.5, 1, height)
-        self._band.set_bounds(0, low - 0.5, 1, height)
-        self._band.set_visible(state.layer is not None)
-        self._best.set_data(state.best_share.clip(LEAST), rows)
-        self._final.set_data(state.column.clip(LEAST), rows)
 
     def caption(self, state: LensState) -> str:
-        token = f"“{state.tokens[state.position]}”"
-        parts = [
-            f"After token {state.position + 1} of {len(state.tokens)}, {token}, the last layer "
-            f"puts “{state.final}” first, with {state.column[-1]:.2f}.",
-            _by_layer(state) if state.layer is None else _of_layer(state, state.layer),
-            state.note,
-        ]
-        if state.beyond:
-            parts.append("There is no token before: the first one is shown.")
-        if any(drawable(name) != name for name in chain(state.tokens, *state.says)):
-            parts.append("□ stands for a character that the figure's font lacks.")
-        return " ".join(part for part in parts if part)
+        read = f"Having read {state.position + 1} of {state.count} tokens, up to “{state.read}”"
+        if state.cut:
+            read = f"Reading the last {state.count} tokens, up to “{state.read}”"
+        guess = f"“{state.says}”, [b:{number(state.share, 2)}]"
+        if not state.inside:
+            return f"{read}, the model guesses that {guess}, comes next."
+        then = ""
+        if state.layer == LAST:
+            then = f"It leads {_since(state.settled)}."
+        elif state.layer == 0 and state.own_again:
+            then = "That is the token itself."
+        elif state.rank > 1:
+            then = f"The final guess, “{state.final}”, is only at place [b:{state.rank}]."
+        else:
+            then = "The last layer agrees."
+        return f"{read}, {_layer(state.layer)} would say {guess}. {then}"
 
 
-def _of_layer(state: LensState, layer: int) -> str:
-    named = ", ".join(
-        f"“{name}” {share:.2f}" for name, share in zip(state.best, state.shares, strict=True)
-    )
-    where = f"After block {layer}" if layer else "At the embedding"
-    place = state.ranks[layer]
-    stands = "is first" if place == 1 else f"stands at place {place}"
-    share = _share(state.column[layer])
-    words = f"{where} it would be {named}; the final choice {stands}, with {share}."
-    if layer == 0 and state.repeats_itself:
-        words += " The first of these is the token that is read: the same vectors score."
-    return words
+def _layer(layer: int) -> str:
+    return f"block {layer}" if layer else "the embedding"
 
 
-def _by_layer(state: LensState) -> str:
-    last = len(state.ranks) - 1
-    others = state.ranks[:-1] > 1
-    settled = int(np.flatnonzero(others).max(initial=-1)) + 1
-    since = "from the embedding on" if settled == 0 else f"from block {settled} on"
-    if settled < last:
-        when = f"It is first {since}"
-    elif (state.ranks[:-1] == 1).any():
-        when = "An earlier layer puts it first, and a later one does not"
-    else:
-        when = "No earlier layer puts it first"
-    places = ", ".join(str(rank) for rank in state.ranks)
-    shares = ", ".join(_share(share) for share in state.column)
-    return f"From the embedding up it stands at place {places}, with {shares}. {when}."
+def _since(settled: int) -> str:
+    if settled == LAST:
+        return "only after the last block"
+    return f"from {_layer(settled)} on"
 
 
-def _share(probability: float) -> str:
-    return f"{probability:.3f}" if probability >= LEAST else "less than 0.001"
-
-
-def _blocks(rows: int) -> list[str]:
-    return [f"block {layer}" for layer in range(1, rows)]
+def _sent(lens: Lens) -> dict[str, Any]:
+    """What the browser draws: names and numbers of every cell."""
+    names = _names()
+    return {
+        "tokens": [names[each] for each in lens.own],
+        "final": [names[each] for each in lens.final],
+        "best": [names[each] for each in lens.best.ravel()],
+        "shares": lens.best_share,
+        "chances": lens.probability,
+        "ranks": lens.rank,
+    }

@@ -1,0 +1,162 @@
+// The plane: parameters across, tokens up, both in powers of ten. A point and a budget to drag.
+
+import { chart } from "../../../explorers/kit/chart.js";
+import { draggable } from "../../../explorers/kit/hand.js";
+import { set, svg } from "../../../explorers/kit/svg.js";
+import { advised, describe } from "./scaling_laws.compute.js";
+
+export const LAWS = ["kaplan", "first", "again"];
+export const NAMES = ["Kaplan 2020", "Chinchilla 2022", "refitted 2024"];
+const NARROW = 480; // pixels under which names are shorter
+const FITTED = [70e6, 16e9]; // parameters of the models that Chinchilla's law was fitted to
+const ROUND = 20; // values are rounded to twentieths
+// Where a model's name is: [along, down, anchor].
+const BESIDE = { "GPT-3": [13, 14, "start"], Chinchilla: [11, 4, "start"],
+  "Llama 2 7B": [-9, 5, "end"], "Llama 3 8B": [-9, 4, "end"], "Llama 3.1 405B": [9, -5, "start"] };
+const ALONG = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+const log = Math.log10;
+export const SIZES = { label: "parameters", domain: [6.5, 13.5], scale: log,
+  ticks: [[1e7, "10 M"], [1e9, "1 B"], [1e11, "100 B"], [1e13, "10 T"]] };
+const OURS = "parameters (this lecture's four sizes are far left: 4 to 119 thousand)";
+const TOKENS = { label: "tokens of training", domain: [8.2, 15.5], scale: log,
+  ticks: [[1e9, "1 B"], [1e11, "100 B"], [1e13, "10 T"], [1e15, "1,000 T"]] };
+
+/** The plane: { draw }. */
+export function makePlane(stage, hand) {
+  const plane = chart(stage, { label: "parameters and tokens", x: SIZES, y: TOKENS, height: 400,
+    edge: { left: 58 } });
+  set(plane.svg, { role: "group" });
+  const fitted = plane.mark("fitted", "rect", { class: "laws-fitted" });
+  const to = (compute, ratio) => hand.change({
+    compute: hand.clamp("compute", Math.round(compute * ROUND) / ROUND),
+    ratio: hand.clamp("ratio", Math.round(ratio * ROUND) / ROUND),
+  });
+  const at = ({ x, y }) => {
+    const [N, D] = [plane.xAt.inverse(x), plane.yAt.inverse(y)];
+    return [log(6) + N + D, D - N];
+  };
+  LAWS.forEach((law, i) => {
+    plane.mark(law, "path", { class: `ce-line laws-${law}`, fill: "none" });
+    plane.mark(`${law} name`, "text", { class: `laws-${law}` }).textContent = NAMES[i];
+  });
+  LAWS.forEach(law => plane.mark(`${law} dot`, "circle"));
+  const budget = makeBudget(plane, hand, place => to(at(place)[0], hand.values.ratio));
+  const point = makePoint(plane, hand, place => to(...at(place)), to);
+  let laidOut;
+  return { draw(state, values, width) {
+    const label = width < NARROW ? "parameters (this lecture's: far left)" : OURS;
+    plane.fit(width, { x: { ...SIZES, label } });
+    if (laidOut !== width) {
+      laidOut = width;
+      layOut(plane, hand.given, fitted, width < NARROW);
+    }
+    state.best_sizes.forEach((N, i) =>
+      plane.dot(`${LAWS[i]} dot`, N, state.best_tokens[i], { class: `laws-dot laws-${LAWS[i]}` }));
+    budget(state);
+    point(state, values);
+  } };
+}
+
+/** What does not move: the laws' lines, models that were trained, where the fits come from. */
+function layOut(plane, given, fitted, isNarrow) {
+  const { top, bottom } = plane.inner;
+  const [from, until] = FITTED.map(each => plane.atX(each));
+  set(fitted, { x: from, y: top, width: until - from, height: bottom - top });
+  plane.mark("range", "text", { class: "laws-note", x: (from + until) / 2, y: top + 14,
+    "text-anchor": "middle" }).textContent = "sizes that were fitted";
+  const ends = [18, 26].map(power => advised(given, 10 ** power));
+  LAWS.forEach((law, i) => {
+    const sizes = ends.map(each => each[i]);
+    plane.line(law, sizes, sizes.map((N, end) => 10 ** [18, 26][end] / 6 / N),
+      { class: `ce-line laws-${law}` });
+  });
+  const place = (i, end, ...how) => nameLaw(plane, i, ends[end][i], [18, 26][end], ...how);
+  place(0, 0, 8, -10, "end");
+  place(1, 1, -10, 4, "end");
+  place(2, 1, isNarrow ? 12 : 4, 16, isNarrow ? "middle" : "start");
+  for (const { name, parameters, tokens } of given.models) {
+    const [dx, dy, anchor] = BESIDE[name];
+    plane.dot(name, parameters, tokens, { class: "laws-model", r: 4 });
+    plane.text(`${name} name`, parameters, tokens, isNarrow ? name.replace("Llama 3.1 ", "") : name,
+      { dx, dy, "text-anchor": anchor, class: "laws-model" });
+  }
+}
+
+function nameLaw(plane, i, N, power, dx, dy, anchor) {
+  plane.text(`${LAWS[i]} name`, N, 10 ** power / 6 / N, NAMES[i],
+    { dx, dy, "text-anchor": anchor, class: `laws-${LAWS[i]}` });
+}
+
+/** The budget's line, and its name at the lower right, which is dragged. */
+function makeBudget(plane, hand, move) {
+  const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": true });
+  const line = plane.mark("budget", "path", { class: "laws-budget" });
+  const pill = svg("rect", { height: 22, rx: 11, width: 122, y: -11, x: -61 });
+  const words = svg("text", { y: 4.5, "text-anchor": "middle" });
+  const grip = plane.mark("grip", "g", { class: "laws-grip", role: "slider", tabindex: 0,
+    "data-grab": true, "aria-label": hand.inputs.compute.label,
+    "aria-valuemin": hand.inputs.compute.min, "aria-valuemax": hand.inputs.compute.max });
+  grip.append(pill, words);
+  let home = [0, 0];
+  let off = [0, 0];
+  for (const each of [wide, grip]) {
+    draggable(each, plane.svg, {
+      start: ({ x, y }) => { off = each === wide ? [0, 0] : [home[0] - x, home[1] - y]; },
+      move: ({ x, y }) => move({ x: x + off[0], y: y + off[1] }),
+    });
+  }
+  const go = compute => hand.change({ compute: hand.clamp("compute", Math.round(compute * ROUND) / ROUND) });
+  grip.addEventListener("keydown", event => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+    const end = { Home: hand.inputs.compute.min, End: hand.inputs.compute.max }[event.key];
+    if (!by && end === undefined) return;
+    event.preventDefault();
+    go(end ?? hand.values.compute + by / ROUND);
+  });
+  return state => {
+    const sum = state.power - log(6);
+    const [left, right] = plane.x.domain;
+    const [low, high] = plane.y.domain;
+    const from = Math.max(left, sum - high);
+    const until = Math.min(right, sum - low);
+    const d = `M${plane.xAt(from)} ${plane.yAt(sum - from)}L${plane.xAt(until)} ${plane.yAt(sum - until)}`;
+    set(line, { d });
+    set(wide, { d });
+    const place = Math.min(until - 0.35, sum - low - 0.6);
+    home = [plane.xAt(place), plane.yAt(sum - place)];
+    grip.style.transform = `translate(${Math.min(home[0], plane.inner.right - 56)}px, ${home[1]}px)`;
+    words.textContent = `10^${state.power.toFixed(2)} FLOP`;
+    set(grip, { "aria-valuenow": state.power, "aria-valuetext": `10^${state.power.toFixed(2)} FLOP` });
+  };
+}
+
+/** The reader's point: dragged anywhere, or moved along and across the budget's line by keys. */
+function makePoint(plane, hand, move, to) {
+  const reach = svg("circle", { r: 22, class: "laws-reach" });
+  const point = plane.mark("point", "g", { class: "laws-point ce-eased", role: "slider", tabindex: 0,
+    "data-grab": true, "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
+    "aria-valuemax": hand.inputs.ratio.max });
+  point.append(reach, svg("circle", { class: "laws-ring", r: 10 }),
+    svg("text", { class: "laws-mine", x: 12, y: -12 }, "you"));
+  let home = [0, 0];
+  let off = [0, 0];
+  draggable(point, plane.svg, {
+    start: ({ x, y }) => { off = [home[0] - x, home[1] - y]; },
+    move: ({ x, y }) => move({ x: x + off[0], y: y + off[1] }),
+  });
+  point.addEventListener("keydown", event => {
+    const by = ALONG[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const far = (event.shiftKey ? 5 : 1) / ROUND;
+    // Right is a larger model, up is more text.
+    to(hand.values.compute + far * (by[0] + by[1]), hand.values.ratio + far * (by[1] - by[0]));
+  });
+  return (state, values) => {
+    home = [plane.atX(state.parameters), plane.atY(state.tokens)];
+    point.style.transform = `translate(${home[0]}px, ${home[1]}px)`;
+    set(point, { "aria-valuenow": values.ratio,
+      "aria-valuetext": `${describe(state.parameters)} parameters, ${describe(state.tokens)} tokens` });
+  };
+}
