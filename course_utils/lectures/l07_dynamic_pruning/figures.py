@@ -53,9 +53,9 @@ def draw_pruning_curves(sparsities: np.ndarray, panels: Panels, guess: float) ->
                 )
                 axes.plot(left_over, np.median(table, axis=0), line, color=colour, markersize=6)
             axes.axhline(guess, color=MUTED, linestyle=":", linewidth=1.4)
-            axes.set(title=title, xscale="log", ylim=(0, 1.03), xlabel="weights set to 0")
+            axes.set(title=title, xscale="log", ylim=(0, 1.03), xlabel="weights set to 0 (%)")
             axes.set_xlim(1.08, left_over[-1] / 1.08)
-            axes.set_xticks(left_over, [f"{share:.0%}" for share in sparsities])
+            axes.set_xticks(left_over, [f"{100 * share:.0f}" for share in sparsities])
             axes.xaxis.set_minor_locator(NullLocator())
             axes.grid(axis="y")
         grid[0].set_ylabel("accuracy")
@@ -170,16 +170,16 @@ def draw_largest_shares(
         panels: what the router sees → (seeds, measurements) shares; up to four panels.
         experts: how many share the tokens.
     """
-    figure = new_figure(8.0, 2.9)
+    figure = new_figure(8.0, 3.1)
     with course_style():
         grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-        figure.subplots_adjust(left=0.085, right=0.985, bottom=0.19, top=0.86, wspace=0.1)
+        figure.subplots_adjust(left=0.085, right=0.985, bottom=0.18, top=0.83, wspace=0.1)
         for axes, (title, table) in zip(grid, panels.items(), strict=True):
             for run in table:
                 axes.plot(steps, run, color=TEAL, linewidth=1.8, alpha=0.8)
             axes.axhline(1 / experts, color=MUTED, linestyle=":", linewidth=1.4)
-            axes.set(xlim=(0, steps[-1]), ylim=(0, 1.03), xticks=(0, steps[-1] // 2, steps[-1]))
-            axes.set_title(title, fontsize=11)
+            axes.set(xlim=(0, steps[-1]), ylim=(0, 1.03), xticks=(0, steps[-1] // 2))
+            axes.set_title(title.replace(", ", ",\n"), fontsize=11)
             axes.grid(axis="y")
         grid[0].set_ylabel("share of the busiest expert")
         grid[0].annotate("equal shares", (steps[-1] / 20, 1 / experts - 0.09), color=MUTED)

@@ -52,8 +52,8 @@ def test_pruning_against_what_is_left():
     assert (at_start.min(), at_start.max()) == pytest.approx((first.min(), first.max()))
     ticks = zip(axes.get_xticklabels(), axes.get_xticks(), strict=True)
     labels = {name.get_text(): at for name, at in ticks}
-    assert list(labels) == ["0%", "50%", "80%", "90%", "98%"]
-    assert labels["80%"] == pytest.approx(0.2), "what is set to 0 is what is not left"
+    assert list(labels) == ["0", "50", "80", "90", "98"]
+    assert labels["80"] == pytest.approx(0.2), "what is set to 0 is what is not left"
     names = {each.get_text(): each.xy[1] for each in axes.texts if each.get_text() in RULES}
     assert set(names) == set(RULES)
     assert np.diff(sorted(names.values())).min() > 0.07, "names do not lie on each other"

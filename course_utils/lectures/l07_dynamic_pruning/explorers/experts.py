@@ -108,7 +108,7 @@ class Experts(Explorer):
                 f"[b:{state.lost}] of {POINTS} find their expert full. {end}"
             )
         idle = int((state.asked == 0).sum())
-        rest = f"[b:{idle}] of the four {_get(idle)} none" if idle else "none of the four is idle"
+        rest = f"[b:{idle}] of the four {_get(idle)} nothing" if idle else "every expert has some"
         return (
             f"Step {number(state.step)}: the busiest expert takes [b:{most}%] of the points, "
             f"{rest}. {end}"
@@ -212,4 +212,4 @@ def _path(corners: np.ndarray) -> str:
         return ""
     before, after = places - np.roll(places, 1, axis=0), np.roll(places, -1, axis=0) - places
     bends = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0])
-    return "M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in places[bends > SIDE / 20]) + "Z"
+    return "M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in places[bends > 2]) + "Z"
