@@ -24,6 +24,8 @@ SHA256 = {
     "small_gpt/model.safetensors": "f5f6f7d9da6303a0106338ac52511375a39bd6c93a8902f126932dc072a447db",  # noqa: E501
     # As tools/scripts/train_toy_experts.py prints it.
     "toy_experts.safetensors": "afc997d7ce8915a4dff63d28d90c02bd7fb921a66b1a986d6de9e55c30d70b10",
+    # As tools/scripts/train_expert_runs.py prints it.
+    "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
     # As tools/scripts/measure_depths.py prints it.
     "depth_runs.json": "57701a47b89134996ca8070c6f09796b935862a02f1e1e6eea3461d724c7cf1e",
     # As tools/scripts/measure_lora.py prints it.

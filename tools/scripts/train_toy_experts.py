@@ -1,4 +1,4 @@
-"""Train the experts of the plane that the package carries, for the slider of lecture 07.
+"""Train the experts of the plane whose answers lecture 07's source notes compare.
 
     python tools/scripts/train_toy_experts.py        a minute on one core
 

@@ -11,6 +11,12 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.layers.moe import MixtureOfExperts, balance_loss
+from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
+    EXPERTS,
+    SHARED,
+    STEPS,
+    expert_run,
+)
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     BALANCES,
     BLOBS,
@@ -234,3 +240,32 @@ def test_toys_are_what_their_names_say(num_experts, k):
     if k == 1:
         # Collapsed without a balance loss, and not so with the strongest.
         assert biggest[0] > 0.9 and biggest[-1] < min(0.75, 2.5 / num_experts)
+
+
+# The packaged runs
+
+
+def test_packaged_runs_are_the_lectures_training():
+    done = train_experts(("none", "bias"), seeds=[0], steps=40)
+    for balance, training in done.items():
+        run, model = expert_run("5", balance), training.models[0].layer
+        at = STEPS.index(40)
+        torch.testing.assert_close(run.routers[at], model.router.weight, rtol=0, atol=2e-2)
+        torch.testing.assert_close(run.biases[at], model.balance_bias, rtol=0, atol=2e-2)
+
+
+def test_packaged_runs_show_what_the_lecture_says():
+    def busiest(shared, balance):
+        run, model = expert_run(shared, balance), PlaneExperts(EXPERTS, **SHARED[shared])
+        found = []
+        for weight, bias in zip(run.routers, run.biases, strict=True):
+            model.layer.router.weight.data, model.layer.balance_bias = weight, bias
+            found.append(expert_shares(model).max())
+        return torch.stack(found)
+
+    collapsed, even = busiest("5", "none"), busiest("5, weights from 0", "none")
+    assert collapsed[0] > 0.9 and collapsed[STEPS.index(500)] > 0.9 > collapsed[-1]
+    assert even[0] < 0.5 and even.max() > 0.65
+    assert busiest("nothing", "none").max() < 0.55
+    for balance in ("loss", "bias"):
+        assert busiest("5", balance)[STEPS.index(500) :].max() < 0.5

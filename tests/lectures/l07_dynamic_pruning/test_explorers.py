@@ -1,5 +1,7 @@
 """Lecture 07's explorers: what is drawn is what plain loops, formulas and packaged runs give."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -8,302 +10,233 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.layers.mod import MixtureOfDepths
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.experts import plane_batch
-from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
-    TOY_BALANCES,
-    TOY_EXPERTS,
-    load_toy_experts,
+from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
+    EXPERTS,
+    POINTS,
+    SHARED,
+    STEPS,
+    expert_run,
+    load_trained_experts,
+    unseen_points,
 )
+from course_utils.lectures.l07_dynamic_pruning.experiments.experts import COMMON
+from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
 from course_utils.lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
 from course_utils.lectures.l07_dynamic_pruning.explorers.experts import (
-    CELLS,
+    BALANCED,
     EXTENT,
-    UNLIMITED,
+    ROOM,
+    SIDE,
     Experts,
 )
-from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import CODE, PROSE, RANKS, Ranks
-from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import (
-    SHAPES,
-    SharedHeads,
-)
+from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ranks
+from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
-from course_utils.training import TEST_SEED
-
-
-def live(kind):
-    @pytest.fixture(scope="module")
-    def made():
-        explorer = kind()
-        explorer.widget()
-        return explorer
-
-    return made
-
-
-experts, groups, ranks, depths = map(live, (Experts, SharedHeads, Ranks, Depths))
 
 
 def chosen(explorer, **values):
-    defaults = {name: each.default for name, each in explorer.inputs.items()}
-    explorer.set(**{**defaults, **values})
+    explorer.set(**values)
     return explorer.state
 
 
 # Experts
 
 
-def served(num_experts, k, balance, capacity):
-    """Who gets which point, one point after the other, and what comes out."""
-    model = load_toy_experts(num_experts, k, balance)
-    points, targets = plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=512)
-    tokens = torch.cat([points, torch.full((512, 1), model.common)], dim=1)
-    room = np.inf if capacity is None else np.ceil(capacity * 512 * k / num_experts)
-    load, asked = [0] * num_experts, [0] * num_experts
-    lost, out = [0] * 512, tokens.clone()
-    with torch.no_grad():
-        shares = model.layer.router(tokens).softmax(dim=-1)
-        for at, row in enumerate(shares):
-            best = row.argsort(descending=True)[:k].tolist()
-            total = sum(row[expert] for expert in best) if k > 1 else 1
-            for expert in best:
-                asked[expert] += 1
-                if load[expert] < room:
-                    load[expert] += 1
-                    out[at] += row[expert] / total * model.layer.experts[expert](tokens[at])
-                else:
-                    lost[at] += 1
-    return asked, load, lost, (out[:, :2] - targets).square().mean().item()
+def best_expert(shared, balance, at, point):
+    """Which expert takes one point after a step, by the formula."""
+    run = expert_run(shared, balance)
+    token = torch.tensor([*point, SHARED[shared].get("common", COMMON)])
+    probabilities = torch.softmax(run.routers[at].double() @ token.double(), dim=0)
+    return int((probabilities + run.biases[at]).argmax())
+
+
+@pytest.fixture(scope="module")
+def given():
+    return Experts().given()
 
 
 @pytest.mark.parametrize(
-    ("num_experts", "k", "balance", "capacity"),
-    [(4, 1, 0.0, None), (4, 1, 0.1, 1.0), (8, 2, 0.03, 0.75), (2, 2, 0.01, 0.5)],
+    ("shared", "balance"), [("5", "nothing"), ("nothing", "a loss"), ("2", "a bias")]
 )
-def test_points_against_a_loop(experts, num_experts, k, balance, capacity):
-    state = chosen(
-        experts, experts=num_experts, k=k, balance=balance, capacity=capacity or UNLIMITED
-    )
-    asked, load, lost, error = served(num_experts, k, balance, capacity)
-    assert state.asked.tolist() == asked and state.load.tolist() == load
-    assert state.lost.tolist() == lost
-    assert state.error == pytest.approx(error, rel=1e-5)
-    assert (state.expert_capacity is None) == (capacity is None)
-    assert capacity is None or state.expert_capacity == capacity * 512 * k / num_experts
-    # The marks: each point once, by how many of its choices it lost.
-    counts = [len(dots.get_xdata()) for dots in experts._points]
-    assert counts == [lost.count(0), sum(0 < each < k for each in lost), lost.count(k)]
-    ends = [bar.get_xdata()[1] for bar in experts._bars[:num_experts]]
-    assert ends == load and not any(bar.get_visible() for bar in experts._bars[num_experts:])
-    dropped = experts._dropped.get_xdata().reshape(-1, 3)
-    assert dropped[:, :2].tolist() == [list(pair) for pair in zip(load, asked, strict=True)]
+def test_points_against_a_loop(given, shared, balance):
+    points = unseen_points()[0].tolist()
+    for step in (0, 140, 3000):
+        state = Experts(step=step, shared=shared, balance=balance).state
+        taken = [best_expert(shared, BALANCED[balance], STEPS.index(step), each) for each in points]
+        assert given["chosen"][state.frame] == "".join(map(str, taken))
+        assert state.asked.tolist() == [taken.count(expert) for expert in range(EXPERTS)]
+        assert state.lost == 0
+        limited = Experts(step=step, shared=shared, balance=balance, limited=True).state
+        assert limited.lost == sum(max(taken.count(each) - ROOM, 0) for each in range(EXPERTS))
 
 
-def test_numbers_stand_in_their_parts(experts):
-    for count in TOY_EXPERTS:
-        for balance in TOY_BALANCES:
-            state = chosen(experts, experts=count, balance=balance)
-            model = load_toy_experts(count, 1, balance)
-            _, routing = model(torch.tensor(state.labels[state.labelled], dtype=torch.float32))
-            assert routing.chosen[:, 0].tolist() == np.flatnonzero(state.labelled).tolist()
-            shown = [number.get_visible() for number in experts._numbers]
-            assert shown[:count] == state.labelled.tolist() and not any(shown[count:])
-    # The first row of the picture is the upper edge of the plane.
-    last = CELLS - 1
-    for row, column in ((0, 0), (7, 53), (last, 11), (last // 2, last // 2)):
-        place = torch.tensor([[2 * column - last, last - 2 * row]]) * EXTENT / CELLS
-        assert state.plane[row, column] == model(place)[1].chosen.item()
-    assert len(np.unique(state.plane)) > 4
-    assert abs(state.points).max() < EXTENT
+def inside(path, place):
+    """Whether a place lies in a path of closed polygons, by the crossings of a ray."""
+    crossings = 0
+    for polygon in re.findall(r"M([^Z]*)Z", path):
+        corners = [tuple(map(float, each.split())) for each in polygon.split("L")]
+        for (x1, y1), (x2, y2) in zip(corners, corners[1:] + corners[:1], strict=True):
+            if (y1 > place[1]) != (y2 > place[1]):
+                crossings += place[0] < x1 + (place[1] - y1) * (x2 - x1) / (y2 - y1)
+    return crossings % 2 == 1
 
 
-def test_less_capacity_more_drops(experts):
-    states = [chosen(experts, balance=0.1, capacity=capacity) for capacity in (0.25, 1.0, 2.0)]
-    drops = [state.lost.sum() for state in states]
-    assert drops[0] > drops[1] > drops[2] == 0
-    assert states[0].error > states[1].error > states[2].error
+@pytest.mark.parametrize("balance", BALANCED)
+def test_the_ground_is_each_experts_own(given, balance):
+    places = np.random.default_rng(5).uniform(-EXTENT, EXTENT, (120, 2))
+    right = several = 0
+    for shared in SHARED:
+        state = Experts(step=300, shared=shared, balance=balance).state
+        parts = given["ground"][state.frame]
+        several += sum(bool(part) for part in parts) > 1
+        for x, y in places:
+            expert = best_expert(shared, BALANCED[balance], STEPS.index(300), (x, y))
+            place = SIDE * (x / EXTENT + 1) / 2, SIDE * (1 - y / EXTENT) / 2
+            found = [index for index in range(EXPERTS) if inside(parts[index], place)]
+            right += found == [expert]
+    assert several >= 3
+    # A boundary is drawn to a three-hundredth of the plane: few places fall into that.
+    assert right > 0.975 * len(places) * len(SHARED)
+
+
+def test_points_lie_where_they_are(given):
+    points = unseen_points()[0].numpy()
+    back = (2 * given["points"] / SIDE - 1) * EXTENT * [1, -1]
+    np.testing.assert_allclose(back, points, atol=EXTENT / SIDE + 1e-6)
+    assert given["points"].shape == (POINTS, 2)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("balance", BALANCED)
+def test_errors_of_the_trained_models(balance, limited):
+    points, targets = unseen_points()
+    for shared in SHARED:
+        model = load_trained_experts(shared, BALANCED[balance], capacity=1.0 if limited else None)
+        with torch.no_grad():
+            predicted, routing = model(points)
+        state = Experts(step=3000, shared=shared, balance=balance, limited=limited).state
+        expected = (predicted - targets).square().mean().item()
+        assert state.error == pytest.approx(expected, rel=1e-4)
+        assert state.lost == int((~routing.kept).sum())
 
 
 def test_the_readers_random_numbers_stay():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    Experts(k=2, capacity=0.5).png()
+    load_trained_experts("5", "loss")
+    Experts(limited=True).given()
     assert torch.equal(torch.rand(3), expected)
-
-
-def test_words_of_the_experts(experts):
-    state = chosen(experts, capacity=1.0)
-    assert "one expert gets 505 of 512 choices (99%; an equal share is 128), and 2 get nothing" in (
-        experts.words
-    )
-    lost = int(state.lost.sum())
-    assert (
-        f"Each has room for 128 (capacity factor 1): {lost} choices are dropped; {lost} points"
-        in (experts.words)
-    )
-    assert "one of two" not in experts.words
-    chosen(experts, experts=8, k=2, balance=0.1, capacity=1.25)
-    assert "lose one of two (+)" in experts.words
-    chosen(experts, balance=0.1, capacity=2.0)
-    assert "no choice is dropped" in experts.words and "the least busy one" in experts.words
 
 
 # Shared heads
 
 
-@pytest.mark.parametrize(("H", "G"), [(2, 1), (32, 8), (64, 64), (128, 4)])
-def test_heads_as_with_repeated_keys(groups, H, G):
-    state = chosen(groups, heads=H, key_value_heads=G)
-    assert state.reads.tolist() == torch.arange(G).repeat_interleave(H // G).tolist()
-    lines = [line.get_xydata().reshape(-1, 3, 2) for line, _, _ in groups._groups]
-    ends = np.concatenate([line[:, 1, 0] for line in lines])
-    assert len(ends) == H and len(np.unique(ends)) == G
-    for (_, circles, squares), line in zip(groups._groups, lines, strict=True):
-        assert circles.get_xdata().tolist() == line[:, 0, 0].tolist()
-        assert set(squares.get_xdata()) == set(line[:, 1, 0])
+@pytest.mark.parametrize("model", MODELS)
+def test_heads_as_with_repeated_keys(model):
+    H = MODELS[model].heads
+    for G in (1, 2, 4, H):
+        state = SharedHeads(model=model, key_value_heads=G).state
+        assert state.reads.tolist() == torch.arange(G).repeat_interleave(H // G).tolist()
+        assert (H % state.counts == 0).all() and len(state.counts) == sum(
+            H % count == 0 for count in range(1, H + 1)
+        )
 
 
-def test_caches_of_published_models(groups):
+def test_a_model_without_so_many_heads_takes_the_next_below():
+    assert SharedHeads(model="GPT-2, 12 heads", key_value_heads=8).state.key_value_heads == 6
+
+
+def test_caches_of_published_models():
+    explorer = SharedHeads()
     for label, expected in {"Llama 2 7B": 2**31, "Mistral 7B": 2**29, "multi-query": 2**26}.items():
-        groups.set(**groups.scenes[label])
-        assert groups.state.cache == expected, label
-    for shape, (layers, head_width) in SHAPES.items():
-        state = chosen(groups, shape=shape, heads=16, key_value_heads=2, length=2048, batch=4)
-        assert state.counts.tolist() == [1, 2, 4, 8, 16]
-        assert state.cache == state.bytes[1] == 2 * layers * 2 * head_width * 2048 * 4 * 2
+        explorer.set(**explorer.presets[label])
+        assert explorer.state.cache == expected, label
+    for model, (_, layers, width) in MODELS.items():
+        state = chosen(explorer, model=model, key_value_heads=2, length=2048, batch=4)
+        assert state.cache == 2 * layers * 2 * width * 2048 * 4 * 2
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()
 
 
-def test_bars_are_shares_of_the_whole_cache(groups):
-    groups.set(**groups.scenes["… for 32 readers"])
-    ends = groups._bars.get_xydata().reshape(-1, 3, 2)[:, 1]
-    assert ends.tolist() == [[2.0**row / 64, row] for row in range(7)]
-    assert groups._chosen.get_xydata().tolist() == [[0, 3], [8 / 64, 3]]
-    whole = 64 * 2 * 80 * 128 * 4096 * 32 * 2  # bytes
-    for name, size in (("laptop 16 GB", 16e9), ("H100 80 GB", 80e9)):
-        line = groups._memories[name]
-        assert line.get_visible() and set(line.get_xdata()) == {size / whole}
-    groups.set(**groups.scenes["Llama 2 7B"])
-    assert not any(line.get_visible() for line in groups._memories.values())
-
-
-@pytest.mark.parametrize(
-    ("batch", "said"),
-    [
-        (1, "A laptop of 16 GB would hold it."),
-        (32, "It takes more than a laptop's 16 GB."),
-        (64, "It takes more than a laptop's 16 GB and an H100's 80 GB."),
-    ],
-)
-def test_what_would_hold_the_cache(groups, batch, said):
-    groups.set(**{**groups.scenes["Llama 2 70B"], "batch": batch})
-    assert groups.words.endswith(said)
-
-
-def test_words_of_the_shared_heads(groups):
-    groups.set(**groups.scenes["Llama 2 70B"])
-    assert "every 8 query heads share keys and values (grouped)" in groups.words
-    assert "= 1.34 GB for one text, 1/8 of the 10.7 GB of 64 heads" in groups.words
-    chosen(groups, heads=4, key_value_heads=16)
-    assert "G = H = 4 (16 would be more than there are queries)" in groups.words
-    chosen(groups, key_value_heads=1, batch=2)
-    assert (
-        "G = 1: all 32 query heads attend to the same" in groups.words and "2 texts" in groups.words
-    )
+@pytest.mark.parametrize(("batch", "said"), [(1, "fits"), (32, "a laptop's"), (64, "an H100's")])
+def test_what_would_hold_the_cache(batch, said):
+    explorer = SharedHeads(**{**SharedHeads.presets["Llama 2 70B"], "batch": batch})
+    assert said in explorer.words.split(". ")[-1]
 
 
 # Ranks
 
 
-def test_losses_are_the_packaged_ones(ranks):
+def test_gains_are_the_packaged_ones():
     found = lora_runs()
-    by_rank = {run.rank: run for run in found.runs[: len(RANKS)]}
-    for asked, name in ((CODE, "code"), (PROSE, "prose")):
-        state = chosen(ranks, rank=8, asked=asked)
-        for at, rank in enumerate(RANKS):
-            assert state.losses[at].tolist() == getattr(by_rank[rank], name).tolist()
-            assert state.learned[at] == rank * 3 * (4 * (128 + 128) + 2 * (128 + 512))
-        assert state.matrices.tolist() == getattr(found.runs[-2], name).tolist()
-        assert state.everything.tolist() == getattr(found.runs[-1], name).tolist()
-        assert len(state.cut) == (len(RANKS) if asked == CODE else 0)
-        low, high = ranks._losses.get_ylim()
-        assert low < min(state.losses.min(), state.everything.min()) and state.before < high
-    assert found.runs[-2].only_matrices and not found.runs[-1].only_matrices
+    given = Ranks().given()
+    for i, run in enumerate(found.runs):
+        np.testing.assert_allclose(given["learned"][i], found.code_before - run.code, atol=1e-6)
+        np.testing.assert_allclose(given["forgotten"][i], run.prose - found.prose_before, atol=1e-6)
+    for rank in RANKS:
+        (run,) = (each for each in found.runs if each.rank == rank)
+        state = Ranks(rank=rank).state
+        assert state.learned == pytest.approx(found.code_before - run.code.median().item())
+        assert state.forgotten == pytest.approx(run.prose.median().item() - found.prose_before)
+        assert state.trained == rank * 3 * (4 * (128 + 128) + 2 * (128 + 512))
+        assert given["cut"][RANKS.index(rank)] == found.code_before - found.cut[rank]
+    assert found.runs[-2].only_matrices and found.runs[-1].rank is None
 
 
 @pytest.mark.parametrize("rank", [1, 16, 64])
-def test_what_the_rank_keeps(ranks, rank):
-    for block, matrix in ((0, "query"), (2, "contract")):
-        state = chosen(ranks, rank=rank, block=block, matrix=matrix)
-        largest = np.sort(state.spectrum**2)[::-1]
-        assert state.energy == pytest.approx(largest[:rank].sum() / largest.sum(), rel=1e-5)
-        assert state.spectrum.shape == (128,) and (np.diff(state.spectrum) <= 0).all()
-        kept, rest = (
-            line.get_xydata().reshape(-1, 3, 2)[:, 1] for line in (ranks._kept, ranks._rest)
+def test_what_the_rank_keeps(rank):
+    spectra = lora_runs().spectra
+    rows = Ranks().given()["spectra"]
+    for block, matrix in ((0, "query"), (2, "contract"), (1, "output")):
+        state = Ranks(rank=rank, block=block, matrix=matrix).state
+        (values,) = (
+            each for name, each in spectra.items() if f".{block}." in name and matrix in name
         )
-        assert kept[:, 0].tolist() == list(range(1, rank + 1))
-        np.testing.assert_allclose(
-            np.concatenate([kept, rest])[:, 1], state.spectrum / state.spectrum[0]
-        )
-
-
-def test_each_matrix_has_its_spectrum(ranks):
-    tops = {
-        chosen(ranks, block=block, matrix=matrix).spectrum[0]
-        for block in range(3)
-        for matrix in MATRICES
-    }
-    assert len(tops) == 18
-
-
-def test_words_of_the_ranks(ranks):
-    state = chosen(ranks, rank=1)
-    assert "Rank 1: 6,912 numbers are trained, 0.9% of the model's 742,528" in ranks.words
-    assert "is cut to rank 1. Of that change in block 0, query, the largest singular value" in (
-        ranks.words
-    )
-    assert f"before training {state.before:.2f}" in ranks.words
-    chosen(ranks, rank=16, asked=PROSE)
-    assert "Loss on unseen prose" in ranks.words and "is cut to" not in ranks.words
-    assert "the 16 largest singular values hold" in ranks.words
+        squares = np.sort(values.double().numpy() ** 2)[::-1]
+        assert state.energy == pytest.approx(squares[:rank].sum() / squares.sum(), rel=1e-5)
+        assert state.energies[block, MATRICES.index(matrix)] == state.energy
+        row = rows[block * len(MATRICES) + MATRICES.index(matrix)]
+        np.testing.assert_allclose(row, values, rtol=1e-6)
 
 
 # Depths
 
 
 @pytest.mark.parametrize("capacity", [0.25, 1.0])
-def test_flops_are_those_counted(depths, capacity):
-    state = chosen(depths, capacity=capacity)
+def test_work_is_that_counted(capacity):
+    state = Depths(capacity=capacity).state
     layer = MixtureOfDepths(GPT2Block(SMALL_GPT), capacity, SMALL_GPT.width)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        layer(torch.randn(1, len(state.tokens), SMALL_GPT.width))
-    assert 3 * counter.get_total_flops() == state.spent.sum() + state.deciding
+    x = torch.randn(1, len(state.tokens), SMALL_GPT.width)
+    counts = []
+    for part in (layer, GPT2Block(SMALL_GPT)):
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            part(x)
+        counts.append(counter.get_total_flops())
+    assert state.work[2] == pytest.approx(counts[0] / counts[1])
+    assert state.work[:2].tolist() == pytest.approx([capacity, capacity**2])
 
 
-def test_passes_are_the_packaged_ones(depths):
-    found = depth_runs().texts[1]
-    for chooser, masks in ((ROUTER, found.routed), (PREDICTOR, found.predicted)):
+def test_passes_are_the_packaged_ones():
+    found = depth_runs()
+    explorer = Depths(text="second")
+    for chooser, masks, losses in (
+        (ROUTER, found.texts[1].routed, found.routed),
+        (PREDICTOR, found.texts[1].predicted, found.predicted),
+    ):
         for capacity in CAPACITIES:
-            state = chosen(depths, capacity=capacity, chooser=chooser, text="second")
-            mask = masks[capacity].numpy()
-            assert (state.passes == mask).all() and state.passes.shape == (3, 40)
-            drawn = np.zeros((3, 40), bool)
-            drawn[tuple(depths._passed.get_xydata().astype(int)[:, ::-1].T)] = True
-            assert (drawn == mask).all()
-            idle = (mask.sum(axis=0) == 0).nonzero()[0]
-            assert depths._idle.get_xdata().tolist() == idle.tolist()
-            assert f"{len(idle)} pass" in depths.words
+            state = chosen(explorer, capacity=capacity, chooser=chooser)
+            assert (state.passes == masks[capacity].numpy()).all()
+            assert state.passes.shape == (3, 40)
+            assert state.loss == pytest.approx(losses[capacity].median().item())
+            idle = int((masks[capacity].sum(dim=0) == 0).sum())
+            assert capacity == 1.0 or f"{idle} skip all" in explorer.words
 
 
-def test_words_of_the_depths(depths):
-    chosen(depths, capacity=0.25)
-    assert "each block takes 10 of 40 tokens" in depths.words
-    assert "Scores and mixing cost 6% of what they cost for every token, projections and" in (
-        depths.words
-    )
-    assert "feed-forward 25%" in depths.words and "chosen by chance" in depths.words
-    chosen(depths, capacity=1.0)
-    assert "40 pass every block, 0 pass no block" in depths.words
-    assert "chance" not in depths.words
+def test_lines_of_the_losses():
+    found = depth_runs()
+    lines = {each["name"]: each for each in Depths().given()["lines"]}
+    assert lines["chance"]["shares"].tolist() == list(CAPACITIES[:-1])
+    np.testing.assert_allclose(lines["router"]["runs"][1], found.routed[0.25])
+    middle = [found.predicted_share[each].median().item() for each in CAPACITIES]
+    np.testing.assert_allclose(lines["predictor"]["shares"], middle)

@@ -50,8 +50,13 @@ def test_pruning_against_what_is_left():
     at_start = band[band[:, 0] == 1][:, 1]
     first = RULES["magnitude"][:, 0]
     assert (at_start.min(), at_start.max()) == pytest.approx((first.min(), first.max()))
-    labels = [tick.get_text() for tick in axes.get_xticklabels()]
-    assert labels == ["100%", "50%", "20%", "10%", "5%", "2%"]
+    ticks = zip(axes.get_xticklabels(), axes.get_xticks(), strict=True)
+    labels = {name.get_text(): at for name, at in ticks}
+    assert list(labels) == ["0", "50", "80", "90", "98"]
+    assert labels["80"] == pytest.approx(0.2), "what is set to 0 is what is not left"
+    names = {each.get_text(): each.xy[1] for each in axes.texts if each.get_text() in RULES}
+    assert set(names) == set(RULES)
+    assert np.diff(sorted(names.values())).min() > 0.07, "names do not lie on each other"
     left, right = axes.get_xlim()
     assert left > 1 > 0.02 > right, "what is left falls to the right"
 
@@ -66,15 +71,18 @@ def test_pruning_in_words():
     assert "one model" in words and "net: rule 50%, 0.20 at the end" in words
 
 
-def test_loads_from_the_largest_down():
+def test_loads_in_the_order_of_the_experts():
     picture = draw_expert_loads(SHARES)
     axes = picture.figure.axes[0]
     bars = np.array([(bar.get_y(), bar.get_x(), bar.get_width()) for bar in axes.patches])
     rows = np.unique(bars[:, 0])
     for row, shares in zip(rows, np.concatenate(list(SHARES.values())), strict=True):
         parts = bars[bars[:, 0] == row]
-        np.testing.assert_allclose(parts[:, 2], np.sort(shares)[::-1])
-        np.testing.assert_allclose(parts[1:, 1], np.sort(shares)[::-1].cumsum()[:-1])
+        np.testing.assert_allclose(parts[:, 2], shares)
+        np.testing.assert_allclose(parts[1:, 1], shares.cumsum()[:-1], atol=1e-12)
+    words = [each.get_text() for each in axes.texts]
+    assert words.count("1, 4: nothing") == 1 and words.count("3, 4: nothing") == 1
+    assert words.count("3") == 1 + 3, "a part of 0.03 is too thin for its number"
     assert [line.get_xdata()[0] for line in axes.lines] == [0.25, 0.5, 0.75]
     assert "each of 4 experts takes, 3 runs each; equal would be 0.25" in picture.words
     assert "nothing: largest 0.90 (0.67 to 0.98), smallest 0.00 (0.00 to 0.00)" in picture.words

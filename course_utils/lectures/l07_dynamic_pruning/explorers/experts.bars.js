@@ -1,0 +1,31 @@
+// How many points chose each expert, and how many of them find it full.
+
+import { html } from "../../../explorers/kit/svg.js";
+
+export function makeBars(room, light) {
+  const rows = [0, 1, 2, 3].map(i => {
+    const [taken, lost, count] = [html("i"), html("i", { class: "moe-lost" }), html("b")];
+    const row = html("div", { class: `moe-row moe-e${i}` }, html("span", {}, `expert ${i + 1}`),
+      html("div", { class: "moe-rail" }, taken, lost), count);
+    row.addEventListener("pointerenter", () => light(i));
+    row.addEventListener("pointerleave", () => light(-1));
+    return { row, taken, lost, count };
+  });
+  const mark = html("div", { class: "moe-equal" }, html("span", {}, `equal share: ${room}`));
+  const element = html("div", { class: "moe-bars" },
+    html("div", { class: "moe-row moe-head", "aria-hidden": "true" }, html("span", {}, ""),
+      html("div", { class: "moe-rail" }, mark), html("b")),
+    ...rows.map(each => each.row));
+  const show = ({ asked, limited }) => {
+    const all = asked.reduce((sum, each) => sum + each, 0);
+    mark.style.left = `${(100 * room) / all}%`;
+    mark.firstChild.textContent = limited ? `room for ${room}` : `equal share: ${room}`;
+    rows.forEach(({ taken, lost, count }, i) => {
+      const kept = limited ? Math.min(asked[i], room) : asked[i];
+      taken.style.width = `${(100 * kept) / all}%`;
+      lost.style.width = `${(100 * (asked[i] - kept)) / all}%`;
+      count.textContent = asked[i] > kept ? `${kept}, ${asked[i] - kept} dropped` : String(kept);
+    });
+  };
+  return { element, show };
+}
