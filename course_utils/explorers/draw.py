@@ -7,56 +7,28 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
-from matplotlib.colors import Colormap
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Annotation
 
-from course_utils.explorers.style import DPI, INK, MAGNITUDE_MAP, MUTED
+from course_utils.explorers.style import DPI, MAGNITUDE_MAP, MUTED
 
 LARGEST_FONT, CLOSEST = 9.0, 10.0  # of token labels: font size and distance, in points
 
 
-class HeatMap(Artist):
-    """A matrix as coloured squares that fill their axes, one unit per row and column.
-
-    An `imshow` of this size takes 7 ms per event, nearly all of it resampling. Here each pixel
-    looks its square up and takes its colour from a table of 256, in a small part of a millisecond.
-    """
-
-    def __init__(
-        self,
-        axes: Axes,
-        *,
-        low: float = 0.0,
-        high: float = 1.0,
-        colormap: Colormap = MAGNITUDE_MAP,
-    ) -> None:
-        super().__init__()
-        self._area = axes
-        self._low, self._high = low, high
-        table = colormap(np.arange(256), bytes=True)
-        self._table = table.view(np.uint32)[:, 0]  # a whole colour is one number
-        self._levels = np.zeros((1, 1), np.uint8)
-        axes.add_artist(self)
-
-    def set_data(self, matrix: np.ndarray) -> None:
-        """Show this (rows, columns) matrix; values beyond low and high take the end colours."""
-        share = (matrix - self._low) / (self._high - self._low)
-        self._levels = np.clip(share * 255, 0, 255).astype(np.uint8)
-        self.stale = True
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Paint the squares over the area of the axes, the first row on top."""
-        left, bottom, right, top = (round(edge) for edge in self._area.bbox.extents)
-        rows, columns = self._levels.shape
-        row = np.arange(top - bottom)[::-1] * rows // (top - bottom)  # Agg paints upwards
-        column = np.arange(right - left) * columns // (right - left)
-        pixels = self._table[self._levels].take(column, axis=1).take(row, axis=0)
-        rgba = pixels.view(np.uint8).reshape(*pixels.shape, 4)
-        renderer.draw_image(renderer.new_gc(), left, bottom, rgba)
+def heat_map(
+    axes: Axes,
+    matrix: np.ndarray,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    extent: tuple[float, float, float, float] | None = None,
+) -> None:
+    """A (rows, columns) matrix as coloured squares, the first row on top."""
+    axes.imshow(
+        matrix, vmin=low, vmax=high, cmap=MAGNITUDE_MAP, interpolation="nearest", aspect="auto",
+        extent=extent,
+    )  # fmt: skip
 
 
 def drawable(text: str) -> str:
@@ -106,25 +78,6 @@ def label_places(pixels: float, count: int) -> tuple[list[int], float]:
     points = pixels * 72 / DPI / count
     step = max(1, math.ceil(CLOSEST / points))
     return list(range(0, count, step)), min(LARGEST_FONT, 0.8 * points * step)
-
-
-def draw_weights(
-    axes: Axes,
-    weights: np.ndarray,
-    rows: Sequence[str],
-    columns: Sequence[str],
-) -> Axes:
-    """A small weight matrix with a number in each square; row = query."""
-    axes.imshow(weights, vmin=0, vmax=1, cmap=MAGNITUDE_MAP)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.set_xticks(range(len(columns)), columns)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    for (row, column), weight in np.ndenumerate(weights):
-        colour = INK if weight > 0.55 else "white"
-        axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
-    return axes
 
 
 def mute_axes(axes: Axes) -> None:

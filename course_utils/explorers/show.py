@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 from dataclasses import dataclass
 
 import numpy as np
 from IPython.display import display
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
-from course_utils.explorers.picture import twice_as_many_pixels
-from course_utils.explorers.png import encode_png
 from course_utils.explorers.style import course_style
 
 # At most 68 letters to a line: the unit is the width of a zero, and most letters are narrower.
 CAPTION = "max-width: 56ch; margin: 2px 0 12px; font-size: 15px; line-height: 1.45"
+SHARP = 2
 
 __all__ = ["AnnotatedFigure", "show"]
 
@@ -41,12 +42,22 @@ def show(picture: AnnotatedFigure) -> None:
     extension (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
     """
     width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
-    with course_style(), twice_as_many_pixels(picture.figure):
-        canvas = FigureCanvasAgg(picture.figure)
-        canvas.draw()
-        png = base64.b64encode(encode_png(np.asarray(canvas.buffer_rgba()))).decode("ascii")
+    png = base64.b64encode(sharp_png(picture.figure)).decode("ascii")
     words, on_page = picture.words, {"width": width, "height": height}
     bundle = {"image/png": png, "text/plain": f"figure: {words}"}
     display(bundle, metadata={"image/png": on_page, "needs_background": "light"}, raw=True)
     caption = f'<p style="{CAPTION}">{html.escape(words)}</p>'
     display({"text/html": caption, "text/plain": words}, raw=True)
+
+
+def sharp_png(figure: Figure) -> bytes:
+    """A figure as PNG, with two pixels to a side for each of the page's."""
+    dpi, encoded = figure.dpi, io.BytesIO()
+    with course_style():
+        figure.dpi = SHARP * dpi
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        figure.dpi = dpi
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    Image.fromarray(pixels).save(encoded, "PNG", optimize=True)
+    return encoded.getvalue()

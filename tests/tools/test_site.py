@@ -11,7 +11,6 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from course_utils.explorers.png import encode_png
 from course_utils.lectures import COURSE, EXPLORERS
 from tools.site import api as site_api
 from tools.site import build as build_site
@@ -21,7 +20,15 @@ from tools.site.live import Live
 from tools.site.notebooks import Pictures, page_source
 from tools.site.predictions import predictions_of
 
-PNG = encode_png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
+
+def png(pixels):
+    """An array of bytes as a PNG."""
+    encoded = io.BytesIO()
+    Image.fromarray(pixels).save(encoded, "PNG")
+    return encoded.getvalue()
+
+
+PNG = png(np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3))
 WORDS = 'Weights < 1 & "growing"'
 
 

@@ -14,7 +14,7 @@ export default explorer({ mount, compute, caption, style });
 function mount(stage, hand) {
   const { key, choices } = hand.given;
   const root = stage.closest(".ce");
-  root.classList.replace("course-explorer", "predict"); // no picture, no scenes
+  root.classList.replace("course-explorer", "predict"); // no picture, no presets
   const guess = text => remember(key, text); // comes back below, as from another cell
   const shown = choices.length ? buttons(choices, guess) : box(hand.given, guess);
   stage.append(shown.element);

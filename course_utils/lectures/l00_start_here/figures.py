@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import HeatMap, end_label, label_tokens, mute_axes
+from course_utils.explorers.draw import end_label, heat_map, label_tokens, mute_axes
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     BLUE,
@@ -99,7 +99,7 @@ def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
     axes.spines[:].set(visible=True, color=GRID)
     count = len(weights)
     axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
-    HeatMap(axes).set_data(weights)
+    heat_map(axes, weights)
     axes.add_patch(Rectangle((-0.5, row - 0.5), count, 1, fill=False, edgecolor=BLUE, lw=1.8))
 
 

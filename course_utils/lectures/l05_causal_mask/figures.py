@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import MAGNITUDE_MAP, MUTED, course_style, new_figure
-from course_utils.lectures.l05_causal_mask.heatmap import MaskedHeatMap, draw_scale, grid_lines
+from course_utils.lectures.l05_causal_mask.heatmap import draw_scale, draw_shares, grid_lines
 
 
 def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> AnnotatedFigure:
@@ -81,7 +81,7 @@ def _draw_share(axes: Axes, share: np.ndarray, leaks: np.ndarray) -> None:
     ticks = range(0, size, max(1, round(size / 6)))
     axes.set(xticks=ticks, yticks=ticks)
     axes.spines[:].set_visible(False)
-    MaskedHeatMap(axes).set_shares(share, leaks)
+    draw_shares(axes, share, leaks)
     axes.plot(*grid_lines(size), color=MUTED, linewidth=0.7, clip_on=False)
     output, token = np.nonzero(leaks)
     axes.plot(token, output, "x", color="white", markersize=70 / size, markeredgewidth=1.5)

@@ -7,31 +7,20 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from course_utils.explorers.draw import HeatMap, mute_axes
-from course_utils.explorers.style import MAGENTA
+from course_utils.explorers.draw import heat_map, mute_axes
+from course_utils.explorers.style import MAGENTA, MAGNITUDE_MAP
 
 FLOOR = 1e-3  # shares below it have the palest blue; 0 is white
 LOW = np.log10(FLOOR) - 0.6  # would be white: what is not 0 must not look like it
-# Colours of squares that show no number: exactly zero, and must not be there.
-ZERO, LEAK = 0, 1
-MARKS = ("#ffffff", MAGENTA)
 
 
-class MaskedHeatMap(HeatMap):
-    """Shares of a row on a logarithmic scale; exact zeros stay apart."""
-
-    def __init__(self, axes: Axes) -> None:
-        super().__init__(axes, low=LOW, high=0.0)
-        colours = np.array([to_rgba(mark) for mark in MARKS])
-        self._table = self._table.copy()
-        self._table[: len(MARKS)] = (255 * colours).round().astype(np.uint8).view(np.uint32)[:, 0]
-
-    def set_shares(self, shares: np.ndarray, leaks: np.ndarray) -> None:
-        """Show shares (T, S) of each row's sum, and which of them must not be there."""
-        self.set_data(np.log10(shares.clip(min=FLOOR)))
-        levels = np.where(shares == 0, ZERO, self._levels.clip(min=len(MARKS)))
-        self._levels = np.where(leaks, LEAK, levels).astype(np.uint8)
-        self.stale = True
+def draw_shares(axes: Axes, shares: np.ndarray, leaks: np.ndarray) -> None:
+    """Shares (T, S) of each row's sum on a logarithmic scale, and which of them must not be there."""
+    height = (np.log10(shares.clip(min=FLOOR)) - LOW) / (0 - LOW)
+    colours = MAGNITUDE_MAP(height)
+    colours[shares == 0] = to_rgba("white")
+    colours[leaks] = to_rgba(MAGENTA)
+    axes.imshow(colours, interpolation="nearest", aspect="auto")
 
 
 def grid_lines(size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,10 +31,10 @@ def grid_lines(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_scale(figure: Figure, left: float, bottom: float, height: float) -> None:
-    """The colours of a `MaskedHeatMap` as a strip, placed by shares of the figure."""
+    """The colours of `draw_shares` as a strip, placed by shares of the figure."""
     scale = figure.add_axes((left, bottom, 0.013, height))
-    ramp = HeatMap(scale, low=LOW, high=0.0)
-    ramp.set_data(np.linspace(0.0, np.log10(FLOOR), 64)[:, None])
+    ramp = np.linspace(0.0, np.log10(FLOOR), 64)[:, None]
+    heat_map(scale, ramp, low=LOW, high=0.0, extent=(0, 1, 0, 3))
     mute_axes(scale)
     scale.set_ylim(0, 3)
     scale.yaxis.tick_right()

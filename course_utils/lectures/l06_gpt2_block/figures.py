@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from course_utils.explorers.draw import HeatMap, end_label
+from course_utils.explorers.draw import end_label, heat_map
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     INK,
@@ -130,15 +130,14 @@ def draw_induction(
             axes.tick_params(length=0)
         axes.axhline(half - 0.5, color=MUTED, linewidth=0.8)
         axes.axvline(half - 0.5, color=MUTED, linewidth=0.8)
-        HeatMap(axes).set_data(weights)
+        heat_map(axes, weights)
         look = {"color": MAGENTA, "linewidth": 1.6, "linestyle": "--"}
         rows = np.array([half - 0.5, count - 0.5])
         for shift in (0, 2):  # either side of key = query - half + 1
             axes.plot(rows - half + shift, rows, **look)
         _draw_scores(figure.add_axes((0.565, 0.145, 0.34, 0.765)), scores, layer, head)
         scale = figure.add_axes((0.925, 0.145, 0.018, 0.765))
-        ramp = HeatMap(scale)
-        ramp.set_data(np.linspace(1, 0, 64)[:, None])
+        heat_map(scale, np.linspace(1, 0, 64)[:, None], extent=(0, 1, 0, 1))
         scale.set(xticks=[], ylim=(0, 1))
         scale.yaxis.tick_right()
         scale.set_yticks([0, 0.5, 1], ["0", "½", "1"])
@@ -162,7 +161,7 @@ def _draw_scores(axes: Axes, scores: np.ndarray, layer: int, head: int) -> None:
     for label in axes.get_yticklabels():
         label.set_verticalalignment("center")
     axes.tick_params(length=0)
-    HeatMap(axes).set_data(scores)
+    heat_map(axes, scores)
     for (row, column), score in np.ndenumerate(scores):
         colour = "white" if score > 0.45 else INK
         axes.text(column, row, f"{score:.2f}", ha="center", va="center", color=colour)
