@@ -172,6 +172,7 @@ def test_the_dot_is_dragged_to_another_temperature(open_page):
     assert "norm below 0.001" in words(tab)
     rail.focus()
     tab.keyboard.press("ArrowRight")
+    words(tab)
     assert rail.get_attribute("aria-valuetext") == "0.2"
 
 
