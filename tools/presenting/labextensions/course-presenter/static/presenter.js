@@ -243,12 +243,16 @@ export class Presenter {
   }
 
   // Press the button of an explorer's scene on this slide; before the explorer is uncovered, the
-  // choice of a prediction.
+  // choice of the last prediction.
   scene(number) {
+    const all = css => [...this.notebook.node.querySelectorAll(css)];
     const scenes = ':is(.course-scenes, .course-presets) button';
+    const asked = all('.cp-on:not(.cp-covered) .predict-choices').at(-1);
     const [buttons = []] = [
-      `.cp-on:not(.cp-covered) ${scenes}`, '.cp-on .predict-choices button', `.cp-on ${scenes}`
-    ].map(css => this.notebook.node.querySelectorAll(css)).filter(found => found.length);
+      all(`.cp-on:not(.cp-covered) ${scenes}`),
+      [...asked?.querySelectorAll('button') ?? []],
+      all(`.cp-on ${scenes}`),
+    ].filter(found => found.length);
     buttons[number - 1]?.click();
   }
 
