@@ -116,13 +116,14 @@ class Asked(Explorer):
 
     def __init__(self, prediction: Prediction, key: str, guess: str = "") -> None:
         self.prediction, self.key = prediction, key
-        self.title = prediction.question
         choices = prediction.choices
-        self.inputs = {
-            "guess": Choice("your guess", ("", *choices), "", in_picture=True)
+        guessed = (
+            Choice("your guess", ("", *choices), "", in_picture=True)
             if choices
             else Text("your guess", "", ("12", "-0.5"), longest=20, in_picture=True)
-        }
+        )
+        # Of this prediction alone; another explorer has them of its class.
+        vars(self).update(title=prediction.question, inputs={"guess": guessed})
         super().__init__(guess=guess)
 
     def compute(self, guess: str) -> dict[str, Any]:

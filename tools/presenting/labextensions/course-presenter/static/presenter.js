@@ -228,12 +228,16 @@ export class Presenter {
   }
 
   // Press the button of an explorer's preset on this slide; before the explorer is uncovered, the
-  // choice of a prediction.
+  // choice of the last prediction.
   preset(number) {
+    const all = css => [...this.notebook.node.querySelectorAll(css)];
     const presets = '.course-presets button';
+    const asked = all('.cp-on:not(.cp-covered) .predict-choices').at(-1);
     const [buttons = []] = [
-      `.cp-on:not(.cp-covered) ${presets}`, '.cp-on .predict-choices button', `.cp-on ${presets}`
-    ].map(css => this.notebook.node.querySelectorAll(css)).filter(found => found.length);
+      all(`.cp-on:not(.cp-covered) ${presets}`),
+      [...asked?.querySelectorAll('button') ?? []],
+      all(`.cp-on ${presets}`),
+    ].filter(found => found.length);
     buttons[number - 1]?.click();
   }
 
