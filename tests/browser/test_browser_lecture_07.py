@@ -93,7 +93,7 @@ def test_bars_and_points_say_the_same(opened):
 
 def test_a_square_of_keys_and_values_is_dragged(opened):
     tab = opened("explore_shared_heads")
-    drag(tab, ".gqa-pair", (55, 0))
+    drag(tab, ".gqa-row .gqa-pair:nth-child(2)", (55, 0))
     assert words(tab).startswith("32 query heads on 4 key/value heads")
     drag(tab, ".gqa-knob", (800, 0))
     assert "each with its own keys and values" in words(tab)
@@ -105,7 +105,9 @@ def test_a_square_of_keys_and_values_is_dragged(opened):
 
 def test_a_rank_is_dragged_in_three_places(opened):
     tab = opened("explore_ranks")
-    drag(tab, ".lora-edge[role=slider] .lora-knob", (12, 0))
+    drag(tab, "[aria-label=rank] .lora-knob", (-2, 0))
+    assert words(tab).startswith("Rank 2 "), "it follows the hand from the first pixel"
+    drag(tab, "[aria-label=rank] .lora-knob", (12, 0))
     assert words(tab).startswith("Rank 16 ")
     drag(tab, ".lora-edge:not([role]) .lora-knob", (0, 40))
     assert words(tab).startswith("Rank 64 ")
@@ -126,7 +128,7 @@ def test_the_words_follow_the_capacity(opened):
     drag(tab, ".mod-ring .mod-room", (-900, 0))
     assert words(tab).startswith("Each block takes 5 of 40")
     tab.get_by_role("radio", name="predictor").click()
-    assert words(tab).startswith("The blocks take")
+    assert words(tab).startswith("Each block takes 0 of 40 tokens; 40 skip all three.")
     tab.locator(".mod-token").nth(3).hover()
     told = tab.locator(".mod-told").inner_text()
     assert told == tab.locator(".mod-token").nth(3).get_attribute("aria-label")

@@ -208,6 +208,7 @@ def _curved(margins: np.ndarray) -> list[str]:
 def _path(corners: np.ndarray) -> str:
     """A closed path of the picture, without the corners that lie on a straight line."""
     places = np.rint(np.stack([_across(corners[:, 0]), _across(-corners[:, 1])], axis=1))
+    places = places[(places != np.roll(places, 1, axis=0)).any(axis=1)]  # its end
     if len(places) < 3:
         return ""
     before, after = places - np.roll(places, 1, axis=0), np.roll(places, -1, axis=0) - places

@@ -38,18 +38,16 @@ export function makeTraining(hand) {
     hand.change({ step: steps[now] });
   };
   const toPlace = ({ x }) => {
-    player.stop();
     const at = Math.max(plot.xAt.inverse(x), 0) ** 2;
     const gaps = steps.map(each => Math.abs(Math.sqrt(each) - Math.sqrt(at)));
     go(gaps.indexOf(Math.min(...gaps)));
   };
   draggable(edge, plot.svg, { start: toPlace, move: toPlace });
-  stepped(edge, count => {
-    player.stop();
-    go(now + count);
-  }, end => go(end === "Home" ? 0 : last));
+  stepped(edge, count => go(now + count), end => go(end === "Home" ? 0 : last));
+  let expected; // the step that playing has asked for
   const player = makePlayer(hand, () => {
     go(now === last ? 0 : now + 1);
+    expected = steps[now];
     return now < last;
   });
   let drawn = "";
@@ -76,6 +74,7 @@ export function makeTraining(hand) {
     plot.fit(width);
     const run = Math.floor(state.frame / steps.length);
     now = steps.indexOf(values.step);
+    if (values.step !== expected) player.stop(); // somebody took it in hand
     if (`${run} ${width}` !== drawn) bands(run);
     drawn = `${run} ${width}`;
     const { left, right, top, bottom } = plot.inner;

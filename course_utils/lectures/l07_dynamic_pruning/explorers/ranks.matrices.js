@@ -24,8 +24,15 @@ export function makeMatrices(hand, rank) {
   const drawing = svg("svg", { height: HEIGHT, role: "group", "aria-label": "W + B A" },
     frozen, up, down, lock, plus, ...names, ...counts, other, edge);
   let places = {};
-  draggable(edge, drawing, { move: ({ x }) => rank.go(rank.near(((x - places.b) * C) / SIDE)) });
-  draggable(other, drawing, { move: ({ y }) => rank.go(rank.near(((y - TOP) * C) / SIDE)) });
+  const follow = (element, thickness) => {
+    let beside = 0; // pixels from the edge to where it was taken
+    draggable(element, drawing, {
+      start: place => { beside = thickness(place) - places.thin; },
+      move: place => rank.go(rank.near(((thickness(place) - beside) * C) / SIDE)),
+    });
+  };
+  follow(edge, ({ x }) => x - places.b);
+  follow(other, ({ y }) => y - TOP);
   stepped(edge, steps => rank.go(rank.at() + Math.sign(steps)),
     end => rank.go(end === "Home" ? 0 : rank.all.length - 1));
   const show = (state, width) => {
@@ -34,7 +41,7 @@ export function makeMatrices(hand, rank) {
     const between = Math.min(48, (width - 2.5 * SIDE) / 3);
     const [w, b] = [0, SIDE + between];
     const a = b + SIDE / 2 + between;
-    places = { b };
+    places = { b, thin };
     set(drawing, { width });
     set(frozen, { x: w + 1, width: SIDE - 2, height: SIDE });
     set(up, { x: b, width: Math.max(thin, 1.5), height: SIDE });

@@ -6,7 +6,7 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
 const HEIGHT = 196;
-const DARK = 0.6; // a share from which ink would not be read
+const PALE = 0.5; // so that ink is read on every cell
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
 export function makeSpectrum(hand, rank) {
@@ -97,8 +97,7 @@ function makeGrid(hand) {
       const share = energies[b * matrices.length + m];
       const isOn = blocks[b] === block && matrices[m] === matrix;
       cell.textContent = `${number(100 * share)} %`;
-      cell.style.background = theme.weight(share * 0.9);
-      cell.classList.toggle("lora-dark", share * 0.9 > DARK);
+      cell.style.background = theme.weight(share * PALE);
       set(cell, { "aria-checked": String(isOn), tabindex: isOn ? 0 : -1,
         "aria-label": `${matrices[m]}, block ${blocks[b]}: ${number(100 * share)} %` });
     }));
