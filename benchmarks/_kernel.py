@@ -115,10 +115,10 @@ class Kernel:
         return self.finish(self.start(code))
 
     def slide(self, model: str, value: object) -> Answer:
-        """Move a slider, as its widget does, and wait for the picture."""
+        """Move a slider, as its widget does, and wait for the answer."""
         data = {"method": "update", "state": {"value": value}, "buffer_paths": []}
         answer = self.finish(self.send("comm_msg", {"comm_id": model, "data": data}))
         kinds = [received["header"]["msg_type"] for received in answer.seen]
         if "comm_msg" not in kinds:
-            raise RuntimeError(f"a slider must change the picture, got {kinds}")
+            raise RuntimeError(f"a slider must change another widget, got {kinds}")
         return answer

@@ -1,11 +1,11 @@
-"""What a student costs on a shared server, and how sliders answer when a class drags at once.
+"""What a student costs on a shared server.
 
     python -m benchmarks.classroom            tables
     python -m benchmarks.classroom --json     the same as JSON
 
 Each student is what the hub starts: a JupyterLab server with the class's settings, and a kernel on
 two threads. Memory is read from the system's kernel (Linux): what students share, such as torch's
-code, is counted once. Ratios travel between machines; seconds and milliseconds do not.
+code, is counted once.
 """
 
 from __future__ import annotations
@@ -14,36 +14,22 @@ import argparse
 import json
 import os
 import sys
-import threading
-import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-
-import numpy as np
 
 from benchmarks._kernel import Kernel
 from benchmarks._report import conditions, table
 from benchmarks._student import Memory, Student, memory_of
 from tools.notebook_file import find_lecture, read_cells
 
-STUDENTS = 10
 SHARING = 3  # students whose memory is read at once
-EVENTS = 100
-WARM_UP = 25
-REST = 0.05  # seconds between two moves of one hand: a drag sends some twenty a second
 SERVER_GIB, RESERVED_GIB = 24, 2
 HEAVIEST = "07"
 PACKAGES = ("torch", "jupyterlab", "jupyter-server", "ipykernel", "ipywidgets", "numpy")
 
 IMPORTS = "import torch, course_utils.explorers"
-SLIDER = """
-from course_utils.lectures.l00_start_here.explorers import explore_kernel_regression
-explorer = explore_kernel_regression()
-display(explorer)
-print(explorer.controls["at"].model_id)
-"""
 
 
 @dataclass(frozen=True)
@@ -123,49 +109,6 @@ def measure_costs(everyone: str, one: str) -> list[Cost]:
     return costs
 
 
-def drag(kernel: Kernel, model: str, times: list[float], events: int = EVENTS) -> None:
-    """Move a slider as a hand does, and note the milliseconds from each move to its picture."""
-    for event in range(events):
-        start = time.perf_counter()
-        kernel.slide(model, round(0.1 * (event % 9), 1))
-        took = time.perf_counter() - start
-        times.append(1e3 * took)
-        time.sleep(max(0.0, REST - took))
-
-
-def measure_drags(count: int) -> dict[str, list[float]]:
-    """Return milliseconds per move: one student alone, then `count` at once, then one again."""
-    with ExitStack() as stack:
-        kernels, models = [], []
-        for _ in range(count):
-            student = stack.enter_context(Student())
-            student.wait_until_up()
-            kernel, _ = student.start_kernel()
-            kernels.append(kernel)
-            models.append(kernel.run(SLIDER).text.splitlines()[-1])
-            drag(kernel, models[-1], [], WARM_UP)  # fills what is kept between events
-        for kernel in kernels:
-            kernel.connect_again()
-        alone: list[float] = []
-        together: list[list[float]] = [[] for _ in kernels]
-        drag(kernels[0], models[0], alone)
-        hands = [
-            threading.Thread(target=drag, args=arguments)
-            for arguments in zip(kernels, models, together, strict=True)
-        ]
-        for hand in hands:
-            hand.start()
-        for hand in hands:
-            hand.join()
-        drag(kernels[0], models[0], alone)
-    return {"alone": alone, "together": [value for times in together for value in times]}
-
-
-def summary(times: list[float]) -> dict[str, float]:
-    """Return the median and the 95th percentile."""
-    return {"median": median(times), "p95": float(np.percentile(times, 95))}
-
-
 def report(result: dict) -> str:
     """Return everything that was measured, in words."""
     lines = [f"{name}: {value}" for name, value in result["conditions"].items()]
@@ -188,14 +131,7 @@ def report(result: dict) -> str:
         f"{RESERVED_GIB} stay with the system and the hub.",
         "",
         *table(head, rows),
-        "",
     ]
-    for name, found in result["drags"].items():
-        lines.append(f"slider {name}: median {found['median']:.0f} ms, p95 {found['p95']:.0f} ms")
-    lines.append(
-        f"{result['students']} students dragging at once wait {result['ratio']:.1f} times as long "
-        "as one alone (medians, in one run, from the move to the picture through the server)"
-    )
     return "\n".join(lines)
 
 
@@ -210,15 +146,10 @@ def main(arguments: list[str]) -> int:
     load = os.getloadavg()[0]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     costs = measure_costs("01", HEAVIEST)
-    times = measure_drags(STUDENTS)
-    drags = {name: summary(found) for name, found in times.items()}
     result = {
         "conditions": conditions("classroom", arguments, PACKAGES)
         | {"memory": f"{memory:.0f} GiB", "load before": f"{load:.1f} processes wanted a core"},
         "costs": [{**asdict(each), "students": each.students} for each in costs],
-        "students": STUDENTS,
-        "drags": drags,
-        "ratio": drags["together"]["median"] / drags["alone"]["median"],
     }
     print(json.dumps(result, indent=1) if options.json else report(result))
     return 0

@@ -20,10 +20,11 @@ pytestmark = [pytest.mark.hub, pytest.mark.usefixtures("units")]
 SLOWER = 8
 
 SLIDER = """
-from course_utils.lectures.l00_start_here.explorers import explore_kernel_regression
-explorer = explore_kernel_regression()
-display(explorer)
-print(explorer.controls["at"].model_id)
+import ipywidgets
+slider, echo = ipywidgets.FloatSlider(), ipywidgets.FloatText()
+slider.observe(lambda change: setattr(echo, "value", change["new"]), "value")
+display(slider, echo)
+print(slider.model_id)
 """
 ALLOCATE = """
 held = []
@@ -119,7 +120,7 @@ def test_the_neighbour_keeps_a_share(runaway, ben):
     model = neighbour.run(SLIDER).text.splitlines()[-1]
 
     def milliseconds():
-        """The typical time from moving the neighbour's slider to the new picture."""
+        """The typical time from moving the neighbour's slider to the kernel's answer."""
         neighbour.connect_again()
         times = []
         for event in range(25):
