@@ -15,7 +15,7 @@ LOW = np.log10(FLOOR) - 0.6  # would be white: what is not 0 must not look like 
 
 
 def draw_shares(axes: Axes, shares: np.ndarray, leaks: np.ndarray) -> None:
-    """Shares (T, S) of a row's sum on a logarithmic scale; those that must not be there stand out."""
+    """Shares (T, S) of a row's sum on a logarithmic scale, and which of them are leaks."""
     height = (np.log10(shares.clip(min=FLOOR)) - LOW) / (0 - LOW)
     colours = MAGNITUDE_MAP(height)
     colours[shares == 0] = to_rgba("white")
