@@ -6,7 +6,8 @@ import { html, path, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./kernel_regression.css";
 import { caption, compute } from "./kernel_regression.compute.js";
-import { BASE, BELL, HEIGHT, MOST, NARROW, PLOT, makeArea, makeBandwidth, makePoint, makeQuery } from "./kernel_regression.hand.js";
+import { BASE, BELL, HEIGHT, MOST, NARROW, PLOT } from "./kernel_regression.hand.js";
+import { makeArea, makeBandwidth, makePoint, makeQuery } from "./kernel_regression.hand.js";
 
 const EDGE = { left: 28, right: 16 };
 
@@ -63,6 +64,7 @@ function makeCurves(picture, place, { given }) {
   const [fixed, curve] = ["kernel-fixed", "kernel-curve"].map(name => svg("path", { class: name }));
   const name = svg("text", { class: "kernel-name", "text-anchor": "end" }, "true curve");
   picture.append(truth, fixed, curve, name);
+  let drawn = [];
   const through = ys => path(Array.from(given.grid, place.x), Array.from(ys, place.y));
   return {
     fit() {
@@ -70,8 +72,11 @@ function makeCurves(picture, place, { given }) {
       set(name, { x: place.x(0.715), y: place.y(1.08) });
     },
     draw(state) {
-      set(curve, { d: through(state.curve) });
-      set(fixed, { d: state.chooses ? through(state.fixed) : "" });
+      const paths = [through(state.curve), state.chooses ? through(state.fixed) : ""];
+      [curve, fixed].forEach((each, i) => {
+        if (drawn[i] !== paths[i]) set(each, { d: paths[i] }); // a moved query changes neither
+      });
+      drawn = paths;
     },
   };
 }
