@@ -19,6 +19,7 @@ import sys
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from course_utils.explorers.data import encode, every, table
@@ -31,33 +32,36 @@ from course_utils.threads import one_thread
 
 __all__ = ["Explorer"]
 
-# Beside each output, where this is set: the explorer as HTML. `make outputs` takes its picture, and
-# `make lab` saves it, alive, in place of a widget that ends with its kernel.
+# Beside each output, where this is set: the explorer as HTML. `make lab` saves it, alive, in place of
+# a widget that ends with its kernel; `make outputs` sets it to PICTURES and takes its picture.
 ASKED_FOR_PAGES = "COURSE_PAGES"
+PICTURES = "pictures"
 PAGE = "text/x-course-page"
 
 
 class Explorer:
     """A picture with controls. Subclass it; write `compute` and `caption`, and a view.
 
-    Class attributes:
+    Class attributes (an explorer of its own kind may set the first two on itself):
         title: the question that the picture answers.
         inputs: name → declaration of a control (`course_utils.explorers.inputs`).
         presets: label of a button → values.
         view: the JavaScript module that draws, as a path from the folder of the class's own file.
         served: the controls whose values Python must see before the picture can be drawn.
         reading: how to read the picture, folded under the caption.
+        pictured: whether a committed notebook has its picture, beside its words.
 
     Raises:
         ValueError, TypeError: for a value outside its control's range, or an unknown control.
     """
 
-    title: ClassVar[str] = ""
-    inputs: ClassVar[Mapping[str, Input]] = {}
+    title: str = ""
+    inputs: Mapping[str, Input] = MappingProxyType({})
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     view: ClassVar[str | Path] = ""
     served: ClassVar[tuple[str, ...]] = ()
     reading: ClassVar[str] = ""
+    pictured: ClassVar[bool] = True
 
     def __init__(self, **values: Any) -> None:
         defaults = {name: each.default for name, each in self.inputs.items()}
@@ -167,7 +171,8 @@ class Explorer:
         # Colab needs the metadata; the text would be an address, new with every run.
         data, metadata = self.widget()._repr_mimebundle_()
         data = {**data, "text/plain": f"{self.title}\n{words}"}
-        if os.environ.get(ASKED_FOR_PAGES):
+        asked = os.environ.get(ASKED_FOR_PAGES)
+        if asked and (self.pictured or asked != PICTURES):
             data[PAGE] = fragment(self)
         return data, metadata
 

@@ -113,17 +113,17 @@ class Asked(Explorer):
     """A prediction on the page: buttons or a box for a number, and a line after the guess."""
 
     view = KIT / "predict.js"
+    pictured = False
 
     def __init__(self, prediction: Prediction, key: str, guess: str = "") -> None:
         self.prediction, self.key = prediction, key
+        self.title = prediction.question
         choices = prediction.choices
-        guessed = (
-            Choice("your guess", ("", *choices), "", in_picture=True)
+        self.inputs = {
+            "guess": Choice("your guess", ("", *choices), "", in_picture=True)
             if choices
             else Text("your guess", "", ("12", "-0.5"), longest=20, in_picture=True)
-        )
-        # Of this prediction alone; another explorer has them of its class.
-        vars(self).update(title=prediction.question, inputs={"guess": guessed})
+        }
         super().__init__(guess=guess)
 
     def compute(self, guess: str) -> dict[str, Any]:
@@ -151,6 +151,7 @@ class Guesses(Explorer):
     """All predictions of a lecture: what the reader guessed, and what came out."""
 
     view = KIT / "guesses.js"
+    pictured = False
     title = "What you guessed, and what came out"
 
     def __init__(self, rows: list[tuple[Prediction, str, str]]) -> None:

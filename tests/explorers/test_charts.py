@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_utils.explorers.charts import draw_cache_times, draw_learning_curves, draw_losses
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 RUNS = np.random.default_rng(0).uniform(0.5, 2, size=(3, 40))
 CURVES = {"scaled": 0.1 * RUNS, "unscaled": RUNS}

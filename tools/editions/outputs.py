@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
-from course_utils.explorers.explorer import ASKED_FOR_PAGES
+from course_utils.explorers.explorer import ASKED_FOR_PAGES, PICTURES
 from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
 from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
@@ -36,7 +36,7 @@ ENVIRONMENT = {
     # A lecture runs on the code beside it, whichever copy of the course is installed.
     "PYTHONPATH": str(ROOT),
     # An explorer then gives a page beside its words, of which a picture is taken.
-    ASKED_FOR_PAGES: "1",
+    ASKED_FOR_PAGES: PICTURES,
 }
 SECONDS_PER_CELL = 300
 

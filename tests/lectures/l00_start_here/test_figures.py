@@ -9,7 +9,7 @@ from course_utils.lectures.l00_start_here.figures import (
     draw_three_roles,
     draw_three_words,
 )
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
 TOKENS = ["I", "love", "Transformers"]

@@ -11,7 +11,7 @@ from course_utils.lectures.l01_scaling.figures import (
     draw_norms,
     draw_random_cosines,
 )
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 CLOUD = np.random.default_rng(0).normal(size=(11, 3))
 CLOUDS = {

@@ -10,7 +10,7 @@ from course_utils.lectures.l02_softmax.figures import (
     draw_jacobian_fall,
     draw_largest_weights,
 )
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 
 def weights_of(spread, seed):

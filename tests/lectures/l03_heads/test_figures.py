@@ -6,7 +6,7 @@ import torch
 
 from course_utils.lectures.l03_heads import figures
 from course_utils.training import Training
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 VALUES = {
     heads: np.r_[np.linspace(9, 5, 12 // heads), np.full(17 - 12 // heads, 1e-15)]

@@ -5,7 +5,7 @@ import pytest
 
 from course_utils.lectures.l04_positions import figures
 from course_utils.positions import sinusoidal_positions
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 LENGTHS = np.array([32, 64, 128, 256])
 RESULTS = {

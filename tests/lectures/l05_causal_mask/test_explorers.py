@@ -16,7 +16,7 @@ from course_utils.lectures.l05_causal_mask.explorers.cache import (
     CacheBytes,
     size_of,
 )
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 
 def state_of(explorer, **values):

@@ -9,7 +9,7 @@ import torch
 from course_utils.explorers.style import MAGENTA, TEAL
 from course_utils.lectures.l06_gpt2_block import figures
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 RANDOM = np.random.default_rng(6)
 DEPTHS = (2, 6, 48)

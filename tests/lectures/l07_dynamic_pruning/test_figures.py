@@ -8,7 +8,7 @@ from course_utils.lectures.l07_dynamic_pruning.figures import (
     draw_largest_shares,
     draw_pruning_curves,
 )
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 RANDOM = np.random.default_rng(7)
 SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])

@@ -35,7 +35,7 @@ from course_utils.lectures.l08_flash_attention_tiling.explorers.tile_by_tile imp
     problem,
 )
 from course_utils.masks import causal_mask
-from tests.explorers.support_explorers import overhang
+from tests.support_figures import overhang
 
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
 PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
