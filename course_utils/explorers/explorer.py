@@ -32,8 +32,8 @@ from course_utils.threads import one_thread
 
 __all__ = ["Explorer"]
 
-# Beside each output, where this is set: the explorer as HTML. `make lab` saves it, alive, in place of
-# a widget that ends with its kernel; `make outputs` sets it to PICTURES and takes its picture.
+# Beside each output, where this is set: the explorer as HTML. `make lab` saves it, alive, in place
+# of a widget that ends with its kernel; `make outputs` sets it to PICTURES and takes its picture.
 ASKED_FOR_PAGES = "COURSE_PAGES"
 PICTURES = "pictures"
 PAGE = "text/x-course-page"
@@ -42,7 +42,7 @@ PAGE = "text/x-course-page"
 class Explorer:
     """A picture with controls. Subclass it; write `compute` and `caption`, and a view.
 
-    Class attributes (an explorer of its own kind may set the first two on itself):
+    Class attributes:
         title: the question that the picture answers.
         inputs: name → declaration of a control (`course_utils.explorers.inputs`).
         presets: label of a button → values.
