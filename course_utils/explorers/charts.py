@@ -118,7 +118,7 @@ def _name_curves(
         # Above its curve on the right, where a falling curve has room.
         axes.annotate(
             name, (window + step, float(height)), (6, 5), textcoords="offset points",
-            color=colour, fontsize=11, va="bottom",
+            color=colour, va="bottom",
             path_effects=[withStroke(linewidth=3, foreground="white")],
         )  # fmt: skip
 
@@ -222,7 +222,7 @@ def _name_ratio(axes: Axes, x: float, low: float, high: float) -> None:
     axes.annotate("", (x, low), (x, high), arrowprops=arrow)
     axes.annotate(
         f"{_times(high / low)}\nas long", (x, float(np.sqrt(low * high))), (8, 0), va="center",
-        textcoords="offset points", color=INK, fontsize=11, annotation_clip=False,
+        textcoords="offset points", color=INK, annotation_clip=False,
     )  # fmt: skip
 
 

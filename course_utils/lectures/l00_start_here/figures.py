@@ -44,7 +44,7 @@ def draw_three_words(weights: np.ndarray, tokens: Sequence[str]) -> AnnotatedFig
             axes.tick_params(axis="x", labelcolor=ORANGE, length=0)
         rows[-1].annotate(
             "even share", (count - 0.4, 1 / count), (6, 0), textcoords="offset points",
-            va="center", color=MUTED, fontsize=11,
+            va="center", color=MUTED,
         )  # fmt: skip
         figure.text(0.225, 0.86, "query ↓", color=BLUE, weight="bold", ha="right", va="center")
         figure.text(0.225, 0.95, "key →", color=ORANGE, weight="bold", ha="right", va="center")
@@ -230,7 +230,7 @@ def _draw_arrow(axes: Axes, vector: np.ndarray, name: str, colour: str, *, above
     axes.annotate("", place, (0, 0), arrowprops=arrow)
     axes.annotate(
         name, place, (0, 6 if above else -17), textcoords="offset points", ha="center",
-        va="bottom" if above else "top", color=colour, fontsize=11,
+        va="bottom" if above else "top", color=colour,
     )  # fmt: skip
 
 

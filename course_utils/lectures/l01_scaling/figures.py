@@ -104,7 +104,7 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
             axes.set(xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
             axes.set_box_aspect((1, 1, 1), zoom=1.5)
             axes.set_axis_off()
-            figure.text(0.167 + 0.333 * place, 0.945, name, ha="center", fontsize=13, color=colour)
+            figure.text(0.167 + 0.333 * place, 0.945, name, ha="center", color=colour)
     return AnnotatedFigure(figure, _words_of_norms(clouds))
 
 
@@ -116,7 +116,7 @@ def _draw_guides(axes: Any, points: np.ndarray) -> None:
     one_length = bool(np.ptp(length) < 0.01 * length.mean())
     ends = np.outer([-2.2, 2.2], DIAGONAL)
     axes.plot(*ends.T, color=MUTED, linewidth=1.2, linestyle="--")
-    axes.text(*(2.3 * DIAGONAL), "(1, 1, 1)", fontsize=11, color=MUTED, ha="center", va="bottom")
+    axes.text(*(2.3 * DIAGONAL), "(1, 1, 1)", color=MUTED, ha="center", va="bottom")
     if one_length and np.abs(points @ DIAGONAL).max() < 0.05:
         axes.plot(*(np.median(length) * ring).T, color=INK, linewidth=1)
         axes.plot_trisurf(*(np.median(length) * ring[:-1]).T, color=GRID, alpha=0.45, linewidth=0)
@@ -162,7 +162,7 @@ def draw_lengths(
                 for at in (int(relative.argmin()), int(relative.argmax())):
                     axes.annotate(
                         drawable(tokens[at]), (relative[at], row), (0, 11), color=colour,
-                        textcoords="offset points", ha="center", va="bottom", fontsize=11,
+                        textcoords="offset points", ha="center", va="bottom",
                     )  # fmt: skip
         axes.set_yticks(range(len(lengths)), list(lengths))
         axes.set(ylim=(len(lengths) - 0.5, -0.6), xlabel="length, divided by the mean length")
@@ -207,12 +207,12 @@ def draw_head_spreads(
                 axes.axhline(level, color=colour, linestyle=line, linewidth=1.4)
             axes.annotate(
                 words, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
-                va="center", fontsize=11,
+                va="center",
             )  # fmt: skip
         layer, head = np.unravel_index(int(after.argmax()), after.shape)
         axes.annotate(
             f"layer {layer}, head {head}", (float(layer) + 0.32, float(before.max())), (9, 0),
-            textcoords="offset points", va="center", fontsize=11, color=MUTED,
+            textcoords="offset points", va="center", color=MUTED,
         )  # fmt: skip
         axes.set(
             yscale="log",

@@ -65,9 +65,7 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> AnnotatedFigure:
             ("divided", (widest, np.median(divided[widest])), (-6, 16), TEAL),
             ("not divided", (widest, np.median(plain[widest])), (-24, -6), MAGENTA),
         ):
-            right.annotate(
-                text, at, offset, textcoords="offset points", ha="right", color=colour, fontsize=12
-            )
+            right.annotate(text, at, offset, textcoords="offset points", ha="right", color=colour)
     parts = [
         f"{width}: {np.median(norms):.2g} (mean {norms.mean():.2f}) and "
         f"{np.median(divided[width]):.2f}"
@@ -93,11 +91,11 @@ def _draw_dots(axes: Axes, unscaled: Rows, norms: Rows) -> None:
         largest = unscaled[width][:300].max(-1)
         look = {"color": colour, "markersize": 4, "alpha": 0.55, "markeredgewidth": 0}
         axes.plot(largest, norms[width][:300], marker, **look)
-        axes.text(*place, f"d_k = {width}", color=colour, fontsize=12, ha="center")
+        axes.text(*place, f"d_k = {width}", color=colour, ha="center")
     sharp = np.linspace(0.5, 1, 51)
     axes.plot(sharp, 2 * sharp * (1 - sharp), color=INK, linewidth=1.4)
     axes.annotate(
-        "all the rest\non one key", (0.78, 0.343), (0.87, 0.45), fontsize=11, ha="center",
+        "all the rest\non one key", (0.78, 0.343), (0.87, 0.45), ha="center",
         va="center", arrowprops={"arrowstyle": "-", "color": MUTED},
     )  # fmt: skip
     axes.set(xlim=(0, 1.02), ylim=(0, 0.55), title="not divided")
@@ -176,8 +174,7 @@ def draw_largest_weights(
             axes.annotate(
                 f"{name}\nmean {values.mean():.3f}\nthe text's {printed[name]:.4f}\n"
                 f"(dashed): {below:.0%} are below",
-                (beside, 1.55), (8, 0), textcoords="offset points", va="top",
-                fontsize=11, color=colour,
+                (beside, 1.55), (8, 0), textcoords="offset points", va="top", color=colour,
             )  # fmt: skip
             parts.append(
                 f"{name}: mean {values.mean():.3f}, from {values.min():.2f} to {values.max():.2f}; "

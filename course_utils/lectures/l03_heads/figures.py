@@ -55,7 +55,6 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
                 textcoords="offset points",
                 color=colour,
                 va="center",
-                fontsize=11,
             )
             below = f", the next {each[rank] / each[0]:.0e}" if rank < len(each) else ""
             parts.append(
@@ -87,7 +86,7 @@ def draw_runs(
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=":", zorder=0)
             axes.annotate(
                 name, (0.995, level), (0, 3), xycoords=("axes fraction", "data"),
-                textcoords="offset points", ha="right", va="bottom", color=MUTED, fontsize=11,
+                textcoords="offset points", ha="right", va="bottom", color=MUTED,
             )  # fmt: skip
         for (name, runs), colour in zip(trained.items(), COLOURS, strict=False):
             for curve in runs.scores:
@@ -96,7 +95,7 @@ def draw_runs(
             if end < last:  # below the curves that go on
                 axes.annotate(
                     name, (end, float(ends.min())), (6, -4), textcoords="offset points",
-                    color=colour, va="top", fontsize=11,
+                    color=colour, va="top",
                 )  # fmt: skip
             else:
                 end_label(axes, end, float(ends.median()), name, colour)
@@ -158,7 +157,7 @@ def draw_pruning(
             share = changes[layer, head] / changes.max()
             axes.text(
                 head, layer, f"{changes[layer, head]:.3f}", ha="center", va="center",
-                color=INK if share < 0.45 else "white", fontsize=11,
+                color=INK if share < 0.45 else "white",
             )  # fmt: skip
         axes.set_xticks(np.arange(heads - 1) + 0.5, minor=True)
         axes.set_yticks(np.arange(layers - 1) + 0.5, minor=True)
@@ -167,9 +166,7 @@ def draw_pruning(
             corner = (head - 0.5, layer - 0.5)
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=MAGENTA, linewidth=3))
         axes.set(xlabel="head", ylabel="layer", xticks=range(heads), yticks=range(layers))
-        axes.set_title(
-            f"{title}; the {NUMBERED} largest and the framed head", loc="left", fontsize=12
-        )
+        axes.set_title(f"{title}; the {NUMBERED} largest and the framed head", loc="left")
         axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
     layer, head = np.unravel_index(int(changes.argmax()), changes.shape)

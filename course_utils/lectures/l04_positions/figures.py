@@ -64,7 +64,7 @@ def draw_extrapolation(
         axes.minorticks_off()
         axes.set_xlim(lengths[0] / 1.08, lengths[-1] * 1.04)
         axes.axvline(trained_length, color=GRID, linewidth=5, zorder=0)
-        axes.text(trained_length * 1.03, 0.0, "trained up to here", color=MUTED, fontsize=11)
+        axes.text(trained_length * 1.03, 0.0, "trained up to here", color=MUTED)
         for table, (colour, marker, style) in zip(results.values(), LOOKS, strict=False):
             axes.fill_between(
                 lengths, table.min(0), table.max(0), color=colour, alpha=0.15, linewidth=0
@@ -97,7 +97,7 @@ def _name_ends(axes: Axes, ends: Mapping[str, float]) -> None:
             [1.0, 1.05], [share, height], color=look[0], linewidth=2, transform=axes.transAxes,
             clip_on=False,
         )  # fmt: skip
-        axes.text(1.06, height, name, va="center", fontsize=11, transform=axes.transAxes)
+        axes.text(1.06, height, name, va="center", transform=axes.transAxes)
 
 
 # The sinusoidal table

@@ -67,7 +67,7 @@ def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
             axes.spines[:].set_visible(False)
             axes.set(xticks=[], yticks=[], ylabel="query t" if index == 0 else "")
             axes.set(xlabel="key s", xlim=(-0.5, len(mask) - 0.5), ylim=(len(mask) - 0.5, -0.5))
-            axes.set_title(name, pad=6, fontsize=12)
+            axes.set_title(name, pad=6)
             left += side + between
     counts = [f"{name}: {int(mask.sum())} of {mask.size}" for name, mask in masks.items()]
     return AnnotatedFigure(

@@ -40,4 +40,4 @@ def draw_scale(figure: Figure, left: float, bottom: float, height: float) -> Non
     scale.yaxis.tick_right()
     scale.set_yticks([0, 1, 2, 3], ["0.001", "0.01", "0.1", "1"])
     scale.tick_params(length=0, pad=2)
-    scale.set_title("share", fontsize=11, loc="left")
+    scale.set_title("share", loc="left")

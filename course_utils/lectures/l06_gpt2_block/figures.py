@@ -202,7 +202,7 @@ def draw_ablation(
             side = "right" if place == 0 and len(levels) > 1 else "left"
             axes.annotate(
                 f" {meaning} ", (level, 1), (0, 2), xycoords=("data", "axes fraction"),
-                textcoords="offset points", ha=side, va="bottom", fontsize=11,
+                textcoords="offset points", ha=side, va="bottom",
             )  # fmt: skip
     parts = [
         f"{name} {medians[name]:.2f} ({values.min():.2f} to {values.max():.2f})"
@@ -246,7 +246,7 @@ def draw_runs(
             is_left = level == min(levels.values())
             axes.annotate(
                 f"{level:.2f}: {meaning}", (0.01 if is_left else 0.985, level), (0, -5),
-                ha="left" if is_left else "right", va="top", fontsize=11,
+                ha="left" if is_left else "right", va="top",
                 xycoords=("axes fraction", "data"), textcoords="offset points",
             )  # fmt: skip
     words = (
@@ -293,11 +293,11 @@ def draw_power_law(sizes: np.ndarray, losses: np.ndarray, law: PowerLaw) -> Anno
         axes.annotate(
             f"L(N) = {_floor(law)}{law.constant:.3g} N$^{{-{law.exponent:.3f}}}$",
             (at, law.loss(at)),
-            (0, 62), textcoords="offset points", ha="center", color=MAGENTA, fontsize=13,
+            (0, 62), textcoords="offset points", ha="center", color=MAGENTA,
         )  # fmt: skip
         axes.annotate(
             f"exponent {low:.3f} to {high:.3f} (95 %)", (at, law.loss(at)), (0, 44),
-            textcoords="offset points", ha="center", color=MAGENTA, fontsize=11,
+            textcoords="offset points", ha="center", color=MAGENTA,
         )  # fmt: skip
     means = ", ".join(
         f"{size:,.0f}: {mean:.3f}" for size, mean in zip(sizes, losses.mean(axis=0), strict=True)

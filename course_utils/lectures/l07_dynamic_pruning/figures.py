@@ -61,7 +61,7 @@ def draw_pruning_curves(sparsities: np.ndarray, panels: Panels, guess: float) ->
         grid[0].set_ylabel("accuracy")
         grid[0].annotate(
             "guessing", (0, guess), (4, 3), xycoords=("axes fraction", "data"), color=MUTED,
-            textcoords="offset points", fontsize=11,
+            textcoords="offset points",
         )  # fmt: skip
         _name_lines(grid[-1], list(panels.values())[-1])
     return AnnotatedFigure(figure, _pruning_in_words(sparsities, panels, guess))
@@ -150,13 +150,13 @@ def _draw_run(axes: Axes, place: float, run: np.ndarray) -> None:
         )
         if share >= NUMBERED:
             axes.text(
-                start + share / 2, place, str(expert + 1), color=ON_COLOURS[expert], fontsize=11,
+                start + share / 2, place, str(expert + 1), color=ON_COLOURS[expert],
                 ha="center", va="center", fontweight="bold",
             )  # fmt: skip
     if idle := [str(expert + 1) for expert in np.flatnonzero(run < IDLE)]:
         axes.annotate(
             f"{', '.join(idle)}: nothing", (1, place), (8, 0), textcoords="offset points",
-            color=MUTED, fontsize=11, va="center", annotation_clip=False,
+            color=MUTED, va="center", annotation_clip=False,
         )  # fmt: skip
 
 
@@ -179,11 +179,11 @@ def draw_largest_shares(
                 axes.plot(steps, run, color=TEAL, linewidth=1.8, alpha=0.8)
             axes.axhline(1 / experts, color=MUTED, linestyle=":", linewidth=1.4)
             axes.set(xlim=(0, steps[-1]), ylim=(0, 1.03), xticks=(0, steps[-1] // 2))
-            axes.set_title(title.replace(", ", ",\n"), fontsize=11)
+            axes.set_title(title.replace(", ", ",\n"))
             axes.grid(axis="y")
         grid[0].set_ylabel("share of the busiest expert")
         grid[0].annotate("equal shares", (steps[-1] / 20, 1 / experts - 0.09), color=MUTED)
-        figure.supxlabel("training steps", fontsize=11)
+        figure.supxlabel("training steps")
     parts = [
         f"{title}: {_spread(table[:, 0])} at the start, {_spread(table.max(axis=1))} at most, "
         f"{_spread(table[:, -1])} at the end"
