@@ -14,6 +14,7 @@ __all__ = ["Weights", "as_json", "encode", "every", "fields", "table"]
 
 MOST_STATES = 2_000
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
+_SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"
 
 
@@ -39,7 +40,7 @@ def encode(value: Any) -> Any:
     if hasattr(value, "detach"):
         value = value.detach().numpy()
     if isinstance(value, np.ndarray):
-        kind = "f4" if value.dtype == np.float32 else _SENT_AS[value.dtype.kind]
+        kind = _SMALL.get(value.dtype.name) or _SENT_AS[value.dtype.kind]
         sent = np.ascontiguousarray(value, dtype=f"<{kind}" if kind != "u1" else kind)
         return {_ARRAY: kind, "shape": list(value.shape), "data": sent.tobytes()}
     if isinstance(value, np.generic):

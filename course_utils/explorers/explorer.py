@@ -37,6 +37,7 @@ __all__ = ["Explorer"]
 ASKED_FOR_PAGES = "COURSE_PAGES"
 PICTURES = "pictures"
 PAGE = "text/x-course-page"
+KIT = sorted((Path(__file__).parent / "kit").glob("*.js"))
 
 
 class Explorer:
@@ -159,9 +160,14 @@ class Explorer:
         return cls.view_path().with_suffix(".compute.js")
 
     @classmethod
-    def module(cls, ending: str = "export default entry.default;") -> str:
-        """The view and all that it imports, as one string."""
-        return _linked(cls.view_path(), ending)
+    def module(cls, ending: str = "export default entry.default;", shelf: str | None = None) -> str:
+        """The view and all that it imports, as one string.
+
+        Args:
+            ending: its last line.
+            shelf: where a page has the kit's modules already, as an expression.
+        """
+        return _linked(cls.view_path(), ending, shelf)
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
@@ -236,5 +242,5 @@ class Explorer:
 
 
 @lru_cache(maxsize=64)
-def _linked(view: Path, ending: str) -> str:
-    return link(view, ending)
+def _linked(view: Path, ending: str, shelf: str | None) -> str:
+    return link(view, ending, {each: f'{shelf}["{each.name}"]' for each in KIT} if shelf else {})

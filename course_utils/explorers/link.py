@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["link"]
+__all__ = ["link", "shelf"]
 
 _IMPORT = re.compile(r'^import\s+([^"\';]+?)\s+from\s+"(\.[^"]+)";?$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (const|let|function\*?|async function|class) (\w+)", re.MULTILINE)
@@ -26,33 +27,56 @@ _INDENT = re.compile(r"^[ ]+", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(/\*.*?\*/|//[^\n]*)[ \t]*\n", re.MULTILINE | re.DOTALL)
 
 
-def link(entry: Path, ending: str = "export default entry.default;") -> str:
+def link(
+    entry: Path,
+    ending: str = "export default entry.default;",
+    elsewhere: Mapping[Path, str] | None = None,
+) -> str:
     """A module and all that it imports as one string.
 
     Args:
         entry: the module to start from.
         ending: the last line, which has the entry's exports as `entry`.
+        elsewhere: modules that the page has already, each with the expression for its exports.
 
     Raises:
         ValueError: for a form of import or export that is not linked, or a circle of imports.
     """
-    order: dict[Path, str] = {}
-    _visit(entry.resolve(), order, ())
-    names = {path: f"m{index}" for index, path in enumerate(order)}
-    parts = [_as_function(path, source, names) for path, source in order.items()]
+    parts, names = _parts([entry], elsewhere or {})
     return "\n".join([*parts, f"const entry = {names[entry.resolve()]};", ending, ""])
 
 
-def _visit(path: Path, order: dict[Path, str], above: tuple[Path, ...]) -> None:
+def shelf(entries: Sequence[Path]) -> str:
+    """Several modules, and all that they import, as one expression: file name → exports."""
+    parts, names = _parts(entries, {})
+    held = ", ".join(f"{json.dumps(each.name)}: {names[each.resolve()]}" for each in entries)
+    return "\n".join(["(() => {", *parts, f"return {{ {held} }};", "})()"])
+
+
+def _parts(
+    entries: Sequence[Path], elsewhere: Mapping[Path, str]
+) -> tuple[list[str], dict[Path, str]]:
+    """Modules as constants in the order in which they need each other, and their names."""
+    order: dict[Path, str] = {}
+    for entry in entries:
+        _visit(entry.resolve(), order, (), elsewhere)
+    names = {path: f"m{index}" for index, path in enumerate(order)}
+    known = {**elsewhere, **names}
+    return [_as_function(path, source, known) for path, source in order.items()], known
+
+
+def _visit(
+    path: Path, order: dict[Path, str], above: tuple[Path, ...], elsewhere: Mapping[Path, str]
+) -> None:
     """Put a module into the order, after those that it imports."""
     if path in above:
         circle = " → ".join(each.name for each in (*above[above.index(path) :], path))
         raise ValueError(f"imports must not form a circle, got {circle}")
-    if path in order:
+    if path in order or path in elsewhere:
         return
     source = _COMMENT.sub("", path.read_text(encoding="utf-8")) if path.suffix == ".js" else ""
     for _, where in _IMPORT.findall(source):
-        _visit((path.parent / where).resolve(), order, (*above, path))
+        _visit((path.parent / where).resolve(), order, (*above, path), elsewhere)
     order[path] = source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from course_utils.explorers.data import as_json
 from course_utils.explorers.link import link
@@ -13,28 +13,29 @@ from course_utils.explorers.link import link
 if TYPE_CHECKING:
     from course_utils.explorers.explorer import Explorer
 
-__all__ = ["fragment", "page_of", "standalone_page"]
+__all__ = ["fragment", "page_of", "standalone_page", "told"]
 
 HOST = Path(__file__).parent / "kit" / "host.js"
 ENDING = "entry.host(view.default, document.currentScript);"
 
 
-def fragment(explorer: Explorer, views: set[str] | None = None) -> str:
+def fragment(explorer: Explorer) -> str:
     """An explorer as HTML for any page, also one that is opened from a disk.
 
     Everything stands in the page itself: a page from a disk may import nothing. Without JavaScript
     the caption is there.
-
-    Args:
-        explorer: what to show.
-        views: of a page that shows one view several times, the views that it has already. The
-            first to need one brings it, and adds it here.
     """
-    caption = f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.words)}</p>"
+    script = f"<script>{_script(explorer)}</script>"
+    return f'<div class="course-page-explorer">{told(explorer)}{script}</div>'
+
+
+def told(explorer: Explorer) -> str:
+    """What an explorer's element holds before it is shown: its words, and its data as JSON."""
+    # No "</script>" may stand inside a script, whatever a caption says.
+    data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False).replace("<", "\\u003c")
     return (
-        f'<div class="course-page-explorer">{caption}'
-        f'<script type="application/json">{_data(explorer.page_data())}</script>'
-        f"<script>{_script(explorer, views)}</script></div>"
+        f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.words)}</p>"
+        f'<script type="application/json">{data}</script>'
     )
 
 
@@ -53,28 +54,10 @@ def page_of(content: str, title: str = "Explorer", font: str = "sans-serif") -> 
     )
 
 
-def _script(explorer: Explorer, views: set[str] | None) -> str:
+def _script(explorer: Explorer) -> str:
     """The view and the host. No block of code ends a script before its end."""
-    host = link(HOST, "return entry;")
+    view, host = explorer.module("return entry;"), link(HOST, "return entry;")
     return (
-        f"(() => {{ const view = {_view(explorer, views)};\n"
+        f"(() => {{ const view = (() => {{\n{view}}})();\n"
         f"const entry = (() => {{\n{host}}})();\n{ENDING} }})();"
     ).replace("</", "<\\/")
-
-
-def _view(explorer: Explorer, views: set[str] | None) -> str:
-    """The view as an expression."""
-    view = f"(() => {{\n{explorer.module('return entry;')}}})()"
-    if views is None:
-        return view
-    name = explorer.view_path().stem
-    kept = f"(window.courseViews ??= {{}})[{json.dumps(name)}]"
-    if name in views:
-        return kept
-    views.add(name)
-    return f"{kept} = {view}"
-
-
-def _data(data: dict[str, Any]) -> str:
-    # No "</script>" may stand inside a script, whatever a caption says.
-    return json.dumps(as_json(data), ensure_ascii=False).replace("<", "\\u003c")

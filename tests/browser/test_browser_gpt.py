@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
-from tests.browser.test_browser_explorers import DARK, MEDIAN_MS, drag, middle, words
+from tests.browser.test_browser_explorers import DARK, drag, middle, words
 
 pytestmark = pytest.mark.browser
 
@@ -22,22 +22,6 @@ CUT = """() => {
     .map(each => each.textContent);
 }"""
 # A slider of the picture takes a key; the time is that of the frame that draws it.
-TIMED = """async () => {
-  const slider = document.querySelector('.ce-stage [role=slider]');
-  const times = [];
-  for (let i = 0; i < 60; i += 1) {
-    await new Promise(done => requestAnimationFrame(() => {
-      const key = i % 20 < 10 ? 'ArrowLeft' : 'ArrowRight';
-      slider.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-      requestAnimationFrame(frame => {
-        const channel = new MessageChannel();
-        channel.port1.onmessage = () => { times.push(performance.now() - frame); done(); };
-        channel.port2.postMessage(0);
-      });
-    }));
-  }
-  return times.sort((one, other) => one - other)[30];
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -207,10 +191,3 @@ def test_axe_finds_nothing(open_page, name, dark):
     tab.locator(".ce-presets button >> nth=3").click()
     found = Axe().run(tab, context=".ce").response["violations"]
     assert [(each["id"], each["nodes"][0]["html"][:150]) for each in found] == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_fast(open_page, name):
-    median = open_page(name).evaluate(TIMED)
-    print(f"{name}: a key to painted pixels: median {median:.1f} ms")
-    assert median <= MEDIAN_MS

@@ -10,7 +10,7 @@ from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
 from tests.browser.support_page import wait_for
 from tests.browser.support_scratch import write_notebook
-from tests.browser.test_browser_explorers import DARK, MEDIAN_MS, words
+from tests.browser.test_browser_explorers import DARK, words
 
 pytestmark = pytest.mark.browser
 
@@ -18,22 +18,6 @@ ASKS = ".heads-word[aria-checked=true] .heads-text"
 HEAD = ".heads-cell[aria-checked=true]"
 LONG = "antidisestablishmentarianism " * 6
 # From a key to the end of the work for the frame that it is drawn in.
-TIMED = """async () => {
-  const times = [];
-  for (let i = 0; i < 80; i += 1) {
-    await new Promise(done => requestAnimationFrame(() => {
-      const key = i % 20 < 10 ? 'ArrowRight' : 'ArrowLeft';
-      const chosen = document.querySelector('.heads-cell[aria-checked=true]');
-      chosen.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-      requestAnimationFrame(frame => {
-        const channel = new MessageChannel();
-        channel.port1.onmessage = () => { times.push(performance.now() - frame); done(); };
-        channel.port2.postMessage(0);
-      });
-    }));
-  }
-  return times.sort((one, other) => one - other)[40];
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -200,12 +184,6 @@ def test_axe_finds_nothing(open_heads, dark):
         words(tab)
         found = Axe().run(tab, context=".ce").response["violations"]
         assert [(each["id"], each["nodes"][0]["html"][:150]) for each in found] == []
-
-
-def test_it_is_fast(open_heads):
-    median = open_heads().evaluate(TIMED)
-    print(f"key to painted pixels: median {median:.1f} ms")
-    assert median <= MEDIAN_MS
 
 
 def test_own_text_in_the_lab(lab, open_notebook):

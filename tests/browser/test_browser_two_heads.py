@@ -8,33 +8,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
-from tests.browser.test_browser_explorers import DARK, MEDIAN_MS, drag, middle, words
+from tests.browser.test_browser_explorers import DARK, drag, middle, words
 
 pytestmark = pytest.mark.browser
 
 NAMES = ("explore_two_places", "explore_split")
 FIRST, SECOND = ".places-side >> nth=0", ".places-side >> nth=1"
-# An event and the frame that it is drawn in, to the end of layout and paint work.
-TIMED = """async events => {
-  const times = [];
-  for (let i = 0; i < 60; i += 1) {
-    await new Promise(done => requestAnimationFrame(() => {
-      const [css, key] = events[i % events.length];
-      const pressed = new KeyboardEvent('keydown', { key, bubbles: true });
-      document.querySelector(css).dispatchEvent(pressed);
-      requestAnimationFrame(frame => {
-        const channel = new MessageChannel();
-        channel.port1.onmessage = () => { times.push(performance.now() - frame); done(); };
-        channel.port2.postMessage(0);
-      });
-    }));
-  }
-  return times.sort((one, other) => one - other)[30];
-}"""
-EVENTS = {
-    "explore_two_places": [(".places-side [role=slider]", "PageUp"), (".places-tile", "Enter")],
-    "explore_split": [(".split-memory [role=slider]", "ArrowRight"), (".split-knob", "ArrowUp")],
-}
 
 
 @pytest.fixture(scope="module")
@@ -224,10 +203,3 @@ def test_axe_finds_nothing(open_page, name, dark):
     words(tab)
     found = Axe().run(tab, context=".ce").response["violations"]
     assert [(each["id"], each["nodes"][0]["html"][:150]) for each in found] == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_fast(open_page, name):
-    median = open_page(name).evaluate(TIMED, EVENTS[name])
-    print(f"{name}: a key to painted pixels: median {median:.1f} ms")
-    assert median <= MEDIAN_MS

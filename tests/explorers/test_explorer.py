@@ -121,6 +121,7 @@ def test_fields_of_different_shapes_stay_apart():
 
 
 def test_weights_take_two_bytes():
+    assert encode(np.array([1, 300], dtype=np.uint16))["data"] == b"\1\0,\1"
     sent = encode(Weights(np.array([0.0, 1.0])))
     assert sent == {"array": "weights", "shape": [2], "data": b"\0\0\xff\xff"}
 

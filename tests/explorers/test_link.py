@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_utils.explorers.link import link
+from course_utils.explorers.link import link, shelf
 from tests.explorers.support_node import run_module
 
 MODULES = {
@@ -29,6 +29,15 @@ def test_linked_modules_run(tmp_path):
     code = link(entry, "console.log(JSON.stringify(entry.default));")
     assert run_module(code) == {"got": 42, "all": 21, "style": ".a{color: red;}"}
     assert "comment" not in code and "Twice" not in code
+
+
+def test_what_a_page_has_already_is_not_linked_again(tmp_path):
+    entry = written(tmp_path, MODULES)
+    there = tmp_path / "deep" / "b.js"
+    code = link(entry, "console.log(JSON.stringify(entry.default));", {there: 'page["b.js"]'})
+    assert "Thing" not in code
+    given = run_module(f"globalThis.page = {shelf([there])};\n{code}")
+    assert given == {"got": 42, "all": 21, "style": ".a{color: red;}"}
 
 
 def test_the_last_line_exports(tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_utils.explorers.page import fragment
-from course_utils.teaching.predict import Asked, Prediction, Predictions, read_predictions
+from course_utils.teaching.predict import Prediction, Predictions, read_predictions
 from tests.explorers.support_node import KIT, run_module
 
 DECLARED = '''
@@ -137,11 +137,3 @@ def test_the_end_tells_everything_without_a_page(predictions):
     assert words.splitlines()[1:] == [
         "2 + 3? 2 + 3 is 5.", "How many registers? There are 128 of them."
     ]  # fmt: skip
-
-
-def test_a_page_brings_the_view_once(predictions):
-    alone = fragment(predictions.ask("sum"))
-    views = set()
-    first, second = (fragment(predictions.ask(name), views) for name in predictions)
-    assert views == {"predict"} and isinstance(predictions.ask("sum"), Asked)
-    assert len(second) < len(alone) / 5 < len(first)

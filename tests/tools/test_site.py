@@ -16,7 +16,7 @@ from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
 from tools.site import font as site_font
-from tools.site.live import Live
+from tools.site.live import Live, write_loader
 from tools.site.notebooks import Pictures, page_source
 from tools.site.predictions import predictions_of
 
@@ -89,7 +89,8 @@ def test_a_figure_carries_its_words_once(converted, pictures):
     (kept,) = pictures.folder.iterdir()
     assert image["src"] == f"../figures/{kept.name}"
     with Image.open(kept) as stored, Image.open(io.BytesIO(PNG)) as original:
-        assert np.array_equal(np.asarray(stored.convert("RGB")), np.asarray(original))
+        pixels = [np.asarray(each.convert("RGB")).astype(int) for each in (stored, original)]
+        assert np.abs(pixels[0] - pixels[1]).max() <= 2, "nothing that anybody sees"
 
 
 def test_an_explorer_is_live_and_keeps_its_snapshot(converted, pictures):
@@ -184,6 +185,20 @@ def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
     assert {path.name for path in live.folder.iterdir()} == names
     live.figure(EXPLORERS["explore_rope"](m=3), "")
     assert len(list(live.folder.iterdir())) == 3, "one module, other data"
+
+
+def test_the_kit_is_on_a_page_once(tmp_path):
+    write_loader(tmp_path / "live.js")
+    loader = (tmp_path / "live.js").read_text()
+    assert loader.count("class Shown") == 1 and loader.count("IntersectionObserver(") == 1
+    live = Live(tmp_path / "live")
+    live.figure(EXPLORERS["explore_plane"](), "")
+    assert not any("class Shown" in path.read_text() for path in live.folder.iterdir())
+
+
+def test_marks_without_a_look_of_their_own_are_dropped():
+    code = '<pre><span class="n">x</span> <span class="o">=</span><span class="w"> </span>1</pre>'
+    assert build_site.lighter(code) == '<pre>x <span class="o">=</span> 1</pre>'
 
 
 def test_reference_has_every_shared_module(tmp_path):

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json
-from course_utils.explorers.link import link
+from course_utils.explorers.explorer import KIT
+from course_utils.explorers.link import link, shelf
+from course_utils.explorers.page import told
 
-__all__ = ["Live", "write_loader"]
+__all__ = ["Live", "asked", "write_loader"]
 
+SHELF = "courseKit"  # where each page has the kit
 LOADER = Path(__file__).parent / "static" / "live.js"
 
 
@@ -30,7 +33,9 @@ class Live:
 
     def figure(self, explorer: Explorer, snapshot: str, root: str = "../") -> str:
         """An explorer as HTML; `snapshot` is what stands there without JavaScript."""
-        view = self._kept("courseViews", f"(() => {{\n{explorer.module('return entry;')}}})()")
+        view = self._kept(
+            "courseViews", f"(() => {{\n{explorer.module('return entry;', SHELF)}}})()"
+        )
         # A page from a disk may load a script, and nothing else.
         data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False)
         given = self._kept("courseData", data.replace("<", "\\u003c"))
@@ -52,7 +57,16 @@ class Live:
         return name
 
 
+def asked(explorer: Explorer) -> str:
+    """An explorer of the kit, such as a prediction: its view is on the shelf of each page."""
+    view = explorer.view_path().name
+    return f'<div class="course-asked" data-view="{view}">{told(explorer)}</div>'
+
+
 def write_loader(path: Path) -> None:
-    """The script of every page that shows what is nearly in view."""
-    script = link(LOADER, "entry.start(document);")
-    path.write_text(f"(() => {{\n{script}}})();\n", encoding="utf-8")
+    """The script of every page: the kit, once, and what shows explorers that are nearly in view."""
+    there = {each: f'{SHELF}["{each.name}"]' for each in KIT}
+    script = link(LOADER, "entry.start(document);", there)
+    path.write_text(
+        f"globalThis.{SHELF} = {shelf(KIT)};\n(() => {{\n{script}}})();\n", encoding="utf-8"
+    )

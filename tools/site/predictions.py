@@ -6,24 +6,23 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from course_utils.explorers.page import fragment
+from tools.site import live
 
 SHOWS = re.compile(r"^exercises\.(predict|guesses)\((?:\"([\w-]+)\")?\)$", re.MULTILINE)
 
 
 def predictions_of(exercises: Any) -> Callable[[str], str]:
-    """Return what gives a cell's prediction as HTML for one page, from its code; else "".
+    """Return what gives a cell's prediction as HTML, from its code; else "".
 
     Args:
-        exercises: the module of the lecture. The view is brought once for the whole page.
+        exercises: the module of the lecture.
     """
-    views: set[str] = set()
 
     def asked(source: str) -> str:
         call = SHOWS.search(source)
         if call is None:
             return ""
         shown = getattr(exercises, call[1])(*filter(None, call.groups()[1:]))
-        return f'<div class="course-asked">{fragment(shown, views)}</div>'
+        return live.asked(shown)
 
     return asked

@@ -5,6 +5,7 @@ const KINDS = {
   f4: Float32Array,
   i4: Int32Array,
   u1: Uint8Array,
+  u2: Uint16Array,
   weights: Uint16Array,
 };
 const LEVELS = 65535;

@@ -72,9 +72,10 @@ function box({ unit }, guess) {
 
 /** On the site, open what the guess was about: up to the next heading or the next prediction. */
 function unfold(root) {
-  if (!root.closest(".course-asked")) return;
-  const found = [...document.querySelectorAll(".predict, details, h1, h2, h3, strong")];
-  const later = found.slice(found.indexOf(root) + 1).filter(each => !root.contains(each));
+  const asked = root.closest(".course-asked");
+  if (!asked) return;
+  const found = [...document.querySelectorAll(".course-asked, details, h1, h2, h3, strong")];
+  const later = found.slice(found.indexOf(asked) + 1).filter(each => !asked.contains(each));
   for (const each of later) {
     const words = each.textContent;
     if (each.tagName === "DETAILS") each.open ||= words.trim().startsWith(ANSWER);

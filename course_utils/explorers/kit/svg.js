@@ -21,11 +21,14 @@ function filled(element, attributes = {}, children) {
   return element;
 }
 
-/** Set several attributes; false and undefined take one away. */
+/** Set several attributes; false and undefined take one away. What is there already costs nothing. */
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === undefined) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? "" : value);
+    else {
+      const text = value === true ? "" : String(value);
+      if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+    }
   }
   return element;
 }

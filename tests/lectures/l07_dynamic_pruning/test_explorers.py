@@ -74,8 +74,9 @@ def test_points_against_a_loop(given, shared, balance):
 def inside(path, place):
     """Whether a place lies in a path of closed polygons, by the crossings of a ray."""
     crossings = 0
-    for polygon in re.findall(r"M([^Z]*)Z", path):
-        corners = [tuple(map(float, each.split())) for each in polygon.split("L")]
+    for start, steps in re.findall(r"M([^l]*)l([^Z]*)Z", path):
+        moves = [int(each) for each in re.findall(r"-?\d+", f"{start} {steps}")]
+        corners = np.reshape(moves, (-1, 2)).cumsum(axis=0).tolist()
         for (x1, y1), (x2, y2) in zip(corners, corners[1:] + corners[:1], strict=True):
             if (y1 > place[1]) != (y2 > place[1]):
                 crossings += place[0] < x1 + (place[1] - y1) * (x2 - x1) / (y2 - y1)

@@ -3,7 +3,10 @@
 import { show } from "../../../course_utils/explorers/kit/host.js";
 
 const AHEAD = "700px"; // how far below the screen loading begins
+const LATEST = 300; // ms after which an explorer does not wait for the page to be idle
 const loading = {};
+const idle = globalThis.requestIdleCallback ?? (act => setTimeout(act, 1));
+let last = Promise.resolve();
 
 /** Watch every explorer of a page. */
 export function start(page) {
@@ -17,12 +20,22 @@ export function start(page) {
 
 async function place(box) {
   const { root, view, given } = box.dataset;
+  const isKit = view in courseKit; // a prediction, with its data beside it
   try {
-    await Promise.all([view, given].map(name => load(`${root}${name}.js`)));
+    if (!isKit) await Promise.all([view, given].map(name => load(`${root}${name}.js`)));
   } catch {
     return; // the words stay
   }
-  show(globalThis.courseViews[view].default, box, globalThis.courseData[given]);
+  await turn();
+  const shown = isKit ? courseKit[view] : globalThis.courseViews[view];
+  const data = isKit ? JSON.parse(box.querySelector("script").textContent) : globalThis.courseData[given];
+  show(shown.default, box, data);
+}
+
+/** One after another, each when the page has time for it, so that a page that opens stays quick. */
+function turn() {
+  last = last.then(() => new Promise(now => idle(now, { timeout: LATEST })));
+  return last;
 }
 
 /** A script tag, since a page from a disk may load nothing else. */

@@ -92,7 +92,10 @@ class GradientReach(Explorer):
         rows = first + np.array([int(orthogonal), 2 + bias, len(VARIANTS) - 1])
         curves = _curves()[rows]
         parts = np.cumsum(curves, axis=1) / curves.sum(axis=1, keepdims=True)
-        return ReachState(distance, rows, curves[:, distance], 1 + (parts < MOST).sum(axis=1))
+        reach = 1 + (parts < MOST).sum(axis=1)
+        return ReachState(
+            distance, rows.astype(np.uint8), curves[:, distance], reach.astype(np.uint8)
+        )
 
     def caption(self, state: ReachState) -> str:
         rnn, lstm, attention = (written(share) for share in state.shares)

@@ -3,7 +3,7 @@
 import { linear } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
-import { softmax, textOf } from "./next_token.compute.js";
+import { softmax, textOf, total } from "./next_token.compute.js";
 import { makeGrip } from "./next_token.grip.js";
 
 const ROWS = 11;
@@ -42,7 +42,7 @@ export function makeBars(drawing, hand) {
     }
     rows.forEach((row, i) => row.draw(state, i, nameOf(i), xAt));
     drawTail({ off, on }, state, xAt);
-    const rest = state.warm.slice(ROWS).reduce((sum, each) => sum + each, 0);
+    const rest = total(state.warm.subarray(ROWS));
     set(others, { x: left + 34, y: END + TAIL / 2 + 4 });
     others.textContent = `${number(count - ROWS)} more tokens, together ${number(rest, 2)}`;
     drawGhost(ghost, state, xAt);

@@ -19,10 +19,18 @@ export function softmax(logits, temperature) {
   return powers.map(each => each / sum);
 }
 
+const owned = new WeakMap();
+
+/** The model's own probabilities; only another text changes them. */
+function ownOf(logits) {
+  if (!owned.has(logits)) owned.set(logits, softmax(logits, 1));
+  return owned.get(logits);
+}
+
 export function compute(values, given) {
   const { temperature, k, p, chance } = values;
   const { text, scores } = textOf(values, given);
-  const own = softmax(scores.logits, 1);
+  const own = ownOf(scores.logits);
   const warm = softmax(scores.logits, temperature);
   const left = total(warm.subarray(0, k));
   const kept = nucleus(warm.subarray(0, k), p, left);
@@ -68,7 +76,8 @@ export function caption(state) {
   );
 }
 
-function total(values) {
+/** The sum of a typed array. */
+export function total(values) {
   let sum = 0;
   for (const each of values) sum += each;
   return sum;

@@ -2,6 +2,7 @@
 
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
+import { total } from "./next_token.compute.js";
 import { makeGrip } from "./next_token.grip.js";
 
 const HIGH = 34;
@@ -12,8 +13,8 @@ const LETTER = 7.5;
 /** The strip: { draw }, which returns the y below it. */
 export function makeStrip(drawing, hand) {
   const title = svg("text", { x: 0 });
-  const pieces = svg("g");
-  drawing.append(title, pieces);
+  const [boxes, names] = [svg("g"), svg("g")];
+  drawing.append(title, boxes, names);
   let [left, wide] = [EDGE, 1];
   const share = x => (x - left) / wide;
   const cut = makeGrip(drawing, hand, "p", place => share(place.x), () => 0.01);
@@ -25,7 +26,14 @@ export function makeStrip(drawing, hand) {
     set(title, { y: top + 10 });
     title.textContent = width < 520 ? "the same, end to end" :
       "The same probabilities end to end; a draw falls anywhere on the filled part.";
-    pieces.replaceChildren(...drawPieces(state, nameOf, y, left, wide));
+    const pieces = piecesOf(state, nameOf, left, wide);
+    reuse(boxes, "rect", pieces, (box, { x, width, kind }) => set(box, { x, y,
+      width: Math.max(width, 0.5), height: HIGH, class: `next-piece ${kind}` }));
+    reuse(names, "text", pieces.filter(each => each.name), (words, { x, width, kind, name }) => {
+      set(words, { x: x + (width + 1) / 2, y: y + 22, "text-anchor": "middle",
+        class: `next-piece-name ${kind}` });
+      words.textContent = name;
+    });
     const at = left + wide * state.p;
     const within = x => Math.min(Math.max(x, 46), width - 46);
     cut.draw({ text: state.p === 1 ? "top-p all" : `top-p ${number(state.p, 2)}`, x: within(at),
@@ -38,37 +46,38 @@ export function makeStrip(drawing, hand) {
   } };
 }
 
+/** As many children as there are things, those from before first; `show(child, thing)`. */
+function reuse(group, tag, things, show) {
+  while (group.children.length > things.length) group.lastChild.remove();
+  things.forEach((each, i) => show(group.children[i] ?? group.appendChild(svg(tag)), each));
+}
+
 /** Pieces as wide as their tokens are probable, until they are too thin to be told apart. */
-function drawPieces(state, nameOf, y, left, wide) {
-  const sum = state.warm.slice(0, state.k).reduce((one, other) => one + other, 0);
+function piecesOf(state, nameOf, left, wide) {
+  const { warm, k, kept, drawn } = state;
+  const unit = wide / total(warm.subarray(0, k));
+  const share = (from, to) => unit * total(warm.subarray(from, to));
   const found = [];
   let x = left;
   let i = 0;
-  const add = (width, kind, name = "") => {
-    const box = { x, y, width: Math.max(width - 1, 0.5), height: HIGH, class: `next-piece ${kind}` };
-    found.push(svg("rect", box));
-    if (name && name.length * LETTER + 6 < width) {
-      found.push(svg("text", { x: x + width / 2, y: y + 22, "text-anchor": "middle",
-        class: `next-piece-name ${kind}` }, name));
-    }
+  const add = (width, kind, token = "") => {
+    const name = token.length * LETTER + 6 < width ? token : "";
+    found.push({ x, width: width - 1, kind, name });
     x += width;
   };
-  const kind = place => (place === state.drawn ? "next-drawn" : place < state.kept ? "next-kept" : "");
-  while (i < state.k && (wide * state.warm[i]) / sum >= THIN) {
-    add((wide * state.warm[i]) / sum, kind(i), nameOf(i));
+  const kindOf = place => (place === drawn ? "next-drawn" : place < kept ? "next-kept" : "");
+  while (i < k && unit * warm[i] >= THIN) {
+    add(unit * warm[i], kindOf(i), nameOf(i));
     i += 1;
   }
-  const share = (from, to) => (wide * state.warm.slice(from, to).reduce((a, b) => a + b, 0)) / sum;
-  if (i < state.kept) {
-    const before = x;
-    const drawnWidth = Math.max((wide * state.warm[state.drawn]) / sum, 1.5);
-    add(share(i, state.kept), "next-kept next-many");
-    if (state.drawn >= i) {
-      found.push(svg("rect", { x: before + share(i, state.drawn), y, width: drawnWidth,
-        height: HIGH, class: "next-piece next-drawn" }));
+  if (i < kept) {
+    const at = x + share(i, drawn);
+    add(share(i, kept), "next-kept next-many");
+    if (drawn >= i) {
+      found.push({ x: at, width: Math.max(unit * warm[drawn], 1.5), kind: "next-drawn" });
     }
-    i = state.kept;
+    i = kept;
   }
-  if (i < state.k) add(share(i, state.k), "next-many");
+  if (i < k) add(share(i, k), "next-many");
   return found;
 }

@@ -89,12 +89,12 @@ class Experts(Explorer):
 
     def compute(self, step: int, shared: str, balance: str, limited: bool) -> ExpertsState:
         run, at = (shared, BALANCED[balance]), STEPS.index(step)
-        asked = np.bincount(_chosen(*run)[at], minlength=EXPERTS)
+        asked = np.bincount(_chosen(*run)[at], minlength=EXPERTS).astype(np.uint16)
         return ExpertsState(
             frame=_runs().index(run) * len(STEPS) + at,
             step=step,
             asked=asked,
-            lost=int((asked - ROOM).clip(min=0).sum()) if limited else 0,
+            lost=int((asked.clip(min=ROOM) - ROOM).sum()) if limited else 0,
             error=float(expert_run(*run).errors[at, int(limited)]),
             limited=limited,
         )
@@ -213,4 +213,6 @@ def _path(corners: np.ndarray) -> str:
         return ""
     before, after = places - np.roll(places, 1, axis=0), np.roll(places, -1, axis=0) - places
     bends = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0])
-    return "M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in places[bends > 2]) + "Z"
+    kept = places[bends > 2].astype(int)  # a step is shorter to write than a place
+    (x, y), steps = kept[0], np.diff(kept, axis=0)
+    return f"M{x} {y}l" + " ".join(f"{x} {y}" for x, y in steps).replace(" -", "-") + "Z"
