@@ -20,11 +20,15 @@ export function draggable(element, area, { start = () => {}, move, end = () => {
   element.addEventListener("pointerdown", event => {
     if (event.button !== 0) return;
     event.preventDefault();
+    element.dataset.held = ""; // what a pointer has taken needs no frame; a key brings it back
     element.focus?.({ preventScroll: true });
     element.setPointerCapture(event.pointerId);
     start(placeIn(area, event));
     element.addEventListener("pointermove", moved);
   });
+  for (const over of ["keydown", "blur"]) {
+    element.addEventListener(over, () => { delete element.dataset.held; });
+  }
   for (const over of ["pointerup", "pointercancel"]) {
     element.addEventListener(over, event => {
       element.removeEventListener("pointermove", moved);
