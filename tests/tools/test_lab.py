@@ -150,8 +150,10 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     shown = [{WIDGET: view, "text/plain": "A quiz."}, {WIDGET: view}, {"text/plain": "4"}, explorer]
     outputs = [new_output("display_data", data) for data in shown]
     written = new_notebook(cells=[new_markdown_cell("# Why?"), new_code_cell(outputs=outputs)])
+    written.metadata["widgets"] = {"state": {}}
     saved = server.save("saved.ipynb", written, server.token)
     kept = [output["data"] for output in saved["cells"][1]["outputs"]]
+    assert "widgets" not in saved["metadata"]
     assert kept == [
         {"text/plain": "A quiz."},
         {WIDGET: view},
