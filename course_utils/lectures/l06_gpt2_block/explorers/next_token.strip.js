@@ -1,5 +1,6 @@
 // All tokens that top-k leaves, end to end: a line for top-p, and a pin where the draw falls.
 
+import { placeIn } from "../../../explorers/kit/hand.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import { makeGrip } from "./next_token.grip.js";
@@ -12,13 +13,17 @@ const LETTER = 7.5;
 /** The strip: { draw }, which returns the y below it. */
 export function makeStrip(drawing, hand) {
   const title = svg("text", { x: 0 });
-  const pieces = svg("g");
+  const pieces = svg("g", { class: "next-pieces" });
   drawing.append(title, pieces);
   let [left, wide] = [EDGE, 1];
   const share = x => (x - left) / wide;
   const cut = makeGrip(drawing, hand, "p", place => share(place.x), () => 0.01);
   const pin = makeGrip(drawing, hand, "chance", place => share(place.x) / reached, () => 0.01);
   let reached = 1;
+  pieces.addEventListener("click", event => {
+    const chance = share(placeIn(drawing, event).x) / reached;
+    hand.change({ chance: Number(hand.clamp("chance", chance).toFixed(3)) });
+  });
   return { draw(state, nameOf, width, top) {
     [left, wide, reached] = [EDGE, width - 2 * EDGE, state.reached];
     const y = top + 48;
@@ -27,12 +32,12 @@ export function makeStrip(drawing, hand) {
       "The same probabilities end to end; a draw falls anywhere on the filled part.";
     pieces.replaceChildren(...drawPieces(state, nameOf, y, left, wide));
     const at = left + wide * state.p;
-    const within = x => Math.min(Math.max(x, 46), width - 46);
+    const within = x => Math.min(Math.max(x, 53), width - 53);
     cut.draw({ text: state.p === 1 ? "top-p all" : `top-p ${number(state.p, 2)}`, x: within(at),
-      y: y + HIGH + 18, width: 90, d: `M${at} ${y - 3}V${y + HIGH + 8}`, place: { x: at, y },
+      sign: "↔", y: y + HIGH + 18, width: 106, d: `M${at} ${y - 3}V${y + HIGH + 8}`, place: { x: at, y },
       value: state.p });
     const x = left + wide * state.chance * state.reached;
-    pin.draw({ text: `draw ${number(state.chance, 3)}`, x: within(x), y: y - 15, width: 86,
+    pin.draw({ text: `draw ${number(state.chance, 3)}`, sign: "↔", x: within(x), y: y - 15, width: 102,
       d: `M${x} ${y - 5}V${y + 8}`, place: { x, y }, value: state.chance });
     return y + HIGH + 32;
   } };
