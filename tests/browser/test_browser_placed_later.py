@@ -1,17 +1,19 @@
-"""An explorer that is built before it is placed into the page, as a lab may do."""
+"""An explorer in a lab's page: built before it is placed, and with others below it."""
 
 import pytest
 
-from course_utils.explorers.page import standalone_page
+from course_utils.explorers.page import fragment, page_of, standalone_page
 from course_utils.lectures import EXPLORERS
+from tests.browser.test_browser_explorers import PAINTED
 from tests.browser.test_browser_rope import words
 
 pytestmark = pytest.mark.browser
 
 BUILDS = "view.render({ model: modelOf(data), el: box });"
 PLACES_LATER = (
-    "const later = document.createElement('div'); view.render({ model: modelOf(data), el: later });"
-    "setTimeout(() => box.replaceChildren(later), 100);"
+    "{ const later = document.createElement('div');"
+    " view.render({ model: modelOf(data), el: later });"
+    "setTimeout(() => box.replaceChildren(later), 100); };"
 )
 
 
@@ -32,3 +34,14 @@ def test_colours_and_width_are_those_of_its_place(browser):
     assert shades[0] == shades[1] and "rgb(" in shades[1]
     for tab in tabs:
         tab.close()
+
+
+def test_the_explorers_below_change_nothing(browser):
+    tab = browser.new_page(viewport={"width": 860, "height": 700})
+    boxes = []
+    for below in ("", fragment(EXPLORERS["explore_masks"]())):
+        tab.set_content(page_of(fragment(EXPLORERS["explore_real_heads"]()) + below))
+        tab.evaluate(PAINTED)
+        boxes.append(tab.locator(".ce").first.locator(".ce-stage").bounding_box())
+    assert tab.locator(".ce").count() == 2 and boxes[0] == boxes[1]
+    tab.close()

@@ -71,7 +71,7 @@ class Shown {
     this.controls = this.buildControls();
     const controls = Object.values(this.controls).map(each => each.element);
     this.root.append(
-      html("style", {}, style + this.view.own),
+      html("style", {}, this.view.own),
       html("h3", { class: "course-title ce-title", id }, title),
       this.buildPresets(presets),
       html(
@@ -85,6 +85,7 @@ class Shown {
       ...(reading ? [buildReading(reading)] : []),
       this.live,
     );
+    this.root.prepend(html("style", {}, style));
     if (!controls.length) this.root.classList.add("ce-bare");
     el.replaceChildren(this.root);
     this.width = this.stage.clientWidth;
@@ -238,6 +239,14 @@ class Shown {
     this.problem.textContent = sentence;
     this.problem.hidden = !sentence;
   }
+}
+
+/** The kit's style, once and before every view's own: of two rules alike the later one holds. */
+function putStyle() {
+  const known = document.head.querySelector("style.ce-kit");
+  if (known?.textContent === style) return;
+  known?.remove(); // a notebook from before the course was brought up to date
+  document.head.append(html("style", { class: "ce-kit" }, style));
 }
 
 function buildReading(reading) {

@@ -55,7 +55,7 @@ class Experts(Explorer):
     title = "Who takes which point, while the router learns?"
     inputs = {
         "step": Steps("training step", STEPS, 0, in_picture=True),
-        "shared": Choice("all points share", tuple(SHARED), "5", in_picture=True),
+        "shared": Choice("shared coordinate", tuple(SHARED), "5", in_picture=True),
         "balance": Choice("balanced by", tuple(BALANCED), "nothing", in_picture=True),
         "limited": Toggle(f"room for {ROOM} each", in_picture=True),
     }
@@ -101,7 +101,7 @@ class Experts(Explorer):
 
     def caption(self, state: ExpertsState) -> str:
         most = number(100 * state.asked.max() / POINTS)
-        end = f"Error [b:{number(state.error, 2)}]; predicting zero costs 1."
+        end = f"Error [b:{number(state.error, 2)}] (predicting zero: 1)."
         if state.limited:
             return (
                 f"Step {number(state.step)}: [b:{most}%] of the points choose one expert, and "
