@@ -32,14 +32,15 @@ function bytesOf(data) {
 }
 
 /** The state and the caption of a table at these values. */
-export function lookUp({ positions, columns, captions }, values) {
+export function lookUp({ positions, columns, phrases, captions }, values) {
   let index = 0;
   for (const [name, known] of Object.entries(positions)) {
     index = index * known.length + nearest(known, values[name]);
   }
   const state = {};
   for (const [name, column] of Object.entries(columns)) state[name] = row(column, index);
-  return { state, caption: captions[index] };
+  const [phrase, ...numbers] = captions[index].split(" ");
+  return { state, caption: phrases[phrase].replace(/#/g, () => numbers.shift()) };
 }
 
 function nearest(known, value) {

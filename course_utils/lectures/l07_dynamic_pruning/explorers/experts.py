@@ -209,10 +209,10 @@ def _path(corners: np.ndarray) -> str:
     """A closed path of the picture, without the corners that lie on a straight line."""
     places = np.rint(np.stack([_across(corners[:, 0]), _across(-corners[:, 1])], axis=1))
     places = places[(places != np.roll(places, 1, axis=0)).any(axis=1)]  # its end
-    if len(places) < 3:
-        return ""
     before, after = places - np.roll(places, 1, axis=0), np.roll(places, -1, axis=0) - places
     bends = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0])
     kept = places[bends > 2].astype(int)  # a step is shorter to write than a place
+    if not len(kept):
+        return ""
     (x, y), steps = kept[0], np.diff(kept, axis=0)
     return f"M{x} {y}l" + " ".join(f"{x} {y}" for x, y in steps).replace(" -", "-") + "Z"
