@@ -76,8 +76,12 @@ def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], caption
         column = [row[name] for row in rows]
         stacks = isinstance(column[0], np.ndarray) and len({np.shape(each) for each in column}) == 1
         columns[name] = encode(np.stack(column) if stacks else column)
-    names = {name: encode(list(values)) for name, values in positions.items()}
-    return {"positions": names, "columns": columns, **_told(captions)}
+    return {
+        "order": list(positions),
+        "positions": {name: encode(list(values)) for name, values in positions.items()},
+        "columns": columns,
+        **_told(captions),
+    }
 
 
 def _told(captions: Iterable[str]) -> dict[str, list[str]]:

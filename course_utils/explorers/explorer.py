@@ -135,11 +135,15 @@ class Explorer:
             self._widget = None
 
     def spec(self) -> dict[str, Any]:
-        """What the browser is told once: title, controls, presets, what is served."""
+        """What the browser is told once: title, controls, presets, what is served.
+
+        A saved notebook sorts names, so the order of controls and presets is told as lists.
+        """
         return {
             "title": self.title,
             "inputs": {name: each.spec() for name, each in self.inputs.items()},
-            "presets": {label: self._checked(values) for label, values in self.presets.items()},
+            "order": list(self.inputs),
+            "presets": [[label, self._checked(each)] for label, each in self.presets.items()],
             "served": list(self.served),
             "reading": self.reading,
         }

@@ -15,6 +15,7 @@ __all__ = ["LiveQuestion", "LiveQuiz"]
 
 # A radio option of ipywidgets is one line of fixed height, its button floating after the text:
 # long options would be cut off. The style sheet lets them wrap beside the button.
+# Buttons that lost their kernel answer nothing, so a line says what helps.
 # The radio buttons share no name, so the browser's arrow keys do not move between them, and
 # JupyterLab takes arrow keys to move between cells: hence Tab and Space.
 STYLE = """<style>
@@ -36,7 +37,13 @@ STYLE = """<style>
 }
 .course-quiz .widget-button { min-width: 7em; margin-left: 4px; }
 .course-quiz code { user-select: all; }
+.course-quiz .course-quiz-ended { display: none; }
+.course-quiz.jupyter-widgets-disconnected .course-quiz-ended { display: block; }
+.course-quiz.jupyter-widgets-disconnected :is(.widget-button, input) { display: none; }
+.course-quiz.jupyter-widgets-disconnected::before,
+.course-quiz .jupyter-widgets-disconnected::before { content: none !important; }
 </style>"""
+ENDED = '<div class="course-quiz-ended"><strong>Run this cell to answer.</strong></div>'
 
 
 def _html(value: str = "") -> widgets.HTML:
@@ -112,7 +119,7 @@ class LiveQuiz:
         style = widgets.HTML(STYLE, layout=widgets.Layout(display="none"))
         title = _html(
             f"<div><strong>Quiz: {inline(quiz.title)}</strong></div>"
-            "<div>By keyboard: Tab moves on, Space chooses, Enter checks.</div>"
+            f"<div>By keyboard: Tab moves on, Space chooses, Enter checks.</div>{ENDED}"
         )
         self.box = widgets.VBox(
             [style, title, *(question.box for question in self.questions), self.score, self.keep],

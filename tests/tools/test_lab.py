@@ -183,11 +183,14 @@ def test_what_the_presenter_has_changed_stays(tmp_path):
 
 
 def test_our_settings_are_settings_that_jupyterlab_has():
-    schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
+    jupyter = Path(sys.prefix) / "share" / "jupyter"
+    extension = jupyter / "labextensions" / "@jupyter-widgets" / "jupyterlab-manager"
+    folders = (jupyter / "lab" / "schemas", extension / "schemas")
     ours = [json.loads(file.read_text()) for file in SETTINGS.glob("*.json")]
     assert len(ours) == 2
     for plugin, values in [item for settings in ours for item in settings.items()]:
-        schema = json.loads((schemas / f"{plugin.replace(':', '/')}.json").read_text())
+        files = [folder / f"{plugin.replace(':', '/')}.json" for folder in folders]
+        schema = json.loads(next(file for file in files if file.exists()).read_text())
         for name, value in values.items():
             allowed = schema["properties"][name]
             choices = [choice["const"] for choice in allowed.get("oneOf", [])]

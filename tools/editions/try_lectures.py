@@ -1,4 +1,4 @@
-"""Run the lectures, every explorer and every quiz in the environment that runs this.
+"""Run the lectures, explorers, predictions and quizzes in the environment that runs this.
 
     python -m tools.editions.try_lectures build/colab
 
@@ -18,6 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from course_utils.explorers import Explorer
 from course_utils.lectures import COURSE, EXPLORERS
 from course_utils.widgets import widget_view
 
@@ -40,20 +41,19 @@ def try_lecture(path: Path) -> str | None:
     return None if live else "no cell showed a widget"
 
 
-def try_explorer(name: str) -> str | None:
-    """Move every control; return what went wrong."""
-    explorer, random = EXPLORERS[name](), Random(0)
-    events = [
-        (control, value) for control, each in explorer.inputs.items() for value in each.sweep()
-    ]
-    names = list(explorer.inputs)
-    for control in random.choices(names, k=AT_RANDOM):
-        events.append((control, explorer.inputs[control].sample(random)))
-    for control, value in events:
-        explorer.controls[control].value = value
-        if explorer.error is not None:
-            return f"{control} = {value!r}: {explorer.error!r}"
-    return None if VIEW in explorer._repr_mimebundle_() else "it is not live"
+def try_explorer(explorer: Explorer) -> str | None:
+    """Move every control as the browser does; return what went wrong."""
+    random, inputs = Random(0), explorer.inputs
+    events = [(name, value) for name, each in inputs.items() for value in each.sweep()]
+    for name in random.choices(list(inputs), k=AT_RANDOM) if inputs else ():
+        events.append((name, inputs[name].sample(random)))
+    widget = explorer.widget()
+    for name, value in events:
+        widget.values = {**explorer.values, name: value}
+        if widget.problem or not explorer.words:
+            return f"{name} = {value!r}: {widget.problem or 'no caption'}"
+    data, _ = explorer._repr_mimebundle_()
+    return None if VIEW in data else "it is not live"
 
 
 def try_quiz(quiz) -> str | None:
@@ -71,9 +71,14 @@ def main(arguments: list[str]) -> int:
     """Try everything; print a line for each; return 1 where something is not as it should be."""
     folder = Path(arguments[0]).resolve()
     tries = [(each.stem, partial(try_lecture, folder / f"{each.stem}.ipynb")) for each in COURSE]
-    tries += [(name, partial(try_explorer, name)) for name in EXPLORERS]
+    tries += [(name, lambda made=made: try_explorer(made())) for name, made in EXPLORERS.items()]
     for lecture in COURSE:
-        quiz = lecture.module("exercises").QUIZ  # pyright: ignore[reportOptionalMemberAccess]
+        exercises = lecture.module("exercises")
+        if asked := getattr(exercises, "PREDICTIONS", None):
+            shown = {name: asked.ask(name) for name in asked} | {"guesses": asked.guesses()}
+            for name, each in shown.items():
+                tries.append((f"{lecture.stem}: {name}", partial(try_explorer, each)))
+        quiz = exercises.QUIZ  # pyright: ignore[reportOptionalMemberAccess]
         tries.append((f"quiz of {lecture.stem}", partial(try_quiz, quiz)))
     failed = 0
     for name, attempt in tries:

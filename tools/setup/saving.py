@@ -19,6 +19,7 @@ def drop_widget_views(model: dict[str, Any], **_: Any) -> None:
     """Take widget views out of a notebook that is being saved, where its outputs show more."""
     if model["type"] != "notebook":
         return
+    model["content"]["metadata"].pop("widgets", None)  # the state of those widgets
     for cell in model["content"]["cells"]:
         for output in cell.get("outputs", []):
             data = output.get("data", {})

@@ -32,9 +32,10 @@ function bytesOf(data) {
 }
 
 /** The state and the caption of a table at these values. */
-export function lookUp({ positions, columns, phrases, captions }, values) {
+export function lookUp({ order, positions, columns, phrases, captions }, values) {
   let index = 0;
-  for (const [name, known] of Object.entries(positions)) {
+  for (const name of order) { // of `positions` a saved notebook keeps no order
+    const known = positions[name];
     index = index * known.length + nearest(known, values[name]);
   }
   const state = {};

@@ -13,6 +13,8 @@ const SILENCE = 2000; // ms without an answer, after which a kernel counts as go
 const EASING = 300; // ms in which marks may move by themselves, after a preset
 const GONE =
   "Python does not answer. Run this cell again to connect it; the picture is the last that worked.";
+const LATE =
+  "Python does not answer yet. Another cell may still be running; if none is, run this cell again.";
 
 /** The module of an explorer: what draws and, in the hand, what computes. */
 export const explorer = ({ mount, compute, caption, style: own = "" }) => ({
@@ -85,14 +87,15 @@ class Shown {
       ...(reading ? [buildReading(reading)] : []),
       this.live,
     );
-    this.root.prepend(html("style", {}, style));
+    putStyle();
     if (!controls.length) this.root.classList.add("ce-bare");
     el.replaceChildren(this.root);
     this.width = this.stage.clientWidth;
   }
 
   buildControls() {
-    const shown = Object.entries(this.spec.inputs).filter(([, each]) => !each.in_picture);
+    const { inputs, order } = this.spec;
+    const shown = order.map(name => [name, inputs[name]]).filter(([, each]) => !each.in_picture);
     const isAbsent = name => this.model.get("alone") && this.spec.served.includes(name);
     return Object.fromEntries(shown.map(([name, each]) => [
       name,
@@ -101,7 +104,7 @@ class Shown {
   }
 
   buildPresets(presets) {
-    this.presets = Object.entries(presets).map(([label, values]) => {
+    this.presets = presets.map(([label, values]) => {
       const button = html("button", { type: "button" }, label);
       button.addEventListener("click", () => {
         this.ease();
@@ -120,6 +123,7 @@ class Shown {
     if (Object.entries(given.for).some(([name, value]) => !same(value, this.values[name]))) return;
     this.given = decode(given.data);
     clearTimeout(this.silence);
+    if (this.waits()) this.say("");
   }
 
   listen() {
@@ -180,7 +184,14 @@ class Shown {
   ask() {
     this.send();
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.say(GONE), SILENCE);
+    // ipywidgets marks what has lost its kernel; one that is at work is only late.
+    const gone = () => this.root.closest(".jupyter-widgets-disconnected");
+    this.silence = setTimeout(() => this.say(gone() ? GONE : LATE), SILENCE);
+  }
+
+  /** Whether the last word is that an answer has not come. */
+  waits() {
+    return this.said === GONE || this.said === LATE;
   }
 
   /** Marks move by themselves for a moment, for those who have not asked for less motion. */
@@ -207,7 +218,7 @@ class Shown {
       const { state, caption } = this.stateNow();
       this.drawState(state, this.values, this.theme);
       this.write(caption);
-      if (this.said !== GONE) this.say("");
+      if (!this.waits()) this.say("");
     } catch (error) {
       this.say(`${error.message ?? error}. The picture is the last that worked.`);
     }
