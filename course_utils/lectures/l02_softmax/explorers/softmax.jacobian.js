@@ -83,7 +83,7 @@ export function makeHill(box, hand) {
   const hill = chart(box, { label: "norm of the Jacobian over the largest weight", height: HILL,
     edge: { left: 30, right: 12, top: 24, bottom: 24 },
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
-    y: { label: "the Jacobian's norm, at every temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
+    y: { label: "Jacobian's norm, any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
   set(hill.svg, { role: "group" });
   const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": "temperature, along the norm" },
