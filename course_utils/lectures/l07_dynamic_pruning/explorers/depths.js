@@ -12,7 +12,7 @@ import style from "./depths.css";
 
 const SHARES = { 0.125: "⅛", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "all" };
 const WIDE = 700; // pixels from which chart and bars lie next to each other
-const HEIGHT = 212;
+const HEIGHT = 208;
 const LABELS = {
   chance: ["by chance", 4, -9, "start", 2], predictor: ["predictor", 12, 2, "start", 0],
   router: ["router", -8, 20, "end", 1],
