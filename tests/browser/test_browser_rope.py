@@ -151,10 +151,11 @@ class Letters(Explorer):
 
 Letters()
 """
+IS_BUSY = "import time; time.sleep(5)"
 
 
 def test_in_the_lab(lab, open_notebook):
-    write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES)
+    write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES, IS_BUSY)
     opened = open_notebook("live.ipynb")
     opened.run_all()
     explorer = opened.cell(0).locator(".ce")
@@ -182,12 +183,21 @@ def test_in_the_lab(lab, open_notebook):
     served.locator("input").fill("abcdef")
     said = served.locator(CAPTION)
     wait_for(lambda: "6 letters" in said.inner_text(), lambda: said.inner_text())
+    problem = served.locator(".ce-problem")
+    opened.page.evaluate(
+        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 3;"
+        " window.jupyterapp.commands.execute('notebook:run-cell'); }"
+    )
+    wait_for(opened.is_busy, lambda: "the cell does not run")
+    served.locator("input").fill("abcdefg")
+    wait_for(lambda: "does not answer yet" in problem.inner_text(), lambda: "silence")
+    wait_for(lambda: "7 letters" in said.inner_text(), lambda: said.inner_text())
+    assert problem.inner_text() == ""
     opened.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     opened.close()
     served.locator("input").fill("ab")
-    problem = served.locator(".ce-problem")
     wait_for(lambda: "does not answer" in problem.inner_text(), lambda: "silence")
-    assert "6 letters" in said.inner_text()
+    assert "7 letters" in said.inner_text()
 
     # The next day: another kernel, and the saved explorer moves.
     opened.open()
