@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ MOST_STATES = 2_000
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
 _SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"
+_NUMBER = re.compile(r"\d[\d.,]*|#")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +80,18 @@ def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], caption
         "order": list(positions),
         "positions": {name: encode(list(values)) for name, values in positions.items()},
         "columns": columns,
-        "captions": list(captions),
+        **_told(captions),
     }
+
+
+def _told(captions: Iterable[str]) -> dict[str, list[str]]:
+    """Captions as phrases with # for each number, and for each caption its phrase and numbers."""
+    phrases: dict[str, int] = {}
+    told = [
+        [str(phrases.setdefault(_NUMBER.sub("#", each), len(phrases))), *_NUMBER.findall(each)]
+        for each in captions
+    ]
+    return {"phrases": list(phrases), "captions": [" ".join(each) for each in told]}
 
 
 def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -79,6 +79,16 @@ def test_each_gesture_by_pointer(open_rope, css, by, start, stays):
     assert tab.locator("[aria-pressed=true]").count() == 0
 
 
+def test_a_press_on_the_curve_moves_the_key(open_rope):
+    tab = open_rope()
+    x, y = middle(tab, ".rope-dot")
+    tab.mouse.click(x + 120, y + 60)
+    assert "the query at 17 " in words(tab) and "the key at 12," not in words(tab)
+    said = words(tab)
+    tab.mouse.click(*middle(tab, ".rope-dot"))
+    assert words(tab) == said
+
+
 def test_a_gesture_by_touch_does_not_scroll(open_rope):
     tab = open_rope(width=360, has_touch=True, is_mobile=True)
     before, (x, y) = words(tab), middle(tab, ".rope-q .rope-knob")

@@ -83,6 +83,16 @@ def test_the_curve_moves_the_key(open_torus):
     assert "the key at 63," in words(tab)
 
 
+def test_a_press_on_the_chart_brings_the_key_there(open_torus):
+    tab = open_torus()
+    x, y = middle(tab, DOT)
+    tab.mouse.click(x + 100, y + 150)
+    there = position(tab, DOT)
+    assert there == position(tab, KEY) > 30
+    tab.mouse.click(*middle(tab, DOT))
+    assert position(tab, DOT) == there
+
+
 def test_keys_move_the_query_and_the_colours(open_torus):
     tab = open_torus()
     fills = f"[...document.querySelectorAll('{BEAD}')].map(each => each.getAttribute('fill'))"

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "course_utils"
 CODE = re.compile(r"``.+?``|`[^`]+`")
 SIGNS = re.compile(r"[|*\\]|(?<=\w)_(?!\w)")
+# What runs the course; no lecture is about it.
+ENGINE = ("checks", "explorers", "lectures", "teaching", "threads", "widgets")
 # Modules that a machine without Triton cannot import.
 NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect", "kernels.inspect_one")
 
@@ -19,7 +21,7 @@ NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect", "ker
 def modules() -> dict[str, list[str]]:
     """Every public module, by the part of the package it belongs to, both without its name.
 
-    What the lectures have for themselves is no part of the reference: only their list is.
+    What the lectures have for themselves, and what runs them, is no part of the reference.
 
     >>> "masks" in modules(), "layers.heads" in modules()["layers"]
     (True, True)
@@ -27,6 +29,8 @@ def modules() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     folder = ROOT / PACKAGE
     for module in pkgutil.walk_packages([str(folder)]):
+        if module.name.split(".")[0] in ENGINE:
+            continue
         names = [
             f"{module.name}.{each.name}"
             for each in pkgutil.iter_modules([str(folder / module.name)])

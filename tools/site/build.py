@@ -31,8 +31,8 @@ ROOT = SITE.parents[1]
 FONT = Path("_static/fonts/stix-two-math.woff")
 BUILT = "doctrees"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
-# Marks of single signs and names that look like the text around them: a tenth of all pages.
-PLAIN = re.compile(r'<span class="(?:n|p|w|pre)">([^<]*)</span>')
+# Marks of names and single signs, which need not look other than the text: a tenth of a page.
+PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
 CARDS = ROOT / "docs" / "images" / "cards"
 DOCUMENTS = ("teaching.md", "writing-an-explorer.md")
 
@@ -147,7 +147,7 @@ def lighter(page: str) -> str:
     >>> lighter('<span class="n">x</span><span class="k">if</span>')
     'x<span class="k">if</span>'
     """
-    return PLAIN.sub(r"\1", page)
+    return PLAIN.sub(r"\1", PLAIN.sub(r"\1", page))  # one may be around another
 
 
 def report(html: Path, live: Live, seconds: float) -> None:

@@ -32,7 +32,7 @@ function bytesOf(data) {
 }
 
 /** The state and the caption of a table at these values. */
-export function lookUp({ order, positions, columns, captions }, values) {
+export function lookUp({ order, positions, columns, phrases, captions }, values) {
   let index = 0;
   for (const name of order) { // of `positions` a saved notebook keeps no order
     const known = positions[name];
@@ -40,7 +40,8 @@ export function lookUp({ order, positions, columns, captions }, values) {
   }
   const state = {};
   for (const [name, column] of Object.entries(columns)) state[name] = row(column, index);
-  return { state, caption: captions[index] };
+  const [phrase, ...numbers] = captions[index].split(" ");
+  return { state, caption: phrases[phrase].replace(/#/g, () => numbers.shift()) };
 }
 
 function nearest(known, value) {

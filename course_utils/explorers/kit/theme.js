@@ -1,6 +1,7 @@
 // The page's own background decides between light and dark, and is followed while it changes.
 
 const NAMES = ["ink", "muted", "faint", "query", "key", "value", "low", "zero", "high", "clear", "deep"];
+const LEVELS = 1000; // of a scale from 0 to 1, more than a screen has
 
 /** Call `changed(theme)` now and whenever the page's background changes; returns what ends it. */
 export function followTheme(root, changed) {
@@ -59,9 +60,19 @@ function read(root, background) {
     ...colours,
     dark: root.dataset.theme === "dark",
     // Straight to a deep blue would be grey half way.
-    weight: share =>
-      share < 0.5 ? mixed(background, clear, 2 * share) : mixed(clear, deep, 2 * share - 1),
-    signed: share => mixed(background, share < 0 ? low : high, 0.75 * Math.abs(share)),
+    weight: kept(share =>
+      share < 0.5 ? mixed(background, clear, 2 * share) : mixed(clear, deep, 2 * share - 1)),
+    signed: kept(share => mixed(background, share < 0 ? low : high, 0.75 * Math.abs(share))),
+  };
+}
+
+/** A scale that remembers its colours: a picture may ask it thousands of times. */
+function kept(scale) {
+  const known = new Map();
+  return share => {
+    const level = Math.round(share * LEVELS);
+    if (!known.has(level)) known.set(level, scale(level / LEVELS));
+    return known.get(level);
   };
 }
 

@@ -67,6 +67,7 @@ function makeFrame(picture, place) {
       svg("text", { x: place.x(each), y: BASE + 32, "text-anchor": "middle" }, `${each}`));
     frame.replaceChildren(...rows, ...columns,
       svg("text", { class: "ce-axis", x: 0, y: 12 }, "share of the gradient"),
+      svg("text", { x: right, y: 12, "text-anchor": "end" }, "drag the line, or a dot ↕"),
       svg("line", { class: "reach-lost", ...across(LOST) }),
       svg("text", { class: "reach-name", x: right, y: place.y(LOST) + 15, "text-anchor": "end" },
         "float32's limit"),
@@ -169,8 +170,11 @@ function makeDots(picture, place, hand) {
     const text = svg("text", { class: `reach-value reach-${i}` });
     const dot = svg("circle", { class: `reach-dot reach-${i}`, r: 6 });
     picture.append(text, dot);
-    if (VARIES[i]) makeLift(dot, picture, place, hand, i);
-    return { text, dot };
+    if (!VARIES[i]) return { text, dot };
+    makeLift(dot, picture, place, hand, i);
+    const grip = svg("path", { class: "reach-grip", d: "M-3 -1.5L0 -4.5L3 -1.5M-3 1.5L0 4.5L3 1.5" });
+    picture.append(grip);
+    return { text, dot, grip };
   });
   return { draw({ shares }, values) {
     const x = place.x(values.distance);
@@ -179,8 +183,9 @@ function makeDots(picture, place, hand) {
     const labels = spread(isAside ? heights.map((y, i) => y + BESIDE[i]) : heights.map(() => CORNER));
     const where = { x: isAside ? x + 14 : hand.width - EDGE.right - 2,
       "text-anchor": isAside ? "start" : "end" };
-    dots.forEach(({ text, dot }, i) => {
+    dots.forEach(({ text, dot, grip }, i) => {
       set(dot, { cx: x, cy: heights[i] });
+      if (grip) set(grip, { transform: `translate(${x} ${heights[i]})` });
       set(text, { ...where, y: labels[i] + 4.5 });
       text.textContent = `${NAMES[i]} ${written(shares[i])}`;
       if (VARIES[i]) {

@@ -80,7 +80,8 @@ class GradientReach(Explorer):
         "The layers are untrained. A curve shows which share of the last state's gradient each of "
         f"the {LENGTH} inputs gets (median of five layers). Each grid line is a ten-thousandth of "
         "the one above; what is below the dashed line vanishes in a sum of float32 numbers. Filled "
-        "squares: the last inputs, which get 90 % together. An even share is 1/64, or 0.016."
+        "squares: the last inputs, which get 90 % together. An even share is 1/64, or 0.016. Drag "
+        "the dot of the RNN or the LSTM up or down: the initialisation changes."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

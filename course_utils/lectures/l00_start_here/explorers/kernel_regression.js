@@ -22,7 +22,7 @@ function mount(stage, hand) {
   stage.append(html("label", { class: "kernel-chooses" }, check, hand.inputs.chooses.label), picture);
   const place = { y: linear([MOST, -MOST], PLOT) };
   const parts = [makeFrame, makeArea, makeCurves, makeBell, makeDots, makeOutput, makePoint,
-    makeBandwidth, makeQuery].map(make => make(picture, place, hand));
+    makeBandwidth, makeQuery, makeHint].map(make => make(picture, place, hand));
   let laidOut;
   return (state, values, theme) => {
     check.checked = values.chooses;
@@ -55,6 +55,18 @@ function makeFrame(picture, place, { given }) {
       svg("text", { class: "kernel-k", x: right, y: BASE + 49, "text-anchor": "end" },
         "keys: the points' positions x"),
       svg("text", { class: "kernel-name", x: left, y: BASE - BELL + 4 }, "weights"));
+  } };
+}
+
+/** What the hand can take here. */
+function makeHint(picture, place, hand) {
+  const hint = svg("text", { class: "kernel-name", y: 12, "text-anchor": "end" });
+  picture.append(hint);
+  return { draw(_, { chooses }) {
+    set(hint, { x: place.x(1) });
+    const things = ["the line", ...(chooses ? [] : ["h"]), ...(hand.width < NARROW ? [] : ["a dot ↕"])];
+    const last = things.length > 1 ? ` or ${things.pop()}` : "";
+    hint.textContent = `drag ${things.join(", ")}${last}`;
   } };
 }
 

@@ -95,7 +95,8 @@ class KernelRegression(Explorer):
         "Each dot is a key (its position x) with a value (its height y). The nearer a key is to "
         "the query, the larger its weight and the deeper its blue. The output is the weighted "
         "mean of the values; the purple curve is the output at every position, the dashed curve "
-        "the truth behind the noise. Drag a dot up or down: the output follows by its weight."
+        "the truth behind the noise. Drag the line to move the query, and h to change the "
+        "bandwidth. Drag a dot up or down: the output follows by its weight."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

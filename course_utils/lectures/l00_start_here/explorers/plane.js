@@ -49,11 +49,12 @@ function lightUp(box) {
   box.addEventListener("focusout", () => light());
 }
 
-/** A plane with its heading; `place` says where a point lies. */
-function makePlane(heading, ...matrices) {
+/** A plane with its heading and what to drag there; `place` says where a point lies. */
+function makePlane(heading, hint, ...matrices) {
   const drawing = svg("svg", { role: "group", "aria-label": heading });
   const axes = svg("path", { class: "ce-grid" });
-  drawing.append(axes);
+  const says = svg("text", { class: "plane-hint", x: 8 });
+  drawing.append(axes, says);
   const column = html("div", {}, html("p", { class: "plane-title" }, heading), drawing);
   const grids = html("div", { class: "plane-grids" }, ...matrices.map(each => each.grid));
   if (matrices.length) column.append(grids);
@@ -62,12 +63,14 @@ function makePlane(heading, ...matrices) {
     drawing.append(made);
     return made;
   } };
-  plane.fit = (points, { width, height }) => {
+  plane.fit = (points, { width, height, made }) => {
     const most = Math.max(...points.flat().map(Math.abs));
     const far = ZOOMS.find(each => most <= each + 1e-9) ?? ZOOMS.at(-1);
     const unit = (height / 2 - ROOM) / far;
     Object.assign(plane, { unit, far, middle: [width / 2, height / 2], width, height });
     set(drawing, { width, height });
+    set(says, { y: height - 6 });
+    says.textContent = made && matrices.length ? "drag a number below ↕" : hint;
     set(axes, { d: `M8 ${height / 2}H${width - 8}M${width / 2} 8V${height - 8}` });
   };
   plane.place = ([x, y]) => [plane.middle[0] + x * plane.unit, plane.middle[1] - y * plane.unit];
@@ -131,12 +134,12 @@ function makeChip(plane, hand, { name, word, text, kind }) {
 
 /** The words as points, from which matrices make the rest. */
 function makeWords(hand) {
-  const plane = makePlane("the words: animal →, pronoun ↑");
+  const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word");
   plane.column.classList.add("plane-first");
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
   return { column: plane.column, draw(state, { values, ...size }) {
     if (!values.made) return;
-    plane.fit(values.tokens, size);
+    plane.fit(values.tokens, { ...size, made: true });
     chips.forEach((show, i) => show(values.tokens[i]));
   } };
 }
@@ -144,7 +147,7 @@ function makeWords(hand) {
 /** The query, the keys, their shadows and weights. */
 function makeKeys(hand) {
   const matrices = ["w_q", "w_k"].map(name => makeMatrix(name, hand));
-  const plane = makePlane("query, and keys with their shadows", ...matrices);
+  const plane = makePlane("query, and keys with their shadows", "drag q or a key", ...matrices);
   const line = plane.mark("path", { class: "plane-line" });
   const marks = WORDS.map((_, word) => ({
     drop: plane.mark("path", { class: "plane-drop", "data-word": word }),
@@ -156,7 +159,7 @@ function makeKeys(hand) {
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "keys", word, text, kind: "key" }));
   const chip = makeChip(plane, hand, { name: "query", text: "q", kind: "query" });
   return { column: plane.column, draw(state, { values, theme, ...size }) {
-    plane.fit([state.q, ...state.k], size);
+    plane.fit([state.q, ...state.k], { ...size, made: values.made });
     const zero = plane.place([0, 0]);
     const [x, y] = state.q.map(each => (each / (Math.hypot(...state.q) || 1)) * plane.far * 1.2);
     set(line, { d: `M${plane.place([-x, -y])}L${plane.place([x, y])}` });
@@ -195,7 +198,7 @@ function makeBar(plane, word) {
 /** The values, shrunk by their weights and laid head to tail to the output. */
 function makeValues(hand) {
   const matrices = [makeMatrix("w_v", hand)];
-  const plane = makePlane("values, and their mixture", ...matrices);
+  const plane = makePlane("values, and their mixture", "drag a value", ...matrices);
   const hull = plane.mark("path", { class: "plane-hull" });
   const marks = WORDS.map((_, word) => ({
     arrow: plane.mark("path", { class: "plane-arrow plane-value", "data-word": word }),
@@ -205,7 +208,7 @@ function makeValues(hand) {
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "values", word, text, kind: "value" }));
   const out = plane.mark("g", { class: "plane-out ce-eased" }, svg("circle", { r: 7 }), svg("text", {}, "output"));
   return { column: plane.column, draw(state, { values, theme, ...size }) {
-    plane.fit(state.v, size);
+    plane.fit(state.v, { ...size, made: values.made });
     const tips = state.v.map(plane.place);
     const steps = [...Array(4).keys()].map(i => plane.place(state.steps[i]));
     set(hull, { d: `M${tips.join("L")}Z` });

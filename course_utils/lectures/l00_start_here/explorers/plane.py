@@ -118,7 +118,8 @@ class AttentionInThePlane(Explorer):
     reading = (
         "A key's score is its shadow on the query's line, times the query's length, divided by √2. "
         "Softmax turns the three scores into weights. Each value is shrunk by its weight; laid "
-        "head to tail, the three pieces lead to the output, which never leaves the triangle."
+        "head to tail, the three pieces lead to the output, which never leaves the triangle. Drag "
+        "q, a key or a value; if they are made from words, drag a word or a matrix entry."
     )
 
     def compute(

@@ -27,7 +27,7 @@ function mount(stage, hand) {
     x: { label: "", domain: [-50, 50], ticks: [] }, y: { label: "", domain: [0, 1.28], ticks: [] } });
   const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 42, bottom: 10 },
     x: { label: "", domain: [-0.8, 63.8], ticks: [] },
-    y: { label: "weights of one query on its 64 keys", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
+    y: { label: "weights of one query on its 64 keys: point at one", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
   set(scores.svg, { role: "group" });
   const band = makeBand(scores, hand);
   const keys = makeKeys(box, scores, weights);

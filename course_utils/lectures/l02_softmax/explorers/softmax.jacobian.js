@@ -83,11 +83,12 @@ export function makeHill(box, hand) {
   const hill = chart(box, { label: "norm of the Jacobian over the largest weight", height: HILL,
     edge: { left: 30, right: 12, top: 24, bottom: 24 },
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
-    y: { label: "its norm, at any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
+    y: { label: "Jacobian's norm, any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
   set(hill.svg, { role: "group" });
   const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": "temperature, along the norm" },
-  svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }));
+  svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
+  svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
   const { min, max, step } = hand.inputs.temperature;
   const to = temperature => hand.change({ temperature: clamp(Number(temperature.toFixed(1)), min, max) });
   let path = [];

@@ -159,7 +159,7 @@ class SoftmaxJacobian(Explorer):
     def caption(self, state: SoftmaxState) -> str:
         norm = "below 0.001" if state.norm < 0.0005 else number(state.norm, 3)
         return (
-            f"The largest weight is [b:{number(state.largest, 2)}]; the row attends to "
-            f"[k:{number(state.effective, 1)}] of {KEYS} keys. Its Jacobian has norm [b:{norm}] "
-            f"of at most {number(LARGEST_NORM, 1)}."
+            f"The largest weight is [b:{number(state.largest, 2)}]; the query attends to about "
+            f"[k:{number(state.effective, 1)}] of {KEYS} keys. The Jacobian's norm is "
+            f"[b:{norm}] (at most {number(LARGEST_NORM, 1)})."
         )

@@ -126,7 +126,7 @@ function makeMerge(back, hand) {
 
 /** Which tokens each output depends on. */
 function makeMap(drawing) {
-  const name = svg("text", { class: "split-name", y: 14, "text-anchor": "end" }, "an output sees");
+  const name = svg("text", { class: "split-name", y: 14, "text-anchor": "end" }, "an output sees token");
   const cells = [...Array(TOKENS * TOKENS).keys()].map(() => svg("rect", { rx: 1.5 }));
   const crosses = svg("path", { class: "split-cross" });
   const row = svg("rect", { class: "split-frame", rx: 3 });

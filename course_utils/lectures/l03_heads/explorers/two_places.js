@@ -19,6 +19,8 @@ function mount(stage, hand) {
   stage.append(box);
   const heads = makeHeads(box, hand);
   const boards = ["cut_one", "cut_three"].map((name, index) => makeBoard(box, hand, name, index));
+  box.append(html("p", { class: "places-hint" }, "A filled circle is a right answer. Press a letter or a ",
+    "circle to change the text; drag ◇ to move the cuts."));
   return (state, values) => {
     const isWide = hand.width >= WIDE;
     box.classList.toggle("places-wide", isWide);

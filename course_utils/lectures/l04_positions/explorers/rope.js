@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp, fromSignedLog, signedLog } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -169,7 +169,7 @@ function makeCurve(box, hand) {
   const drawn = chart(holder, {
     label: "score over the offset n − m",
     height: 288,
-    edge: { left: 30, top: 34, right: 12 },
+    edge: { left: 30, top: 46, right: 12 },
     x: { label: "key before the query  ←   n − m   →  key after it", scale: signedLog,
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
     y: { label: LONG, domain: [-1, 1], ticks: [-1, 0, 1] },
@@ -184,16 +184,24 @@ function makeCurve(box, hand) {
     "aria-valuemin": -hand.inputs.m.max, "aria-valuemax": hand.inputs.m.max,
   });
   const reach = svg("circle", { r: 22, fill: "transparent" });
-  dot.append(reach, svg("circle", { class: "rope-dot", r: 8 }));
-  draggable(dot, drawn.svg, {
-    move: ({ x }) => {
-      const place = clamp(drawn.xAt.inverse(x), -far, far);
-      setOffset(hand, Math.round(fromSignedLog(place)));
-    },
-  });
+  dot.append(reach, svg("circle", { class: "rope-dot", r: 9 }),
+    svg("path", { class: "rope-grip", d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
+  const move = ({ x }) => {
+    const place = clamp(drawn.xAt.inverse(x), -far, far);
+    setOffset(hand, Math.round(fromSignedLog(place)));
+  };
+  draggable(dot, drawn.svg, { move });
+  pressed(drawn.svg, dot, move);
   const { max } = hand.inputs.m;
   stepped(dot, by => setOffset(hand, clamp(hand.values.n - hand.values.m + by, -max, max)));
   return (state, width) => drawCurve(drawn, dot, hand, state, width);
+}
+
+/** A press anywhere in a chart moves its dot there; a press on the dot is a drag. */
+function pressed(drawing, dot, move) {
+  drawing.classList.add("rope-pressed");
+  drawing.addEventListener("click", event =>
+    dot.contains(event.target) || move(placeIn(drawing, event)));
 }
 
 function drawCurve(drawn, dot, hand, state, width) {
@@ -215,7 +223,7 @@ function drawCurve(drawn, dot, hand, state, width) {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
   const isCut = state.wave.length < hand.given.wave_distances.length;
-  const what = isCut ? `: ${TURNS_DRAWN} turns each way` : " by itself";
+  const what = isCut ? `: its first ${TURNS_DRAWN} turns` : " by itself";
   drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });
@@ -253,7 +261,7 @@ function withPoint(offsets, curve, offset, score) {
 /** All pairs, as radio buttons. */
 function makeClocks(box, hand) {
   const drawing = svg("svg", { role: "radiogroup", "aria-label": "pair shown large" });
-  const title = svg("text", { class: "ce-axis", x: 0, y: 14 }, "all 32 pairs, fastest first");
+  const title = svg("text", { class: "ce-axis", x: 0, y: 14 });
   const legend = svg("text", { y: 14, "text-anchor": "end" },
     svg("tspan", { class: "rope-together" }, "same way"), " · ",
     svg("tspan", { class: "rope-opposite" }, "opposite"));
@@ -282,6 +290,7 @@ function makeClocks(box, hand) {
       laidOut = hand.width;
       set(drawing, { width: hand.width, height: HEAD + (cell * count) / columns });
       set(legend, { x: cell * columns });
+      title.textContent = `all 32 pairs, fastest first${columns < 16 ? "" : ": choose one"}`;
       clocks.forEach((each, pair) => each.place(...middles[pair], 0.43 * cell));
     }
     clocks.forEach(each => each.show(state, theme));

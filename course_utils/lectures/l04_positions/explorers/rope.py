@@ -82,7 +82,7 @@ class RopeClock(Explorer):
         "m": Slider("query's position m", 0, FARTHEST, NEAR["m"], fine=30, colour="query"),
         "n": Slider("key's position n", 0, FARTHEST, NEAR["n"], fine=30, colour="key"),
         "base": Steps("base of the angles", BASES, NEAR["base"]),
-        "aim": Steps("query aims this far back", AIMS, NEAR["aim"]),
+        "aim": Steps("query aims back by", AIMS, NEAR["aim"]),
         "pair": Slider("pair of dimensions", 0, PAIRS - 1, NEAR["pair"], in_picture=True),
     }
     presets = {

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -174,14 +174,16 @@ function makeSum(box, hand) {
   drawn.svg.setAttribute("role", "group");
   const here = drawn.mark("here", "path", { class: "torus-here" });
   ["fast", "slow", "scores"].forEach(name => drawn.mark(name, "path"));
-  const knob = svg("rect", { x: -8, y: -8, width: 16, height: 16, rx: 4 });
+  const knob = svg("rect", { x: -10, y: -10, width: 20, height: 20, rx: 5 });
   const dot = drawn.mark("dot", "g", { class: "torus-handle torus-key torus-dot ce-eased",
     role: "slider", tabindex: 0, "data-grab": true, "aria-label": "key's position, on the curve",
     "aria-valuemin": 0, "aria-valuemax": KEYS - 1 });
-  dot.append(svg("circle", { class: "torus-reach", r: 22 }), knob);
-  draggable(dot, drawn.svg, {
-    move: ({ x }) => hand.change({ n: hand.clamp("n", Math.round(drawn.xAt.inverse(x))) }),
-  });
+  dot.append(svg("circle", { class: "torus-reach", r: 22 }), knob, svg("text", { y: 4.5 }, "n"));
+  const move = ({ x }) => hand.change({ n: hand.clamp("n", Math.round(drawn.xAt.inverse(x))) });
+  draggable(dot, drawn.svg, { move });
+  set(drawn.svg, { class: "torus-sum" });
+  drawn.svg.addEventListener("click", event => // a press anywhere brings the key there
+    dot.contains(event.target) || move(placeIn(drawn.svg, event)));
   moved(dot, "n", hand);
   const beads = Array.from({ length: KEYS }, () => svg("circle", { r: 3.4, class: "torus-bead" }));
   dot.before(...beads);

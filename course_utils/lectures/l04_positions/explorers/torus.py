@@ -48,7 +48,7 @@ class RopeTorus(Explorer):
     inputs = {
         "m": Slider("query's position m", 0, KEYS - 1, NEAR["m"], in_picture=True),
         "n": Slider("key's position n", 0, KEYS - 1, NEAR["n"], in_picture=True),
-        "slow": Slider("squared length in the slow pair", 0, 100, NEAR["slow"], step=5, unit="%"),
+        "slow": Slider("slow pair's squared length", 0, 100, NEAR["slow"], step=5, unit="%"),
         "base": Steps("base of the angles", BASES, NEAR["base"]),
     }
     presets = {

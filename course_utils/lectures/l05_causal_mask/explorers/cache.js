@@ -20,6 +20,7 @@ const CLOSEST = 5; // pixels between two texts, below which no gap is drawn
 const NAMED = 0.62; // of the height, where the dashed line has its name
 const ROOM = 160; // pixels that this name takes
 const SHORT = 110; // pixels that the name of a memory takes
+const CROWDED = 18; // pixels above a memory's line in which its name is
 const LOWEST = 20; // pixels above the bottom, below which a memory has no line
 let count = 0;
 
@@ -139,7 +140,9 @@ function drawLines(drawn, state, { memories, names }, top) {
     const mark = (name, tag, attributes) =>
       drawn.mark(`${LINES[i]}-${name}`, tag, { display, ...attributes });
     mark("line", "path", { class: "cache-memory", d: `M${inner.left} ${at}H${inner.right}` });
-    mark("name", "text", { class: "cache-name", x: inner.left + 6, y: at - 6 })
+    const starts = drawn.atY(state.weights); // all lines start here: no room for a name above
+    const isBelow = starts <= at && at - starts < CROWDED;
+    mark("name", "text", { class: "cache-name", x: inner.left + 6, y: at + (isBelow ? 16 : -6) })
       .textContent = names[i];
     const x = drawn.atX(Math.max(full, 0));
     const isFull = isShown && full > 0 ? "" : "none";
@@ -152,9 +155,11 @@ function drawLines(drawn, state, { memories, names }, top) {
     }).textContent = `full at ${number(full)} tokens`;
   });
   const isThin = inner.bottom - drawn.atY(state.weights) < LOWEST;
+  const isRight = isThin && inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // others are left
   drawn.mark("weights", "text", {
-    class: "cache-name", y: inner.bottom - 6, "text-anchor": isThin ? "end" : "start",
-    x: isThin ? inner.right - 24 : inner.left + 6,
+    class: "cache-name", "text-anchor": isRight ? "end" : "start",
+    x: isRight ? inner.right - 24 : inner.left + 6,
+    y: isThin && !isRight ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
   }).textContent = `weights ${sizeOf(state.weights)}`;
 }
 

@@ -28,7 +28,7 @@ export function makeGrid(box, hand, all, point) {
   const asking = all.map(() =>
     text({ class: "mask-q", x: CELLS.left - 8, "text-anchor": "end", "data-press": true }));
   const empty = all.map(() => text({ class: "mask-empty", "text-anchor": "middle" }));
-  const layer = svg("g", { class: "mask-cells" });
+  const layer = svg("g", { class: "mask-cells", tabindex: -1 }); // Tab goes to a cell
   const cells = all.map(t => all.map(s => makeCell(layer, t, s)));
   drawing.append(...axes, ...asked, ...asking, layer, frame, ...empty);
   asking.forEach((each, t) => each.addEventListener("click", () => hand.change({ word: t })));

@@ -21,7 +21,7 @@ export default explorer({ mount, style });
 function mount(stage, hand) {
   stage.parentElement.classList.add("lens-body");
   const count = hand.inputs.position.max + 1;
-  const parts = [makeSentence(count, hand), makeGrid(count, hand), makePanel(LAYERS)];
+  const parts = [makeSentence(count, hand), makeGrid(count, hand), makePanel(LAYERS, layer => hand.change({ layer }))];
   const [sentence, grid, panel] = parts.map(each => each.element);
   stage.append(html("div", { class: "lens" }, sentence, grid, panel));
   let { prompt } = hand.values;
@@ -43,7 +43,7 @@ function makeSentence(count, hand) {
   const track = html("span", { class: "lens-track", role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": hand.inputs.position.label, "aria-valuemin": 1 }, ...words, end);
   const element = html("p", { class: "lens-sentence" }, track,
-    html("span", { class: "lens-hint" }, "underlined: what it has read; framed: what it predicts (drag)"));
+    html("span", { class: "lens-hint" }, "↔ drag: it reads what is underlined and predicts the framed token"));
   let last = 0;
   const go = position => hand.change({ position: clamp(position, 0, last) });
   const take = event => {

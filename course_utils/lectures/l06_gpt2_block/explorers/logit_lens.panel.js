@@ -7,12 +7,15 @@ import { write } from "./reading.js";
 const GUESSES = 5;
 
 /** The panel as { element, draw }. */
-export function makePanel(layers) {
+export function makePanel(layers, choose) {
   const heading = html("p", { class: "lens-heading" });
   const bars = Array.from({ length: GUESSES }, makeBar);
   const final = html("b");
   const under = html("p", { class: "lens-heading" }, "How the final guess ", final, " forms");
   const steps = layers.map(makeStep);
+  steps.forEach(({ element: step }, at) => step.addEventListener("click", () => {
+    if (step.classList.contains("lens-open")) choose(at);
+  }));
   const element = html("div", { class: "lens-panel" }, heading, ...bars.map(each => each.element),
     under, html("div", { class: "lens-steps" }, ...steps.map(each => each.element)));
   return { element, draw(state, text) {
@@ -60,5 +63,6 @@ function makeStep(layer) {
     share.textContent = isShown ? (value < 0.01 ? "< 0.01" : number(value, 2)) : "?";
     place.textContent = isShown ? `place ${number(rank)}` : "";
     element.classList.toggle("lens-chosen", isChosen);
+    element.classList.toggle("lens-open", isShown && !isChosen);
   } };
 }

@@ -48,8 +48,8 @@ export function makeBars(drawing, hand) {
     drawGhost(ghost, state, xAt);
     const y = heightOf(state.k, count);
     cut.draw({ text: state.k === count ? "top-k all" : `top-k ${number(state.k)}`,
-      x: width - 44, y, width: 86, d: `M0 ${y}H${width - 87}`, place: { x: 0, y }, value: state.k });
-    drawHeat(heat, state, xAt, right);
+      sign: "↕", x: width - 52, y, width: 102, d: `M0 ${y}H${width - 103}`, place: { x: 0, y }, value: state.k });
+    drawHeat(heat, state, xAt, width);
     return END + TAIL + 16;
   } };
 }
@@ -106,15 +106,15 @@ function drawGhost(ghost, state, xAt) {
   const isFar = Math.abs(state.own[1] - state.warm[1]) > 0.004;
   const end = Math.max(state.own[1], state.warm[1], state.after[1]);
   set(ghost, { x: xAt(end) + 46, y: TOP + HIGH + 15 });
-  ghost.textContent = isFar ? `mark: the model's own, ${number(state.own[1], 2)}` : "";
+  ghost.textContent = isFar ? "thin mark: at temperature 1" : "";
 }
 
-function drawHeat(heat, state, xAt, right) {
+function drawHeat(heat, state, xAt, width) {
   const [x, y] = [xAt(state.warm[0]), TOP + HIGH / 2];
   const text = `temperature ${number(state.temperature, 2)}`;
   const end = xAt(Math.max(state.own[0], state.warm[0], state.after[0]));
   // Inside the bar where there is no room behind it.
-  const beside = end + 134 < right + 60 ? end + 58 + 69 : x - 84;
+  const beside = end + 58 + 138 < width ? end + 58 + 69 : x - xAt(0) > 138 ? x - 80 : width - 69;
   heat.draw({ text, x: beside, y, width: 138, d: `M${x} ${y - 10}v20`, place: { x, y },
     value: state.temperature });
 }

@@ -68,7 +68,7 @@ function drawnAt(shares, chance) {
 export function caption(state) {
   const are = state.kept === 1 ? "is" : "are";
   const own = state.cut ? ` (only the last ${READ} tokens are read)`
-    : `, [b:${number(state.own_share, 2)}] of the model's own probability`;
+    : `; the model itself gives them probability [b:${number(state.own_share, 2)}]`;
   return (
     `At temperature [b:${number(state.temperature, 2)}], [b:${number(state.kept)}] of ` +
     `${number(state.warm.length)} tokens ${are} kept${own}. Draw ${number(state.chance, 3)} gives ` +

@@ -29,13 +29,13 @@ export function makeGrip(area, hand, name, at, far, down = false) {
   });
   stepped(grip, by => to(hand.values[name] + (down ? -by : by) * far()),
     key => to(key === "Home" ? min : max));
-  return { grip, draw({ text, x, y, width, d = "", place, value = hand.values[name] }) {
+  return { grip, draw({ text, sign = "", x, y, width, d = "", place, value = hand.values[name] }) {
     home = place;
     set(line, { d });
     set(wide, { d });
     set(pill, { x: x - width / 2, y: y - HIGH / 2, width });
     set(words, { x, y: y + 4.5, "text-anchor": "middle" });
-    words.textContent = text;
+    words.textContent = sign ? `${text} ${sign}` : text;
     set(grip, { "aria-valuenow": value, "aria-valuetext": text });
   } };
 }

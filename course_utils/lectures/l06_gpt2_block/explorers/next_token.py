@@ -155,7 +155,7 @@ class NextToken(Explorer):
 
     def caption(self, state: NextTokenState) -> str:
         are = "is" if state.kept == 1 else "are"
-        own = f", [b:{number(state.own_share, 2)}] of the model's own probability"
+        own = f"; the model itself gives them probability [b:{number(state.own_share, 2)}]"
         if state.cut:
             own = f" (only the last {SMALL_GPT.max_positions} tokens are read)"
         return (

@@ -1,5 +1,6 @@
 // All tokens that top-k leaves, end to end: a line for top-p, and a pin where the draw falls.
 
+import { placeIn } from "../../../explorers/kit/hand.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import { total } from "./next_token.compute.js";
@@ -14,33 +15,38 @@ const LETTER = 7.5;
 export function makeStrip(drawing, hand) {
   const title = svg("text", { x: 0 });
   const [boxes, names] = [svg("g"), svg("g")];
-  drawing.append(title, boxes, names);
+  const pieces = svg("g", { class: "next-pieces" }, boxes, names);
+  drawing.append(title, pieces);
   let [left, wide] = [EDGE, 1];
   const share = x => (x - left) / wide;
   const cut = makeGrip(drawing, hand, "p", place => share(place.x), () => 0.01);
   const pin = makeGrip(drawing, hand, "chance", place => share(place.x) / reached, () => 0.01);
   let reached = 1;
+  pieces.addEventListener("click", event => {
+    const chance = share(placeIn(drawing, event).x) / reached;
+    hand.change({ chance: Number(hand.clamp("chance", chance).toFixed(3)) });
+  });
   return { draw(state, nameOf, width, top) {
     [left, wide, reached] = [EDGE, width - 2 * EDGE, state.reached];
     const y = top + 48;
     set(title, { y: top + 10 });
     title.textContent = width < 520 ? "the same, end to end" :
       "The same probabilities end to end; a draw falls anywhere on the filled part.";
-    const pieces = piecesOf(state, nameOf, left, wide);
-    reuse(boxes, "rect", pieces, (box, { x, width, kind }) => set(box, { x, y,
+    const found = piecesOf(state, nameOf, left, wide);
+    reuse(boxes, "rect", found, (box, { x, width, kind }) => set(box, { x, y,
       width: Math.max(width, 0.5), height: HIGH, class: `next-piece ${kind}` }));
-    reuse(names, "text", pieces.filter(each => each.name), (words, { x, width, kind, name }) => {
+    reuse(names, "text", found.filter(each => each.name), (words, { x, width, kind, name }) => {
       set(words, { x: x + (width + 1) / 2, y: y + 22, "text-anchor": "middle",
         class: `next-piece-name ${kind}` });
       words.textContent = name;
     });
     const at = left + wide * state.p;
-    const within = x => Math.min(Math.max(x, 46), width - 46);
+    const within = x => Math.min(Math.max(x, 53), width - 53);
     cut.draw({ text: state.p === 1 ? "top-p all" : `top-p ${number(state.p, 2)}`, x: within(at),
-      y: y + HIGH + 18, width: 90, d: `M${at} ${y - 3}V${y + HIGH + 8}`, place: { x: at, y },
+      sign: "↔", y: y + HIGH + 18, width: 106, d: `M${at} ${y - 3}V${y + HIGH + 8}`, place: { x: at, y },
       value: state.p });
     const x = left + wide * state.chance * state.reached;
-    pin.draw({ text: `draw ${number(state.chance, 3)}`, x: within(x), y: y - 15, width: 86,
+    pin.draw({ text: `draw ${number(state.chance, 3)}`, sign: "↔", x: within(x), y: y - 15, width: 102,
       d: `M${x} ${y - 5}V${y + 8}`, place: { x, y }, value: state.chance });
     return y + HIGH + 32;
   } };

@@ -44,9 +44,16 @@ export function caption(state) {
   return (
     `[b:${describe(state.parameters)}] parameters, ` +
     `[b:${describe(state.tokens)}] tokens: Chinchilla's law says loss ` +
-    `[b:${number(state.loss, 3)}]. Its best split of 10^${number(state.power, 2)} FLOP gives ` +
+    `[b:${number(state.loss, 3)}]. Its best split of ${flopOf(state.power)} gives ` +
     `[b:${number(state.best_losses[1], 3)}], with ${describe(state.best_sizes[1])} parameters.`
   );
+}
+
+/** A power of ten of FLOP as a number: 23.5 is 3.2 × 10²³. */
+export function flopOf(power) {
+  const whole = Math.floor(power);
+  const digits = [...String(whole)].map(each => "⁰¹²³⁴⁵⁶⁷⁸⁹"[each]).join("");
+  return `${number(10 ** (power - whole), 1)} × 10${digits} FLOP`;
 }
 
 /** A number of three digits in words of size. */

@@ -3,7 +3,7 @@
 import { chart } from "../../../explorers/kit/chart.js";
 import { draggable } from "../../../explorers/kit/hand.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
-import { advised, describe } from "./scaling_laws.compute.js";
+import { advised, describe, flopOf } from "./scaling_laws.compute.js";
 
 export const LAWS = ["kaplan", "first", "again"];
 export const NAMES = ["Kaplan 2020", "Chinchilla 2022", "refitted 2024"];
@@ -40,6 +40,10 @@ export function makePlane(stage, hand) {
     plane.mark(law, "path", { class: `ce-line laws-${law}`, fill: "none" });
     plane.mark(`${law} name`, "text", { class: `laws-${law}` }).textContent = NAMES[i];
   });
+  for (const { name } of hand.given.models) { // under what is dragged
+    plane.mark(name, "circle");
+    plane.mark(`${name} name`, "text");
+  }
   LAWS.forEach(law => plane.mark(`${law} dot`, "circle"));
   const budget = makeBudget(plane, hand, place => to(at(place)[0], hand.values.ratio));
   const point = makePoint(plane, hand, place => to(...at(place)), to);
@@ -65,6 +69,8 @@ function layOut(plane, given, fitted, isNarrow) {
   set(fitted, { x: from, y: top, width: until - from, height: bottom - top });
   plane.mark("range", "text", { class: "laws-note", x: (from + until) / 2, y: top + 14,
     "text-anchor": "middle" }).textContent = "sizes that were fitted";
+  plane.mark("hint", "text", { class: "laws-note", x: plane.inner.right, y: top + 14,
+    "text-anchor": "end" }).textContent = `drag “you”${isNarrow ? "" : " or the dotted line"}`;
   const ends = [18, 26].map(power => advised(given, 10 ** power));
   LAWS.forEach((law, i) => {
     const sizes = ends.map(each => each[i]);
@@ -126,8 +132,8 @@ function makeBudget(plane, hand, move) {
     const place = Math.min(until - 0.35, sum - low - 0.6);
     home = [plane.xAt(place), plane.yAt(sum - place)];
     grip.style.transform = `translate(${Math.min(home[0], plane.inner.right - 56)}px, ${home[1]}px)`;
-    words.textContent = `10^${state.power.toFixed(2)} FLOP`;
-    set(grip, { "aria-valuenow": state.power, "aria-valuetext": `10^${state.power.toFixed(2)} FLOP` });
+    words.textContent = flopOf(state.power);
+    set(grip, { "aria-valuenow": state.power, "aria-valuetext": flopOf(state.power) });
   };
 }
 

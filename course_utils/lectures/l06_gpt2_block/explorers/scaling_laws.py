@@ -136,10 +136,21 @@ class ScalingLaws(Explorer):
         return (
             f"[b:{describe_number(state.parameters)}] parameters, "
             f"[b:{describe_number(state.tokens)}] tokens: Chinchilla's law says loss "
-            f"[b:{number(state.loss, 3)}]. Its best split of 10^{number(state.power, 2)} FLOP "
+            f"[b:{number(state.loss, 3)}]. Its best split of {describe_flop(state.power)} "
             f"gives [b:{number(state.best_losses[1], 3)}], with "
             f"{describe_number(state.best_sizes[1])} parameters."
         )
+
+
+def describe_flop(power: float) -> str:
+    """A power of ten of FLOP as a number.
+
+    >>> describe_flop(23.5), describe_flop(18.0)
+    ('3.2 × 10²³ FLOP', '1.0 × 10¹⁸ FLOP')
+    """
+    whole = math.floor(power)
+    raised = str(whole).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{number(10 ** (power - whole), 1)} × 10{raised} FLOP"
 
 
 def describe_number(value: float) -> str:

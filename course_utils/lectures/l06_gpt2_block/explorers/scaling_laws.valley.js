@@ -51,11 +51,13 @@ function drawAdvice(valley, state) {
   state.best_sizes.forEach((N, i) => {
     valley.dot(`${LAWS[i]} dot`, N, state.best_losses[i], { class: `laws-dot laws-${LAWS[i]}` });
     const ratio = state.best_tokens[i] / N;
-    const words = `${NAMES[i]}: ${short(N)}, ${number(ratio, ratio < 10 ? 1 : 0)} tokens each`;
+    const words = `${NAMES[i]}: ${short(N)}, ${number(ratio, ratio < 10 ? 1 : 0)}`;
     const place = { x: valley.inner.left + 10, y: valley.inner.bottom - 10 - 20 * ORDER[i] };
     valley.mark(`${LAWS[i]} says`, "text", { ...place, class: `laws-${LAWS[i]}` })
       .textContent = words;
   });
+  valley.mark("says", "text", { x: valley.inner.left + 10, y: valley.inner.bottom - 70,
+    class: "laws-note" }).textContent = "best parameters, tokens for each parameter";
 }
 
 /** The reader's point on the curve. */

@@ -12,7 +12,7 @@ import style from "./depths.css";
 
 const SHARES = { 0.125: "⅛", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "all" };
 const WIDE = 700; // pixels from which chart and bars lie next to each other
-const HEIGHT = 212;
+const HEIGHT = 208;
 const LABELS = {
   chance: ["by chance", 4, -9, "start", 2], predictor: ["predictor", 12, 2, "start", 0],
   router: ["router", -8, 20, "end", 1],
@@ -115,7 +115,7 @@ function makeLosses(hand) {
   plot.svg.setAttribute("role", "group");
   const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "",
     "aria-label": "share of the tokens", "aria-valuemin": 1, "aria-valuemax": capacities.length },
-  svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }));
+  svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   plot.svg.append(ring);
   const at = () => capacities.indexOf(hand.values.capacity);
   const go = index =>

@@ -11,7 +11,7 @@ import { makePlane } from "./experts.plane.js";
 import { makeTraining } from "./experts.training.js";
 
 const WIDE = 760; // pixels from which plane and training lie next to each other
-const [MOST, GAP] = [372, 34]; // pixels of the plane, and beside it
+const [MOST, GAP] = [368, 34]; // pixels of the plane, and beside it
 
 export default explorer({ mount, style: picks + style });
 

@@ -55,7 +55,7 @@ class Experts(Explorer):
     title = "Who takes which point, while the router learns?"
     inputs = {
         "step": Steps("training step", STEPS, 0, in_picture=True),
-        "shared": Choice("all points share", tuple(SHARED), "5", in_picture=True),
+        "shared": Choice("shared coordinate", tuple(SHARED), "5", in_picture=True),
         "balance": Choice("balanced by", tuple(BALANCED), "nothing", in_picture=True),
         "limited": Toggle(f"room for {ROOM} each", in_picture=True),
     }
@@ -101,7 +101,7 @@ class Experts(Explorer):
 
     def caption(self, state: ExpertsState) -> str:
         most = number(100 * state.asked.max() / POINTS)
-        end = f"Error [b:{number(state.error, 2)}]; predicting zero costs 1."
+        end = f"Error [b:{number(state.error, 2)}] (predicting zero: 1)."
         if state.limited:
             return (
                 f"Step {number(state.step)}: [b:{most}%] of the points choose one expert, and "
@@ -209,10 +209,10 @@ def _path(corners: np.ndarray) -> str:
     """A closed path of the picture, without the corners that lie on a straight line."""
     places = np.rint(np.stack([_across(corners[:, 0]), _across(-corners[:, 1])], axis=1))
     places = places[(places != np.roll(places, 1, axis=0)).any(axis=1)]  # its end
-    if len(places) < 3:
-        return ""
     before, after = places - np.roll(places, 1, axis=0), np.roll(places, -1, axis=0) - places
     bends = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0])
     kept = places[bends > 2].astype(int)  # a step is shorter to write than a place
+    if not len(kept):
+        return ""
     (x, y), steps = kept[0], np.diff(kept, axis=0)
     return f"M{x} {y}l" + " ".join(f"{x} {y}" for x, y in steps).replace(" -", "-") + "Z"

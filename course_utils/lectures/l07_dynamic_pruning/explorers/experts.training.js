@@ -6,7 +6,7 @@ import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
-const HEIGHT = 206;
+const HEIGHT = 202;
 const BEAT = 170; // ms between two steps while it plays
 const THIN = 0.07; // share of a band that has no room for its number
 const ICONS = { play: "M2 1L13 7.5L2 14Z", pause: "M2 1h4v13H2ZM9 1h4v13H9Z" };

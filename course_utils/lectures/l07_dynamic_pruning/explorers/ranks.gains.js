@@ -57,7 +57,7 @@ export function makeGains(hand, rank) {
     });
     plot.text("learned", -0.55, 2.6, "learned: code", { dy: 4, class: "lora-up" });
     plot.text("forgotten", -0.55, -1.45, "forgotten: prose", { dy: -4, class: "lora-low" });
-    below("rank", 3, "rank of LoRA", 38);
+    below("rank", 3, "rank of LoRA ↔", 38);
     below("without", (RIVALS[0] + RIVALS[1]) / 2, "without LoRA", 38);
     ["blocks", "full"].forEach((each, i) => below(each, RIVALS[i], each, 18));
     const [at, digits] = [rank.all.indexOf(state.rank), width < NARROW ? 1 : 2];
@@ -70,7 +70,7 @@ export function makeGains(hand, rank) {
     plot.layer.append(room);
   };
   draggable(room, plot.svg, { start: near, move: near });
-  const title = html("p", { class: "lora-title" }, "what 60 steps on code change ",
-    html("span", {}, "◆ full change, cut to the rank"));
+  const title = html("p", { class: "lora-title" }, "after 60 training steps on code ",
+    html("span", {}, "◆ full fine-tune, cut to the rank"));
   return { element: html("div", {}, title, box), show };
 }

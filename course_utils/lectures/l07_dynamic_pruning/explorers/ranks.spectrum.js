@@ -20,7 +20,7 @@ export function makeSpectrum(hand, rank) {
       ticks: [1, 2, 4, 8, 16, 32, 64, 128].map(each =>
         [Math.sqrt(each * (each + 1)), String(each)]) }, // the middle of its bar
     y: { label: "", domain: [0, 1.06], ticks: [] },
-    height: HEIGHT, edge: { left: 2, right: 2, top: 6, bottom: 42 },
+    height: HEIGHT, edge: { left: 2, right: 14, top: 6, bottom: 42 },
   });
   set(plot.svg, { role: "group" });
   const line = svg("path", { class: "lora-cutline" });
@@ -58,7 +58,7 @@ export function makeSpectrum(hand, rank) {
     set(knob, { x: x - 4, y: top + 34 });
     set(room, { x: x - 19, y: top, height: bottom - top });
     const share = `${number(100 * state.energy)} %`;
-    plot.text("share", state.rank + 1, 1, `${share} of the squares`,
+    plot.text("share", state.rank + 1, 1, `${share} of the ${width < 420 ? "" : "sum of "}squares`,
       { dx: state.rank > 8 ? -14 : 14, dy: 12, class: "lora-share",
         "text-anchor": state.rank > 8 ? "end" : "start" });
     title.replaceChildren("a full fine-tune instead: its change in ",

@@ -13,6 +13,7 @@ export function makeChip(box, hand) {
   const all = hand.inputs.block_m.values;
   const most = all.at(-1);
   const name = svg("text", { class: "roof-label", x: 14, y: 20 });
+  const hint = svg("tspan", { class: "roof-hint" }, "↘ drag");
   const tile = svg("rect", { class: "roof-tile", x: LEFT, y: TOP });
   const [across, down] = [svg("text", { "text-anchor": "middle" }), svg("text", { "text-anchor": "middle" })];
   const corner = svg("g", { class: "roof-corner ce-eased", role: "slider", tabindex: 0, "data-grab": true,
@@ -40,7 +41,7 @@ export function makeChip(box, hand) {
   });
   return { draw(state, { block_m, block_n }) {
     const [width, height] = [(block_n / most) * SIDE, (block_m / most) * SIDE];
-    name.textContent = `one of ${state.sms} SMs, with a tile`;
+    name.replaceChildren(`one of ${state.sms} SMs, with a tile `, hint);
     set(tile, { width, height });
     set(across, { x: LEFT + width / 2, y: TOP - 5 });
     across.textContent = `${block_n} keys`;

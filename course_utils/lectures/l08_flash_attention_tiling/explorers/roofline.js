@@ -26,7 +26,7 @@ function mount(stage, hand) {
     label: "FLOPs a byte and FLOP/s",
     height: 428,
     edge: { left: 46, top: 28 },
-    x: { label: "FLOPs in products for each byte moved", scale: log, domain: [log(LEAST[0]), log(MOST[0])],
+    x: { label: "FLOPs in matrix products, per byte moved", scale: log, domain: [log(LEAST[0]), log(MOST[0])],
       ticks: [1, 10, 100, 1000, [1e4, "10,000"]] },
     y: { label: "TFLOP/s at best", scale: log, domain: [log(LEAST[1]), log(MOST[1])],
       ticks: [[1e12, "1"], [1e13, "10"], [1e14, "100"], [1e15, "1,000"]] },

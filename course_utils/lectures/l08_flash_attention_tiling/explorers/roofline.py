@@ -68,7 +68,7 @@ class RooflineState:
 class Roofline(Explorer):
     """GPU, sizes and tile → FLOPs a byte, FLOP/s at best, what limits, whether the tile fits."""
 
-    title = "What limits attention: products, exps, or memory?"
+    title = "What limits attention: products, exponentials, or memory?"
     inputs = {
         "gpu": Choice("graphics processor", tuple(GPUS), "H100 SXM", in_picture=True),
         "width": Steps("head width D", WIDTHS, 64, in_picture=True),

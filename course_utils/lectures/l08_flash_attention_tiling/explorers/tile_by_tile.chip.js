@@ -19,6 +19,7 @@ export function makeChip({ q, k, v }) {
   const panel = svg("rect", { class: "tiles-chip", rx: 12 });
   const title = svg("text", { class: "tiles-title" }, "chip ",
     svg("tspan", { class: "tiles-light" }, "small, fast"));
+  const hint = svg("text", { class: "tiles-light", "text-anchor": "end" }, "point at a score");
   const sheets = {
     q: sheet("q", MOST, D), k: sheet("k", D, KEYS), v: sheet("v", KEYS, D),
     scores: sheet("scores", MOST, KEYS), m: sheet("m", MOST, 1), alpha: sheet("alpha", MOST, 1),
@@ -29,7 +30,7 @@ export function makeChip({ q, k, v }) {
       class: i ? "tiles-light" : `tiles-name tiles-${name}` }, line))]));
   const above = ["k", "v"].map(name =>
     svg("text", { class: `tiles-name tiles-${name}`, "text-anchor": "end" }, name));
-  const group = svg("g", {}, title, ...above, ...Object.values(names).flat(),
+  const group = svg("g", {}, title, hint, ...above, ...Object.values(names).flat(),
     ...Object.values(sheets).map(each => each.group));
   let boxes;
   let laidOut;
@@ -49,6 +50,7 @@ export function makeChip({ q, k, v }) {
     set(panel, { x: place.x + 1, y: place.y + 1, width: place.width - 2,
       height: place.height - 2 });
     set(title, { x: place.x + PAD, y: place.y + 22 });
+    set(hint, { x: place.x + place.width - PAD, y: place.y + 22 });
     for (const [name, each] of Object.entries(sheets)) each.place(boxes[name]);
     for (const [name, lines] of Object.entries(names)) {
       const { x, y, width, height } = boxes[name];
