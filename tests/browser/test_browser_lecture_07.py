@@ -8,8 +8,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
+from tests.browser.support_explorer import DARK, drag, middle, words
 from tests.browser.support_page import wait_for
-from tests.browser.test_browser_explorers import DARK, drag, middle, words
 
 pytestmark = pytest.mark.browser
 

@@ -4,8 +4,8 @@ import pytest
 
 from course_utils.explorers.page import fragment, page_of, standalone_page
 from course_utils.lectures import EXPLORERS
+from tests.browser.support_explorer import words
 from tests.browser.test_browser_explorers import PAINTED
-from tests.browser.test_browser_rope import words
 
 pytestmark = pytest.mark.browser
 

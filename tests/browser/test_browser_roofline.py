@@ -4,7 +4,7 @@ import pytest
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
-from tests.browser.test_browser_explorers import middle, words
+from tests.browser.support_explorer import middle, words
 
 pytestmark = pytest.mark.browser
 

@@ -6,12 +6,11 @@ import pytest
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
+from tests.browser.support_explorer import CAPTION, drag, middle, words
 from tests.browser.support_page import wait_for
 from tests.browser.support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
-
-CAPTION = ".ce-caption"
 
 
 @pytest.fixture(scope="module")
@@ -39,26 +38,6 @@ def open_rope(browser, page_file):
     for context in contexts:
         context.close()
     assert failures == []
-
-
-def words(tab):
-    """The caption, once the next frame has been drawn."""
-    tab.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    assert tab.locator(".ce-problem").inner_text() == ""
-    return tab.locator(CAPTION).inner_text()
-
-
-def middle(tab, css):
-    box = tab.locator(css).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def drag(tab, css, by, start=(0, 0)):
-    x, y = middle(tab, css)
-    tab.mouse.move(x + start[0], y + start[1])
-    tab.mouse.down()
-    tab.mouse.move(x + start[0] + by[0], y + start[1] + by[1], steps=6)
-    tab.mouse.up()
 
 
 @pytest.mark.parametrize(
