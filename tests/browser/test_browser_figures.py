@@ -10,7 +10,7 @@ from PIL import Image
 from tests.browser.support_lab import ROOT, running_lab
 from tests.browser.support_scratch import write_notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 EXTENSION = ROOT / "tools" / "setup" / "lab-extension"
 FIGURE = """

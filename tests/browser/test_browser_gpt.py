@@ -10,7 +10,7 @@ from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import DARK, drag, middle, words
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NAMES = ("explore_logit_lens", "explore_next_token", "explore_scaling_laws")
 CUT = """() => {

@@ -12,7 +12,7 @@ from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import DARK, drag, middle, words
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PICTURE, QUERY, BANDWIDTH, RING = ".kernel", ".kernel-q", ".kernel-h", ".kernel-ring"
 DOT = ".kernel-dot >> nth=42"  # near the query, in the flat part

@@ -11,7 +11,7 @@ from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import DARK, drag, middle, words
 from tests.browser.support_page import wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NAMES = ("explore_experts", "explore_shared_heads", "explore_ranks", "explore_depths")
 

@@ -6,7 +6,7 @@ from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import middle, words
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CORNER = ".roof-corner"
 
