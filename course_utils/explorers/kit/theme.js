@@ -66,6 +66,12 @@ function read(root, background) {
   };
 }
 
+/** Black or white: whichever is the easier to read on a colour, and never below 4.5 to 1. */
+export function readableOn(colour) {
+  const [red, green, blue] = numbers(colour).map(each => (each / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000" : "#fff";
+}
+
 /** A scale that remembers its colours: a picture may ask it thousands of times. */
 function kept(scale) {
   const known = new Map();

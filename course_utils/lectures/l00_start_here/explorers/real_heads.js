@@ -5,6 +5,7 @@ import { placeIn } from "../../../explorers/kit/hand.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
+import { readableOn } from "../../../explorers/kit/theme.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./real_heads.css";
 import { caption, compute, HEADS, readingOf, weightsOf } from "./real_heads.compute.js";
@@ -164,12 +165,6 @@ function isNew(last, now) {
   const isSame = now.every((each, i) => each === last[i]);
   Object.assign(last, now);
   return !isSame;
-}
-
-/** Black or white, whichever is easier to read. */
-function readableOn(colour) {
-  const [red, green, blue] = colour.match(/\d+/g).map(each => (each / 255) ** 2.2);
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000" : "#fff";
 }
 
 /** All heads, a layer to a row; one is chosen. */

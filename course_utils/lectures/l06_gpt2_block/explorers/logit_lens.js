@@ -4,10 +4,11 @@ import { explorer } from "../../../explorers/kit/explorer.js";
 import { stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set } from "../../../explorers/kit/svg.js";
+import { readableOn } from "../../../explorers/kit/theme.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./logit_lens.css";
 import { makePanel } from "./logit_lens.panel.js";
-import { readableOn, write } from "./reading.js";
+import { write } from "./reading.js";
 
 const LAYERS = ["embedding", "block 1", "block 2", "block 3"];
 const LAST = LAYERS.length - 1;

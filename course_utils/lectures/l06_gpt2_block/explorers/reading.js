@@ -14,9 +14,3 @@ export function write(element, name) {
   element.dataset.token = name;
   element.replaceChildren(...written(name));
 }
-
-/** Black or white, whichever can be read on a colour. */
-export function readableOn(colour) {
-  const [red, green, blue] = colour.match(/[\d.]+/g).map(Number);
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 130 ? "#10141b" : "#ffffff";
-}
