@@ -77,6 +77,7 @@ def test_every_lecture_and_every_explorer_is_there(folder):
         assert page.count('class="course-live"') == len(SHOWN[name]) > 0
 
 
+@slow
 def test_it_is_small(folder):
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < MOST_BYTES
     for path in folder.rglob("*.html"):

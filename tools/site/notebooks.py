@@ -45,7 +45,7 @@ class Pictures:
     def snapshot(self, png: bytes, words: str) -> str:
         """Keep the picture of an explorer for readers without JavaScript: half as large."""
         with Image.open(io.BytesIO(png)) as picture:
-            half = picture.convert("RGB").reduce(2)
+            half = picture.convert("RGB").reduce(2).quantize(48, dither=Image.Dither.NONE)
         encoded = io.BytesIO()
         half.save(encoded, "PNG")
         return self.image(encoded.getvalue(), words, dict(zip(SIDES, half.size, strict=True)))
