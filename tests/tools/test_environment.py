@@ -42,7 +42,7 @@ def test_constraints_pin_one_version_of_everything_within_its_range(python, syst
         if pin.marker is None or pin.marker.evaluate(where):
             assert pins.setdefault(canonicalize_name(pin.name), pin.specifier) is pin.specifier
     # Exact, and of no build such as torch's `+cpu`: they fit every system.
-    exact = {name: re.fullmatch(r"==([0-9.]+(post\d+)?)", str(pins[name])) for name in pins}
+    exact = {name: re.fullmatch(r"==([0-9.]+(post\d+|b\d+)?)", str(pins[name])) for name in pins}
     assert [name for name, version in exact.items() if version is None] == []
     wanted = [r for r in REQUIREMENTS if r.marker is None or r.marker.evaluate(where)]
     versions = {r: exact[canonicalize_name(r.name)][1] for r in wanted}
