@@ -41,7 +41,7 @@ SEEN = """async box => {
 def is_home(url: str) -> bool:
     """Return whether a request stays on this machine (or carries its data in itself)."""
     parts = urlsplit(url)
-    return parts.scheme in ("data", "blob") or parts.hostname in ("127.0.0.1", "localhost")
+    return parts.scheme in ("data", "blob", "file") or parts.hostname in ("127.0.0.1", "localhost")
 
 
 class LecturePage:

@@ -74,6 +74,10 @@ function box({ unit }, guess) {
 function unfold(root) {
   const asked = root.closest(".course-asked");
   if (!asked) return;
+  if (document.readyState === "loading") { // what comes below is not there yet
+    document.addEventListener("DOMContentLoaded", () => unfold(root), { once: true });
+    return;
+  }
   const found = [...document.querySelectorAll(".course-asked, details, h1, h2, h3, strong")];
   const later = found.slice(found.indexOf(asked) + 1).filter(each => !asked.contains(each));
   for (const each of later) {

@@ -51,7 +51,7 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
     Args:
         cosines: number of dimensions → (N,) cosines of pairs.
     """
-    figure = new_figure(8.0, 0.86 * len(cosines) + 0.75)
+    figure = new_figure(8.0, 0.56 * len(cosines) + 0.75)
     x = np.linspace(-0.999, 0.999, 1999)
     parts = []
     with course_style():
