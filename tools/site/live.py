@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import html
 import json
@@ -36,9 +38,7 @@ class Live:
         view = self._kept(
             "courseViews", f"(() => {{\n{explorer.module('return entry;', SHELF)}}})()"
         )
-        # A page from a disk may load a script, and nothing else.
-        data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False)
-        given = self._kept("courseData", data.replace("<", "\\u003c"))
+        given = self._kept("courseData", json.dumps(packed(explorer)))
         names = f"{view}.js", f"{given}.js"
         self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
         words = html.escape(explorer.words)
@@ -55,6 +55,12 @@ class Live:
         script = f'(globalThis.{shelf} ??= {{}})["{name}"] = {value};\n'
         (self.folder / f"{name}.js").write_text(script, encoding="utf-8")
         return name
+
+
+def packed(explorer: Explorer) -> str:
+    """The data of a page, compressed; as text, for a page from a disk may load scripts alone."""
+    data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False)
+    return base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode()
 
 
 def asked(explorer: Explorer) -> str:

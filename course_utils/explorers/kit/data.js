@@ -21,13 +21,20 @@ export function decode(value) {
 function asArray({ array, shape, data }) {
   // A message's buffers may start at any byte, and a typed array may not: so copy.
   const numbers = new KINDS[array](bytesOf(data).slice().buffer);
-  const values = array === "weights" ? Float32Array.from(numbers, each => each / LEVELS) : numbers;
+  const values = array === "weights" ? new Float32Array(numbers) : numbers;
+  if (array === "weights") values.forEach((each, i) => { values[i] = each / LEVELS; });
   values.shape = shape;
   return values;
 }
 
 function bytesOf(data) {
-  if (typeof data === "string") return Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+  if (typeof data === "string") {
+    const text = atob(data);
+    const bytes = new Uint8Array(text.length);
+    // Uint8Array.from is ten times slower, and a page that opens waits for it.
+    for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+    return bytes;
+  }
   return new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
 }
 

@@ -28,8 +28,14 @@ async function place(box) {
   }
   await turn();
   const shown = isKit ? courseKit[view] : globalThis.courseViews[view];
-  const data = isKit ? JSON.parse(box.querySelector("script").textContent) : globalThis.courseData[given];
+  const data = JSON.parse(isKit ? box.querySelector("script").textContent : await unpacked(given));
   show(shown.default, box, data);
+}
+
+/** Data of an explorer, which the site keeps compressed. */
+async function unpacked(name) {
+  const { body } = await fetch(`data:application/gzip;base64,${globalThis.courseData[name]}`);
+  return new Response(body.pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
 /** One after another, each when the page has time for it, so that a page that opens stays quick. */

@@ -14,6 +14,7 @@ const LAYERS = 6;
 const WIDE = 800; // pixels from which wall and map are next to each other
 const STRONG = 0.05; // weights from here on have a number and an arc
 const SIZES = [21, 20, 19, 18, 17, 16, 15]; // of letters: the largest that fits one line, or last
+const GAP = 5; // pixels between words
 const ARCS = 34; // pixels above the words for arcs
 const MAP = { side: 306, left: 82, top: 56, right: 30, largest: 60 };
 const WALL = { left: 20, top: 34, wide: 41, narrow: 48 };
@@ -146,8 +147,12 @@ function layOut(row, words, tokens) {
   row.classList.remove("heads-line");
   const shown = words.slice(0, tokens.length).map(each => each.button);
   const isOneLine = () => shown.every(each => each.offsetTop === shown[0].offsetTop);
-  const fits = SIZES.some(size => {
-    row.style.fontSize = `${size}px`;
+  const write = size => { row.style.fontSize = `${size}px`; };
+  write(SIZES[0]);
+  const needed = shown.reduce((sum, each) => sum + each.offsetWidth + GAP, 0);
+  const most = Math.max((SIZES[0] * row.clientWidth) / needed, SIZES.at(-1)); // padding is extra
+  const fits = SIZES.filter(size => size <= most).some(size => {
+    write(size);
     return isOneLine();
   });
   row.classList.toggle("heads-line", fits);
