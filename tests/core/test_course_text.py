@@ -8,7 +8,7 @@ import pytest
 
 from course_utils.data import packaged
 from course_utils.data.course_text import course_code, course_prose
-from course_utils.data.packaged import DATA, SHA256, PackagedFileError, read_packaged
+from course_utils.data.package_files import DATA, SHA256, PackagedFileError, read_packaged
 from course_utils.language_modeling import split_text
 from tools.scripts import course_text as script
 

@@ -9,7 +9,7 @@ import transformers
 
 from course_utils.data import packaged
 from course_utils.data.course_text import course_prose
-from course_utils.data.packaged import DATA, PackagedFileError
+from course_utils.data.package_files import DATA, PackagedFileError
 from course_utils.language_modeling import (
     split_text,
     text_loss,

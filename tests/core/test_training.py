@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.attention import attend, masked_softmax
-from course_utils.copying import TOKENS, copy_batch, copy_loss
+from course_utils.two_heads_task import TOKENS, copy_batch, copy_loss
 from course_utils.masks import causal_mask
 from course_utils.training import (
     Training,

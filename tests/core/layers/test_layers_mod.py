@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.layers import KVCache
 from course_utils.layers.mod import (
     GATES,
-    Kept,
+    RoutingDecision,
     MixtureOfDepths,
     kept_tokens,
     predictor_accuracy,
@@ -232,7 +232,7 @@ def test_predictor_learns_alone(block, x):
 def test_accuracy_and_loss_by_hand():
     mask = torch.tensor([[True, False, False]])
     logits = torch.tensor([[2.0, 1.0, -1.0]])
-    kept = Kept(mask, logits, logits)
+    kept = RoutingDecision(mask, logits, logits)
     assert predictor_accuracy(kept) == pytest.approx(2 / 3)
     chances = logits.sigmoid()
     by_hand = -(chances[0, 0].log() + (1 - chances[0, 1:]).log().sum()) / 3
@@ -273,6 +273,6 @@ test_refused = each_refused(
      "ValueError: x must hold one sequence with a cache, since each keeps other tokens, got 2"),
     (lambda: kept_tokens(0, 0.5), "ValueError: length must be at least 1, got 0"),
     (lambda: kept_tokens(5, "half"), "TypeError: capacity must be a real number, got 'half' (str)"),
-    (lambda: predictor_loss(3), "TypeError: kept must be a Kept, got 3 (int)"),
-    (lambda: predictor_accuracy(None), "TypeError: kept must be a Kept, got None (NoneType)"),
+    (lambda: predictor_loss(3), "TypeError: kept must be a RoutingDecision, got 3 (int)"),
+    (lambda: predictor_accuracy(None), "TypeError: kept must be a RoutingDecision, got None (NoneType)"),
 )  # fmt: skip

@@ -229,7 +229,7 @@ def test_empty_batch():
 def test_all_tokens_to_one_expert(capacity):
     layer = mixture(k=1, capacity=capacity)
     out, routing = layer(torch.ones(B, T, C))
-    assert out.isfinite().all() and routing.asked.max() == N
+    assert out.isfinite().all() and routing.assigned.max() == N
     room = N if capacity is None else 4  # ceil(22 / 7)
     assert routing.load.max() == room and routing.dropped == N - room
     # Where everything goes to one of them, the loss is their number times its probability.

@@ -40,8 +40,8 @@ def test_room_by_order_of_tokens(k, factor):
     room = expert_capacity(N, EXPERTS, k, factor)
     assert torch.equal(routing.kept, serve(routing.chosen, room))
     assert routing.load.max() <= room
-    assert torch.equal(routing.load, routing.asked.clamp(max=room))
-    assert routing.asked.sum() == N * k == routing.load.sum() + routing.dropped
+    assert torch.equal(routing.load, routing.assigned.clamp(max=room))
+    assert routing.assigned.sum() == N * k == routing.load.sum() + routing.dropped
 
 
 @pytest.mark.parametrize("num_experts", [1, 3, 7])
@@ -86,7 +86,7 @@ def test_routing_under_vmap():
 
     def route(probabilities, bias):
         routing = choose_experts(probabilities, 2, bias=bias, capacity=0.7)
-        return (*routing, routing.asked, routing.load, balance_loss(routing))
+        return (*routing, routing.assigned, routing.load, balance_loss(routing))
 
     together = vmap(route)(stacked, biases)
     for run, alone in enumerate(map(route, stacked, biases)):
@@ -128,7 +128,7 @@ def test_step_of_the_bias():
 def test_counts_of_a_routing():
     chosen, kept = torch.tensor([[0, 2], [2, 1]]), torch.tensor([[True, False], [True, True]])
     routing = Routing(chosen, torch.full((2, 2), 0.5), kept, torch.full((2, 3), 1 / 3))
-    assert routing.asked.tolist() == [1, 1, 2] and routing.load.tolist() == [1, 1, 1]
+    assert routing.assigned.tolist() == [1, 1, 2] and routing.load.tolist() == [1, 1, 1]
     assert routing.dropped == 1
 
 

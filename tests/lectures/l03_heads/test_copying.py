@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.copying import TOKENS, copy_batch
+from course_utils.two_heads_task import TOKENS, copy_batch
 from course_utils.lectures.l03_heads.experiments.copying import (
     TwoPlaceCopier,
     copy_scores,

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.copying import LENGTH, TOKENS, copy_batch, copy_loss
+from course_utils.two_heads_task import LENGTH, TOKENS, copy_batch, copy_loss
 from course_utils.lectures.l06_gpt2_block.experiments.norms import (
     WIDTH,
     DeepCopier,

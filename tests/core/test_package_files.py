@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_utils.data import packaged
-from course_utils.data.packaged import (
+from course_utils.data.package_files import (
     MODEL,
     SHA256,
     PackagedFileError,
