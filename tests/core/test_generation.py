@@ -8,7 +8,6 @@ from course_utils.models.gpt2 import ATTENTIONS
 from course_utils.models.gpt2_weights import load_gpt2
 from course_utils.sampling import next_token_probabilities
 from tests.core.support_gpt2 import L, P, V, ours, some_ids, theirs
-from tests.core.support_refused import each_refused
 
 B, T, NEW = 2, 3, 7
 VARIED = 12  # with this seed, greedy text of the reference has many different tokens
@@ -109,28 +108,3 @@ def test_the_model_is_unchanged(ids):
 
 
 # What is refused.
-
-
-class Elsewhere(torch.Generator):
-    device = torch.device("cuda", 0)
-
-
-IDS = some_ids(1, T)
-
-
-test_refused = each_refused(
-    (lambda: generate(None, IDS, 1), "TypeError: model must be a GPT2, got None (NoneType)"),
-    (lambda: generate(ours(), IDS.float(), 1), "TypeError: token_ids must be torch.int64"),
-    (lambda: generate(ours(), IDS, P - T + 1),
-     "ValueError: max_new_tokens and the 3 of the prompt must make at most max_positions (13) "
-     "tokens, got 11"),
-    (lambda: generate(ours(), IDS, 0), "ValueError: max_new_tokens must be at least 1, got 0"),
-    (lambda: generate(ours(), IDS, 1, temperature=-0.5),
-     "ValueError: temperature must not be negative, got -0.5"),
-    (lambda: generate(ours(), IDS, 1, use_cache=None),
-     "TypeError: use_cache must be True or False, got None (NoneType)"),
-    (lambda: generate(ours(), IDS, 1, generator=3),
-     "TypeError: generator must be a torch.Generator, got 3 (int)"),
-    (lambda: generate(ours(), IDS, 1, generator=Elsewhere()),
-     "ValueError: generator must be on the device of token_ids (cpu), got one on cuda:0"),
-)  # fmt: skip

@@ -5,10 +5,9 @@ import torch
 from torch.nn import functional
 
 from course_utils.layers import KVCache
-from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Block, GPT2Config
+from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Config
 from course_utils.models.gpt2_weights import load_gpt2
-from tests.core.support_gpt2 import CLOSE, SIZES, C, D, F, H, L, P, V, ours, some_ids, theirs
-from tests.core.support_refused import each_refused
+from tests.core.support_gpt2 import CLOSE, SIZES, D, F, H, L, P, V, ours, some_ids, theirs
 
 B, T = 2, 7
 
@@ -180,22 +179,3 @@ def test_a_refused_call_changes_no_cache(attention, later):
     with pytest.raises((TypeError, ValueError)):
         ours(attention=attention)(IDS, caches=caches)
     assert [cache.length for cache in caches] == [2, 2]
-
-
-test_refused = each_refused(
-    (lambda: GPT2Config(num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
-    (lambda: GPT2Config(num_heads=7), "ValueError: num_heads (7) must divide width (768)"),
-    (lambda: GPT2Config(num_kv_heads=5), "ValueError: num_kv_heads (5) must divide num_heads (12)"),
-    (lambda: GPT2Config(eps=0), "ValueError: eps must be positive, got 0"),
-    (lambda: GPT2Config(attention="sdpa"), "ValueError: attention must be one of attend, flash"),
-    (lambda: GPT2({"width": 15}), "TypeError: config must be a GPT2Config"),
-    (lambda: GPT2Block("x"), "TypeError: config must be a GPT2Config, got 'x' (str)"),
-    (lambda: ours()(IDS.int()), "TypeError: token_ids must be torch.int64, got torch.int32"),
-    (lambda: ours()(some_ids(1, P + 1)),
-     "ValueError: token_ids must make at most max_positions (13) tokens, got 14"),
-    (lambda: ours()(IDS, last_only=None), "TypeError: last_only must be True or False"),
-    (lambda: ours().logits(torch.zeros(1, 3, C - 1)),
-     "ValueError: h must have the model width, C (15), got shape (1, 3, 14)"),
-    (lambda: ours().blocks[0](torch.zeros(1, 0, C)), "ValueError: x must not be empty"),
-    (lambda: ours().blocks[0](torch.zeros(1, 3, C), {}), "TypeError: cache must be a KVCache"),
-)  # fmt: skip

@@ -5,10 +5,8 @@ import torch
 
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.models.gpt2 import ATTENTIONS, GPT2
-from course_utils.models.gpt2_weights import save_gpt2
 from course_utils.models.grouped import with_grouped_attention
 from tests.core.support_gpt2 import ours, some_ids
-from tests.core.support_refused import each_refused
 
 B, T, C, H, D, L = 2, 7, 30, 6, 5, 2
 GROUPS = (1, 2, 3, 6)
@@ -67,29 +65,3 @@ def test_the_model_is_left_as_it_was(ids):
         for weight in grouped.parameters():
             weight.zero_()
     assert torch.equal(model(ids), before) and model.config.num_kv_heads is None
-
-
-GROUPED = with_grouped_attention(ours(**SIZES), 2)
-
-
-def filled(num_kv_heads):
-    caches = GROUPED.new_caches()
-    for cache in caches:
-        cache.append(*torch.zeros(2, B, num_kv_heads, 1, D))
-    return caches
-
-
-test_refused = each_refused(
-    (lambda: with_grouped_attention(None, 2), "TypeError: model must be a GPT2"),
-    (lambda: with_grouped_attention(ours(**SIZES), 4),
-     "ValueError: num_kv_heads (4) must divide num_heads (6)"),
-    (lambda: with_grouped_attention(GROUPED, 1),
-     "ValueError: model must have num_kv_heads=None, heads that share nothing yet, got "
-     "num_kv_heads=2"),
-    (lambda: save_gpt2(GROUPED, "grouped"),
-     "ValueError: model must have num_kv_heads=None, since the format has no place for shared "
-     "heads, got num_kv_heads=2"),
-    (lambda: GROUPED(some_ids(B, 3), caches=filled(3)),
-     "ValueError: caches[0] must hold x's batch size, heads and head width (2, 2, 5), got (2, "
-     "3, 5)"),
-)  # fmt: skip

@@ -11,7 +11,6 @@ from course_utils.masks import (
     sliding_window_mask,
 )
 from tests.core.support_properties import given, st
-from tests.core.support_refused import each_refused
 
 SIZE = st.integers(1, 13)
 
@@ -111,26 +110,3 @@ def test_dtype_and_device():
     ]
     assert [mask.dtype for mask in made] == [torch.bool] * 5
     assert [mask.device.type for mask in made] == ["meta"] * 4 + ["cpu"]
-
-
-test_refused = each_refused(
-    (lambda: causal_mask(0), "ValueError: T must be at least 1, got 0"),
-    (lambda: causal_mask(3, 0), "ValueError: S must be at least 1, got 0"),
-    (lambda: causal_mask(3.0), "TypeError: T must be an integer, got 3.0 (float)"),
-    (lambda: causal_mask(3, device=3),
-     "TypeError: device must be a torch.device or its name, such as 'cpu', got 3 (int)"),
-    (lambda: causal_mask(3, device="nonsense"),
-     "ValueError: device must be a torch.device or its name, such as 'cpu', got 'nonsense'"),
-    (lambda: sliding_window_mask(5, 0), "ValueError: window must be at least 1, got 0"),
-    (lambda: prefix_mask(5, 6), "ValueError: prefix (6) must be at most T (5)"),
-    (lambda: prefix_mask(5, -1), "ValueError: prefix must be at least 0, got -1"),
-    (lambda: padding_mask([3, -1], 5), "ValueError: lengths[1] must be at least 0, got -1"),
-    (lambda: padding_mask([3, 6], 5), "ValueError: lengths[1] (6) must be at most S (5)"),
-    (lambda: padding_mask([], 5), "ValueError: lengths must not be empty, got []"),
-    (lambda: padding_mask(3, 5), "TypeError: lengths must be a sequence, got 3 (int)"),
-    (lambda: padding_mask(torch.tensor(3), 5), "ValueError: lengths must have 1 axis (B)"),
-    (lambda: padding_mask([3], 0), "ValueError: S must be at least 1, got 0"),
-    (lambda: same_document_mask([3], device="nonsense"),
-     "ValueError: device must be a torch.device or its name, such as 'cpu', got 'nonsense'"),
-    (lambda: same_document_mask([3, 0]), "ValueError: lengths[1] must be at least 1, got 0"),
-)  # fmt: skip

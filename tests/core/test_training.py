@@ -11,16 +11,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.attention import attend, masked_softmax
-from course_utils.two_heads_task import TOKENS, copy_batch, copy_loss
 from course_utils.masks import causal_mask
 from course_utils.training import (
     Training,
     learning_rates_times,
     rate_factor,
     train,
-    with_bar,
 )
-from tests.core.support_refused import each_refused
+from course_utils.two_heads_task import TOKENS, copy_batch, copy_loss
 from tests.support_errors import raises_saying
 
 V, C, H, T, B = 7, 6, 2, 5, 3
@@ -325,50 +323,6 @@ def test_warm_up_ignores_the_steps():
 
 
 # What is refused.
-
-
-def uneven_batch(generator):
-    return (torch.rand(3 + generator.initial_seed(), 2, generator=generator),)
-
-
-test_refused = each_refused(
-    (lambda: train(3, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: build must be callable, got 3 (int)"),
-    (lambda: train(lambda: 3, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: what build returns must be an nn.Module, got 3 (int)"),
-    (lambda: train(nn.ReLU, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "ValueError: build must return a model with a parameter to train, got ReLU"),
-    (lambda: train(Tiny, None, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: batch must be callable, got None (NoneType)"),
-    (lambda: train(Tiny, lambda g: torch.rand(3), cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: batch must return a tuple of tensors, got Tensor"),
-    (lambda: train(Tiny, uneven_batch, cross_entropy, steps=1, learning_rate=0.1),
-     "ValueError: batch must return the same shapes for all seeds [(3, 2)], got [(4, 2)]"),
-    (lambda: train(Tiny, batch, "adam", steps=1, learning_rate=0.1),
-     "TypeError: loss must be callable, got 'adam' (str)"),
-    (lambda: train(Tiny, batch, lambda *_: 3.0, steps=1, learning_rate=0.1),
-     "TypeError: loss must return a torch.Tensor, got float"),
-    (lambda: train(Tiny, batch, lambda model, x, y: model(x), steps=1, learning_rate=0.1),
-     "ValueError: loss must return a single number, got shape (3, 5, 7)"),
-    (lambda: train(Tiny, batch, lambda model, x, y: y.double().mean(), steps=1, learning_rate=0.1),
-     "ValueError: loss must depend on a parameter of the model, got a constant"),
-    (lambda: quick(seeds=[1, 1]), "ValueError: seeds must differ from one another, got [1, 1]"),
-    (lambda: quick(steps=0), "ValueError: steps must be at least 1, got 0"),
-    (lambda: quick(every=0), "ValueError: every must be at least 1, got 0"),
-    (lambda: quick(learning_rate=0), "ValueError: learning_rate must be positive, got 0"),
-    (lambda: quick(optimizer="adamw"), "ValueError: optimizer must be one of adam, sgd"),
-    (lambda: quick(warmup=-1), "ValueError: warmup must be at least 0, got -1"),
-    (lambda: quick(budget_s=0), "ValueError: budget_s must be positive, got 0"),
-    (lambda: quick(evaluate=3), "TypeError: evaluate must be callable, got 3 (int)"),
-    (lambda: quick(evaluate=lambda model: "x"),
-     "TypeError: evaluate must return a number, got 'x' (str)"),
-    (lambda: quick(evaluate=lambda model: torch.zeros(2)),
-     "ValueError: evaluate must return a number, got shape (2,)"),
-    (lambda: quick(label=None), "TypeError: label must be a string, got None (NoneType)"),
-    (lambda: with_bar(3, "x"), "TypeError: steps must be a sequence, got 3 (int)"),
-    (lambda: with_bar([], "x"), "ValueError: steps must not be empty, got []"),
-    (lambda: with_bar([1], None), "TypeError: label must be a string, got None (NoneType)"),
-)  # fmt: skip
 
 
 def test_a_factor_on_the_rate_is_another_rate():
