@@ -6,7 +6,6 @@ from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn import functional as F
 
-from course_utils.layers import KVCache
 from course_utils.masks import (
     causal_mask,
 )
@@ -15,7 +14,6 @@ from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
 from course_utils.positions import alibi_bias, sinusoidal_positions
 from course_utils.training import train
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
-from tests.support_errors import raises_saying
 
 B, T, V, C, H, LONGEST = 2, 7, 31, 12, 3, 13
 # Two float32 paths through two blocks; logits are of size 1.
@@ -77,7 +75,7 @@ def test_causal_by_default(scheme, token_ids):
 
 
 @pytest.mark.parametrize("scheme", POSITIONS)
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
 def test_cached_steps_equal_the_full_pass(scheme, chunks, token_ids):
     model = build(scheme)
     full, caches = model(token_ids), model.new_caches()
@@ -163,12 +161,6 @@ def test_it_trains_side_by_side_as_alone(scheme):
         assert 0.01 < moved.abs().max() < 0.021
 
 
-def test_float64_and_a_batch_of_one():
-    ids = torch.randint(V, (1, 1))
-    for scheme in POSITIONS:
-        assert build(scheme).double()(ids).dtype == torch.float64
-
-
 def test_unknown_tokens_under_vmap(token_ids):
     models = [build(), build()]
     parameters, buffers = stack_module_state(models)
@@ -180,25 +172,11 @@ def test_unknown_tokens_under_vmap(token_ids):
     both(parameters, torch.stack([token_ids, token_ids]))
     wrong = torch.stack([token_ids, token_ids.clone()])
     wrong[1, 1, 2] = V
-    with raises_saying(ValueError, "token_ids must lie in 0 to 30, got 31"):
+    with pytest.raises(ValueError, match="31"):
         both(parameters, wrong)
 
 
-# What is refused.
-
-
-def filled(length, batch=B, dtype=torch.float32, **options):
-    cache = KVCache(**options)
-    cache.append(*torch.zeros(2, batch, H, length, C // H, dtype=dtype))
-    return cache
-
-
-IDS, TWICE = torch.ones(B, T, dtype=torch.int64), KVCache()
-
-
-@pytest.mark.parametrize("later", [{"batch": 3}, {"dtype": torch.float64}, {"max_positions": 7}])
-def test_a_refused_call_changes_no_cache(later):
-    caches = [filled(2), filled(2, **later)]
-    with pytest.raises((TypeError, ValueError)):
-        build()(IDS, caches=caches)
-    assert [cache.length for cache in caches] == [2, 2]
+@pytest.mark.parametrize("scheme", POSITIONS)
+def test_a_text_that_is_too_long(scheme):
+    with pytest.raises(ValueError, match=f"{LONGEST + 1}"):
+        build(scheme)(torch.ones(1, LONGEST + 1, dtype=torch.int64))

@@ -63,7 +63,7 @@ def test_reads_transformers_files(folder, ids):
     torch.testing.assert_close(model(ids), theirs()(ids).logits, **CLOSE)
     assert model.config == GPT2Config(V, P, C, L, 3)
     # str and Path, and the other attention.
-    torch.testing.assert_close(load_gpt2(str(folder), attention="flash")(ids), model(ids), **CLOSE)
+    torch.testing.assert_close(load_gpt2(str(folder))(ids), model(ids), **CLOSE)
 
 
 def test_reads_files_without_output_layer(tmp_path, ids):

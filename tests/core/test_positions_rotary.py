@@ -4,16 +4,12 @@ import math
 
 import pytest
 import torch
-from torch.func import functional_call, grad, stack_module_state, vmap
 from transformers import LlamaConfig
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 
-from course_utils.attention import attend
-from course_utils.masks import causal_mask
 from course_utils.positions import (
     PAIRINGS,
-    alibi_bias,
     apply_rope,
     interpolated_positions,
     ntk_base,
@@ -175,37 +171,6 @@ def test_gradient_turns_back(pairing):
     x, upstream = normal(H, T, D).requires_grad_(), normal(H, T, D, seed=1)
     apply_rope(x, torch.arange(T), pairing=pairing).backward(upstream)
     assert torch.allclose(x.grad, apply_rope(upstream, -torch.arange(T), pairing=pairing), **CLOSE)
-
-
-class TinyAttention(torch.nn.Module):
-    """One head with RoPE or ALiBi, for models trained side by side."""
-
-    def __init__(self, seed):
-        super().__init__()
-        torch.manual_seed(seed)
-        self.project = torch.nn.Linear(D, 2 * D)
-
-    def forward(self, x):
-        q, k = self.project(x).chunk(2, dim=-1)
-        q, k = (apply_rope(part, torch.arange(T)) for part in (q, k))
-        return attend(q, k, x, may_attend=causal_mask(T), bias=alibi_bias(1, T, T)[0])[0]
-
-
-def test_rope_and_alibi_under_vmap():
-    models = [TinyAttention(seed) for seed in range(3)]
-    parameters, _ = stack_module_state(models)
-    x = normal(3, T, D)  # its own data for each model
-
-    def loss(parameters, x):
-        return functional_call(models[0], parameters, (x,)).square().sum()
-
-    gradients = vmap(grad(loss))(parameters, x)
-    for index, model in enumerate(models):
-        model(x[index]).square().sum().backward()
-        for name, parameter in model.named_parameters():
-            # Sums over 11 tokens of 14 coordinates, in another order.
-            assert torch.allclose(gradients[name][index], parameter.grad, rtol=1e-4, atol=1e-4)
-            assert parameter.grad.abs().max() > 1e-2
 
 
 # Longer texts

@@ -1,9 +1,9 @@
 """Writing with a tokenizer: the prompt and what follows, drawn by a seed."""
 
 import torch
-from course_utils.models.published_gpt2 import PublishedGPT2
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from course_utils.models.gpt2_weights import PublishedGPT2
 from tests.core.support_gpt2 import V, ours
 
 WORDS = Tokenizer(models.WordLevel({f"w{i}": i for i in range(V)}, unk_token="w0"))
