@@ -182,8 +182,8 @@ def _config_from_hub(fields: Mapping[str, object]) -> GPT2Config:
     if wrong := [_SIZES[ours] for ours, size in sizes.items() if not _is_size(size)]:
         raise GPT2RefusedError(f"{CONFIG}: {wrong[0]} must be a positive integer")
     hidden, eps = fields.get("n_inner"), fields.get("layer_norm_epsilon", 1e-5)
-    if not (hidden is None or _is_size(hidden)) or not isinstance(eps, float):
-        raise GPT2RefusedError(f"{CONFIG}: n_inner and layer_norm_epsilon must be numbers")
+    if not (hidden is None or _is_size(hidden)) or not (isinstance(eps, float) and eps > 0):
+        raise GPT2RefusedError(f"{CONFIG}: n_inner and layer_norm_epsilon must be positive")
     try:
         return GPT2Config(**sizes, feedforward_width=hidden, eps=eps)  # type: ignore
     except (TypeError, ValueError) as error:

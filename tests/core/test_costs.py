@@ -120,7 +120,7 @@ STACKS = [
 ]
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 9, 10, 25, 27, 28])
+@pytest.mark.parametrize("length", [1, 2, 3, 9, 10])
 @pytest.mark.parametrize(("kernel_width", "geometry", "dilated"), STACKS)
 def test_layers_needed_by_gradient(length, kernel_width, geometry, dilated):
     claimed = layers_needed(length, kernel_width=kernel_width, geometry=geometry, dilated=dilated)

@@ -77,7 +77,7 @@ def test_layernorm_hides_nothing():
 def test_many_outputs_are_taken_in_parts(monkeypatch):
     model, x = stack(causal_mask(5), 1), torch.randn(5, C)
     whole = gradient_reach(model, x)
-    monkeypatch.setattr(module, "_AT_ONCE", 7)  # 30 numbers: four parts and a rest
+    monkeypatch.setattr(module, "_CHUNK_SIZE", 7)  # 30 numbers: four parts and a rest
     torch.testing.assert_close(gradient_reach(model, x), whole)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from course_utils.data import packaged
+from course_utils.data import package_files
 from course_utils.data.course_text import course_prose
 from course_utils.data.package_files import DATA, PackagedFileError
 from course_utils.language_modeling import (
@@ -117,7 +117,7 @@ def test_tokens_of_the_text(texts, pairs):
 
 def test_a_file_that_changed_is_refused(monkeypatch, tmp_path):
     shutil.copytree(DATA / "small_gpt", tmp_path / "small_gpt")
-    monkeypatch.setattr(packaged, "DATA", tmp_path)
+    monkeypatch.setattr(package_files, "DATA", tmp_path)
     weights = tmp_path / "small_gpt" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1

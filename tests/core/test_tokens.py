@@ -1,7 +1,6 @@
 """Byte pairs: the merges and ids of tokenizers, trained alike; round trips; ties; borders."""
 
 import json
-import time
 
 import pytest
 import torch
@@ -141,15 +140,3 @@ def test_a_vocabulary_is_a_value():
     again = BytePairs(PROSE.merges)
     assert again == PROSE and hash(again) == hash(PROSE)
     assert again != BytePairs(PROSE.merges[:-1])
-
-
-def test_repeated_text_costs_little():
-    """Pieces are counted once: ten times the same text costs little more than the text."""
-    text = course_prose()[:10_000]
-
-    def seconds(text):
-        start = time.process_time()
-        train_bpe(text, 300)
-        return time.process_time() - start
-
-    assert min(seconds(text * 10) for _ in range(3)) < 3 * min(seconds(text) for _ in range(3))
