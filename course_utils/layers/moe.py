@@ -10,6 +10,7 @@ tokens cost ``N * k`` passes through one expert, not ``N * experts``.
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.layers.feedforward import FeedForward, SwiGLU
 from course_utils.layers.moe_routing import (
     Routing,
@@ -76,7 +77,7 @@ class MixtureOfExperts(nn.Module):
             ``rebalance`` changes it. It is a buffer: saved with the weights, and not trained.
 
     Raises:
-        ValueError: at the first call, if k is above the number of experts.
+        TypeError, ValueError: if k is not an integer from 1 to the number of experts.
 
     Source: Shazeer et al., "Outrageously large neural networks", 2017; Fedus, Zoph, Shazeer,
     "Switch transformers", 2021, section 2.1; Jiang et al., "Mixtral of experts", 2024,
@@ -102,6 +103,7 @@ class MixtureOfExperts(nn.Module):
         activation: str = "gelu",
         normalise: bool | None = None,
     ) -> None:
+        k = check_int("k", k, maximum=num_experts)
         super().__init__()
         self.k, self.capacity = k, capacity
         self.normalise = k > 1 if normalise is None else normalise

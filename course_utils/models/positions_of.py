@@ -36,6 +36,6 @@ def positions_of(
     if end > max_positions:
         cached = f" ({start} of them in the caches)" if start else ""
         raise ValueError(
-            f"token_ids must be at most max_positions ({max_positions}) tokens, got {end}{cached}"
+            f"token_ids must make at most max_positions ({max_positions}) tokens, got {end}{cached}"
         )
     return range(start, end)

@@ -20,6 +20,7 @@ from course_utils.layers import (
     GroupedQueryAttention,
     KVCache,
     MixtureOfDepths,
+    MixtureOfExperts,
     MultiHeadAttention,
     Rotary,
     split_heads,
@@ -106,6 +107,7 @@ REFUSED = {
     "future": lambda: DEPTHS(X[:1], KVCache()),
     "two sequences": lambda: DEPTHS(X, KVCache(), routing="predicted"),
     "too few experts": lambda: choose_experts(torch.full((2, 3), 1 / 3), 4),
+    "twelve of eight": lambda: MixtureOfExperts(6, 6, 8, 12),
     "sparsity in per cent": lambda: saliency_mask({"a": torch.zeros(1, 2)}, 90),
     "position scheme": lambda: CausalLMConfig(31, 6, 1, 3, 7, positions="rotary"),
     # Positions
