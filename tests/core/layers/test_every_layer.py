@@ -1,4 +1,4 @@
-"""What holds for every layer from (B, T, C) to (B, T, C): shapes, precisions, gradients, batches."""
+"""What holds for every layer from (B, T, C) to (B, T, C): precisions, gradients, batches."""
 
 import pytest
 import torch
