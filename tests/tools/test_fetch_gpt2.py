@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from course_utils.data import gpt2_files
 from course_utils.data.gpt2_files import GPT2FileError, find_gpt2
 from course_utils.models import GPT2, GPT2Config, generate, save_gpt2
-from course_utils.models.published_gpt2 import load_published_gpt2
+from course_utils.models.gpt2_weights import load_published_gpt2
 from tools.scripts import fetch_gpt2
 
 CONTENT = {name: f"the content of {name}".encode() for name in fetch_gpt2.SHA256}

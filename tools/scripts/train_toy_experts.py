@@ -4,7 +4,7 @@
 
 One run of ``experts.train_experts`` for each number of experts, each k and each weight of the
 balance loss, with its own settings and one seed. The hash that is printed last is for
-course_utils/data/packaged.py.
+course_utils/data/package_files.py.
 """
 
 from itertools import product

@@ -39,7 +39,7 @@ def test_bytes_match_a_real_cache(cache, sharing, window):
     state = state_of(cache, **values, window=window)
     assert state.length == state.kept == 48 * model.context // FULL
     layer = KVCache()
-    shape = (texts, model.heads // sharing, state.length, model.width)
+    shape = (texts, model.heads // sharing, state.length, model.head_width)
     layer.append(*torch.zeros(2, *shape, dtype=torch.bfloat16))
     assert state.keys + state.values == model.layers * layer.bytes
     assert state.token * state.length * texts == state.keys + state.values
@@ -70,7 +70,8 @@ def test_fewer_bits_shrink_the_cache_alone(cache, bits):
     ],
 )
 def test_published_models(cache, name, gigabytes):
-    state = state_of(cache, model=name, filled=FULL, sharing=MODELS[name].sharing)
+    sharing = MODELS[name].heads // MODELS[name].kv_heads
+    state = state_of(cache, model=name, filled=FULL, sharing=sharing)
     assert (state.keys + state.values) / 1e9 == pytest.approx(gigabytes, rel=2e-3)
 
 
@@ -78,7 +79,7 @@ def test_published_models(cache, name, gigabytes):
 def test_parameters_fit_the_layers(name):
     """12 C² a layer with a feed-forward width of 4 C, and the embedding: a rough count."""
     model = MODELS[name]
-    width = model.heads * model.width
+    width = model.heads * model.head_width
     vocabulary = {"GPT": 50257, "Lla": 32000}[name[:3]]
     rough = model.layers * 12 * width**2 + vocabulary * width
     # Llama 3.1 8B: a vocabulary of 128,256 twice, a wider feed-forward, shared key/value heads.

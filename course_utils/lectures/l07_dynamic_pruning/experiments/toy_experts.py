@@ -10,7 +10,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from course_utils.data.packaged import read_packaged
+from course_utils.data.package_files import read_packaged
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import PlaneExperts
 
 __all__ = ["TOY_BALANCES", "TOY_EXPERTS", "TOY_FILE", "TOY_KS", "load_toy_experts", "toy_name"]
