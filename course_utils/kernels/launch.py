@@ -19,11 +19,11 @@ from course_utils.kernels.configurations import (
     choose,
     constants_of,
 )
-from course_utils.kernels.memory import out_of_memory_explained
-from course_utils.kernels.once import TiledFunction, differentiable_once
+from course_utils.kernels.out_of_memory import out_of_memory_explained
+from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
 from course_utils.shapes import Float
 
-__all__ = ["INTERPRETED", "MAX_HEAD_WIDTH", "attend_triton", "refusal"]
+__all__ = ["INTERPRETED", "MAX_HEAD_WIDTH", "attend_triton", "unsupported_reason"]
 
 # Whether Triton's interpreter runs the kernels, on the CPU; decided when they were imported.
 INTERPRETED = tiled_triton.INTERPRETED
@@ -75,7 +75,7 @@ def attend_triton(
     ValueError: the Triton kernels must get float32, float16 or bfloat16, got torch.float64
     """
     __tracebackhide__ = True
-    reason = refusal(q)
+    reason = unsupported_reason(q)
     if reason is not None:
         raise ValueError(reason)
     if scale < 0:
@@ -90,10 +90,10 @@ def attend_triton(
     return _TritonAttention.apply(q, k, v, causal, scale, tiles)[:2]
 
 
-def refusal(q: Tensor) -> str | None:
+def unsupported_reason(q: Tensor) -> str | None:
     """Say why the kernels, as they were imported, cannot take this tensor; None if they can.
 
-    >>> refusal(torch.zeros(1, 1, 2, 256))
+    >>> unsupported_reason(torch.zeros(1, 1, 2, 256))
     'the Triton kernels must get a head width D of at most 128, got 256'
     """
     rule = "the Triton kernels must get"

@@ -10,7 +10,7 @@ import torch
 from support_errors import raises_saying
 
 from course_utils.kernels import available_backends, dispatch, flash_attend
-from course_utils.kernels.dispatch import BACKENDS, why_not
+from course_utils.kernels.dispatch import BACKENDS, unavailable_reason
 
 INSTALL = (
     "Triton is not installed; on Linux with x86-64, "
@@ -160,7 +160,7 @@ def test_backends_fastest_first():
     found = available_backends()
     assert found[-2:] == ("tiled", "reference")
     assert [name for name in BACKENDS if name in found] == list(found)
-    assert all(why_not(name) is None for name in found)
+    assert all(unavailable_reason(name) is None for name in found)
 
 
 @pytest.mark.parametrize("wrong", ["auto", "cuda", None])
@@ -168,7 +168,7 @@ def test_there_is_a_reason_only_for_what_exists(wrong):
     with raises_saying(
         ValueError, f"backend must be one of triton, tiled, reference, got {wrong!r}"
     ):
-        why_not(wrong)
+        unavailable_reason(wrong)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def nothing_kept():
 @pytest.mark.usefixtures("nothing_kept")
 def test_without_triton(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert why_not("triton") == INSTALL
+    assert unavailable_reason("triton") == INSTALL
     check_auto_works()
     with raises_saying(ValueError, cannot(INSTALL)):
         flash_attend(*qkv(), backend="triton")
@@ -202,7 +202,7 @@ def test_triton_that_breaks_on_import(monkeypatch, error):
     monkeypatch.setattr(dispatch, "_is_installed", lambda package: True)
     monkeypatch.setattr(importlib, "import_module", broken)
     said = f"Triton cannot be imported ({type(error).__name__}: {error})"
-    assert why_not("triton") == said
+    assert unavailable_reason("triton") == said
     check_auto_works()
     with raises_saying(ValueError, cannot(said)):
         flash_attend(*qkv(), backend="triton")
@@ -212,15 +212,15 @@ def test_triton_that_breaks_on_import(monkeypatch, error):
 @pytest.mark.usefixtures("nothing_kept")
 def test_only_failures_are_tried_again(monkeypatch):
     """Triton may be installed while a notebook runs; once imported, it stays."""
-    found = why_not("triton")
+    found = unavailable_reason("triton")
     dispatch._launch.cache_clear()
     with monkeypatch.context() as changed:
         changed.setattr(importlib.util, "find_spec", lambda name: None)
-        assert why_not("triton") == INSTALL
-    assert why_not("triton") == found
+        assert unavailable_reason("triton") == INSTALL
+    assert unavailable_reason("triton") == found
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: pytest.fail("looked again"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: pytest.fail("asked again"))
-    assert why_not("triton") == found
+    assert unavailable_reason("triton") == found
 
 
 @pytest.mark.usefixtures("nothing_kept")
@@ -248,7 +248,7 @@ def test_interpreter_too_old_for_numpy(monkeypatch, triton, numpy, interpreted, 
     monkeypatch.setattr(dispatch, "_has_gpu", lambda: True)
     with monkeypatch.context() as changed:
         changed.setattr(dispatch, "_launch", lambda: launch)
-        assert why_not("triton") == (OLD_INTERPRETER if broken else None)
+        assert unavailable_reason("triton") == (OLD_INTERPRETER if broken else None)
 
 
 class OnGPU(torch.Tensor):
@@ -259,7 +259,9 @@ class OnGPU(torch.Tensor):
 
 def launch_saying(interpreted=False, refused=None):
     return SimpleNamespace(
-        INTERPRETED=interpreted, refusal=lambda q: refused, attend_triton=lambda q, k, v: None
+        INTERPRETED=interpreted,
+        unsupported_reason=lambda q: refused,
+        attend_triton=lambda q, k, v: None,
     )
 
 
@@ -273,7 +275,7 @@ def launch_saying(interpreted=False, refused=None):
     ],
 )
 def test_auto_on_a_gpu(monkeypatch, reason, launch, takes):
-    monkeypatch.setattr(dispatch, "why_not", lambda name: reason)
+    monkeypatch.setattr(dispatch, "unavailable_reason", lambda name: reason)
     monkeypatch.setattr(dispatch, "_launch", lambda: launch)
     chosen = dispatch._backend_for(qkv()[0].as_subclass(OnGPU), "auto")
     assert chosen is (launch.attend_triton if takes else dispatch.attend_tiled)

@@ -113,7 +113,7 @@ class Warm:
 
 warm = {name: Warm(name, kernel) for name, kernel in tiled_triton.KERNELS.items()}
 launch.tiled_triton = SimpleNamespace(KERNELS=warm, ROUNDING=tiled_triton.ROUNDING)
-launch.refusal, launch._instruction = lambda q: None, lambda q: "wgmma"
+launch.unsupported_reason, launch._instruction = lambda q: None, lambda q: "wgmma"
 launch._ready = lambda q: nullcontext()
 q, k, v = (torch.zeros(2, 4, 128, 64, dtype=torch.float16, requires_grad=True) for _ in "qkv")
 out, lse = launch.attend_triton(q, k, v, causal=True, scale=0.125)

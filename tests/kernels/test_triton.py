@@ -279,15 +279,15 @@ def test_long_work_is_measured_on_the_gpu(device):
 
 def test_what_the_kernels_refuse(device, monkeypatch):
     good = torch.zeros(1, 1, 2, 16, device=device)
-    assert launch.refusal(good) is None
-    assert "got torch.float64" in launch.refusal(good.double())
+    assert launch.unsupported_reason(good) is None
+    assert "got torch.float64" in launch.unsupported_reason(good.double())
     monkeypatch.setattr(tiled_triton, "wants_interpreter", lambda: not INTERPRETED)
-    assert "TRITON_INTERPRET must stay as it was" in launch.refusal(good)
+    assert "TRITON_INTERPRET must stay as it was" in launch.unsupported_reason(good)
     monkeypatch.undo()
     wide = torch.zeros(1, 1, 2, 129, device=device)
-    assert "at most 128, got 129" in launch.refusal(wide)
+    assert "at most 128, got 129" in launch.unsupported_reason(wide)
     elsewhere = "meta" if device.type == "cpu" else "cpu"
-    assert f"got {elsewhere}" in launch.refusal(good.to(elsewhere))
+    assert f"got {elsewhere}" in launch.unsupported_reason(good.to(elsewhere))
     with pytest.raises(ValueError, match="at most 128, got 129"):
         launch.attend_triton(
             *[torch.zeros(1, 1, 2, 129, device=device)] * 3, causal=True, scale=1.0

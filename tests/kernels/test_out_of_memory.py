@@ -7,7 +7,7 @@ import torch
 from support_errors import raises_saying
 
 from course_utils.kernels import flash_attend
-from course_utils.kernels.memory import out_of_memory_explained
+from course_utils.kernels.out_of_memory import out_of_memory_explained
 
 # Rows of one and the same vector: the inputs take no memory, and what comes out of them takes
 # 512 TiB, more than a process can address.

@@ -8,7 +8,7 @@ from support_errors import raises_saying, refusal
 from torch import ones
 
 from course_utils.kernels import flash_attend
-from course_utils.kernels.inputs import DTYPES, check_flash_inputs
+from course_utils.kernels.input_checks import DTYPES, check_flash_inputs
 
 B, H, G, T, S, D = 2, 6, 3, 5, 7, 16
 ANY_OF = "must be one of float32, float16, bfloat16, float64"
