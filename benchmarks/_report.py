@@ -70,9 +70,6 @@ def report(result: dict) -> str:
     if result["memory"]:
         lines += ["", *memory_section(result["memory"])]
     lines += left_out_section(result)
-    if result["configurations"]:
-        lines += ["", "## Configurations that the autotuner chose", ""]
-        lines += [f"- {line}" for line in result["configurations"]]
     return "\n".join([*lines, "", *goals_section(result["goals"])])
 
 

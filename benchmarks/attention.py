@@ -174,23 +174,8 @@ def measured(result: dict, cases: list[Case], options: argparse.Namespace, budge
     return chain(memory, times) if options.device == "cpu" else chain(times, memory)
 
 
-def configurations() -> list[str]:
-    """Return what measuring the Triton kernels has chosen in this process, a line for each."""
-    kernels = sys.modules.get("course_utils.kernels.configurations")
-    if kernels is None:
-        return []
-
-    def words(fields: dict[str, object]) -> str:
-        return ", ".join(f"{name} {value}" for name, value in fields.items())
-
-    chosen = kernels.chosen_configurations().items()
-    return [f"{words(problem._asdict())}: {words(best._asdict())}" for problem, best in chosen]
-
-
 def save(result: dict, options: argparse.Namespace) -> None:
     """Write what there is so far: a run that is stopped leaves what it has measured."""
-    if options.device == "cuda":
-        result["configurations"] = configurations()
     result["goals"] = [goal.judge(result["cases"]) for goal in GOALS[options.device]]
     path = options.out / f"{NAMES[options.device]}{'-busy' if options.busy else ''}.json"
     replace_text(path, lines_of(result))
@@ -203,7 +188,7 @@ def main(arguments: list[str]) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(options.threads)
     budget = Budget(options.budget)
-    result = {"conditions": conditions_of(arguments, options), "goals": [], "configurations": [],
+    result = {"conditions": conditions_of(arguments, options), "goals": [],
               "left_out": [], "memory": [], "cases": []}  # fmt: skip
     full = cpu_cases() if options.device == "cpu" else gpu_cases()
     cases = quick_cases(options.device) if options.quick else full

@@ -27,7 +27,6 @@ GRACE = 5.0  # for writing down how far it came, once a step is asked to stop
 FOLDER = Path("benchmarks") / "results" / "gpu"
 LOG, SUITE_LOG, SUMMARY = "bench-gpu.log", "kernel-suite.log", "summary.md"
 RESULT, TABLES = "attention-gpu.json", "attention-gpu.md"
-COMPILERS = 4
 SHARDS = 8  # at most: processes that share the suite, since compiling is what takes long
 NAMED = 12  # tests that failed, by name, in the table
 # The last line that this prints is JSON with facts, or says what is missing.
@@ -128,25 +127,16 @@ def signal_groups(processes: list[subprocess.Popen[bytes]], what: signal.Signals
 
 
 def run_suite(variables: dict[str, str], out: Path, scratch: Path, limit: float) -> str:
-    """Run the kernels' tests in several processes, and compile beside them what is measured.
-
-    Compiling takes longer than measuring does; should it fail, the benchmark compiles for itself.
-    The logs of the tests become one, also where they are cut off.
-    """
+    """Run the kernels' tests in several processes; their logs become one, also if cut off."""
     count = min(SHARDS, os.cpu_count() or 1)
     logs = [scratch / f"shard-{index}.log" for index in range(count)]
-    compilers = [start(compile_command(i), variables, out / LOG) for i in range(COMPILERS)]
-    end = time.monotonic() + limit
+    # tests/kernels/conftest.py reads SHARD.
+    own = [{**variables, "SHARD": f"{index}/{count}"} for index in range(count)]
+    tests = [start(suite_command(), *pair) for pair in zip(own, logs, strict=True)]
     try:
-        # tests/kernels/conftest.py reads SHARD.
-        own = [{**variables, "SHARD": f"{index}/{count}"} for index in range(count)]
-        tests = [start(suite_command(), *pair) for pair in zip(own, logs, strict=True)]
-        ended = finish(tests, limit)
-        wait(compilers, end)
+        return finish(tests, limit)
     finally:
-        finish(compilers, 0)
         (out / SUITE_LOG).write_bytes(b"\n".join(log.read_bytes() for log in logs if log.exists()))
-    return ended
 
 
 def results_folder(place: Place) -> Path:
@@ -200,11 +190,6 @@ def suite_command() -> list[str]:
     ]
 
 
-def compile_command(index: int) -> list[str]:
-    """Return how one process compiles its share of what will be measured."""
-    return [sys.executable, "-m", "benchmarks._compile", str(index), str(COMPILERS)]
-
-
 def benchmark_command(out: Path, seconds: float) -> list[str]:
     """Return how the benchmark runs within its share of the time."""
     module = [sys.executable, "-m", "benchmarks.attention", "--device", "cuda"]
@@ -224,14 +209,13 @@ def describe(log: str) -> list[str]:
 
 
 def measured(out: Path) -> list[str]:
-    """Return what the benchmark has left: who was left out, chosen tiles, the goals."""
+    """Return what the benchmark has left: who was left out, the goals."""
     if not (out / TABLES).exists():  # written last
         return [f"- see {LOG}"]
     result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     reasons = [case["left_out"].get("ours") for case in result["cases"]]
     return [
         *(f"- flash_attend left out: {why}" for why in dict.fromkeys(reasons) if why),
-        *(f"- chosen tiles: {line}" for line in result["configurations"]),
         f"- cases measured: {len(result['cases'])}, left out: {len(result['left_out'])}",
         (out / TABLES).read_text(encoding="utf-8").partition("## Goals\n")[2].rstrip(),
     ]

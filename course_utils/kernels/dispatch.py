@@ -52,8 +52,6 @@ def flash_attend(
     tiles. ``"auto"`` stays with tiles there: the same results at every length, safe in 16 bits.
     There a faster form computes longer inputs of ordinary size: ``fast_cpu.py``, which can be
     switched off.
-    On a GPU, the first long call of a kind in 16 bits measures which tiles are fastest, forward
-    and backward. That takes seconds to tens of seconds; the process then keeps those tiles.
 
     Args:
         q: queries.
