@@ -12,13 +12,12 @@ of one machine; which cells are the heavy ones travels better than their seconds
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from statistics import median
 
 from benchmarks._busy import core_taken
-from benchmarks._report import conditions
+from benchmarks._report import conditions, lines_of
 from course_utils.lectures import COURSE
 from tools.notebook_file import find_lecture
 from tools.presenting.timing import HEAVY_SECONDS, measure_cells
@@ -68,7 +67,7 @@ def main(arguments: list[str]) -> int:
             }
             for number, times in measured.items()
         }
-        print(json.dumps({"conditions": where, "lectures": lectures}, indent=1))
+        print(lines_of({"conditions": where, "lectures": lectures}))
     else:
         print("\n".join(f"{name}: {value}" for name, value in where.items()))
         print(table(measured))

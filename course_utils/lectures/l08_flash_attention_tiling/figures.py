@@ -18,7 +18,7 @@ from course_utils.explorers.style import (
     new_figure,
 )
 from course_utils.formats import describe_bytes
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GB, GPUS, MB
+from course_utils.kernels.gpus import GB, GPUS, MB
 from course_utils.measure.peak_memory import growth_exponent
 
 COLOURS = (MAGENTA, TEAL, INK, MUTED)

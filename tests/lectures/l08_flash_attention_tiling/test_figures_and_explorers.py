@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from course_utils.attention import attend
+from course_utils.kernels.gpus import GPUS
 from course_utils.kernels.trace import trace_tiles
 from course_utils.lectures.l08_flash_attention_tiling import figures
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     attainable_flops,
     tile_memory,
