@@ -7,12 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from tests.lectures.support_notebooks import NOTEBOOKS
-from tools.notebook_file import Cell, read_cells
+from tools.notebook_file import SOLUTION, Cell, read_cells
 from tools.presenting.slides import Slide, read_slides
 
 EMPHASISED = re.compile(r"(?<!\*)\*(?![*\s])([^*\n]+)(?<!\s)\*(?!\*)")
 HEADING = re.compile(r"^(#{1,6}) (.+?) *$", re.MULTILINE)
-SOLUTION = re.compile(r"<summary>Solution \((\w+), (\d+) min\)</summary>")
 
 
 @dataclass(frozen=True)
