@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from tools.editions.reader import reader_text
-from tools.setup.lock import exclusive
+from tools.files import exclusive
 
 __all__ = ["CopyError", "copies_of", "update_copies"]
 

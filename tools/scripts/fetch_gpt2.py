@@ -20,7 +20,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from course_utils.data.gpt2_files import FOLDER, MODEL, REVISION, SHA256, sha256_of
-from tools.setup.lock import exclusive
+from tools.files import exclusive
 
 SILENCE = 30  # seconds without a byte, after which the connection is given up
 

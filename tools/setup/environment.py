@@ -18,7 +18,8 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from .lock import exclusive
+from tools.files import exclusive
+
 from .pip import explain, install
 from .place import CommandError, Place, how_to_run, say
 

@@ -1,4 +1,4 @@
-"""One at a time. The system releases the lock when its holder dies, however it dies."""
+"""Files that several processes share: a lock that dies with its holder, and whole writes."""
 
 from __future__ import annotations
 
@@ -43,3 +43,15 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and through no link that somebody has put there."""
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        with open(part, "xb") as stream:
+            stream.write(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
