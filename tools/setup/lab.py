@@ -49,8 +49,10 @@ def lab(place: Place, arguments: list[str]) -> int:
             say(line)
     except CopyError as error:
         raise CommandError(str(error)) from None
-    newest = copies_of(lecture.stem, folder)[-1]
-    return serve(place, f"lab/tree/my_course/{quote(newest.name)}")
+    copies = copies_of(lecture.stem, folder)
+    if not copies:
+        raise CommandError(f"There is no notebook of lecture {lecture.stem}: get a new copy of it.")
+    return serve(place, f"lab/tree/my_course/{quote(copies[-1].name)}")
 
 
 def edit(place: Place, arguments: list[str]) -> int:
