@@ -179,10 +179,6 @@ def test_foreign_tokenizer_or_config(folder, copied):
     tokenizer = (copied / "tokenizer.json").read_text(encoding="utf-8")
     swapped = tokenizer.replace('"animal"', '"\\u0000"').replace('"street"', '"animal"')
     (copied / "tokenizer.json").write_text(swapped, encoding="utf-8")
-    message = "tokenizer.json must have SHA-256 "
-    with raises_saying(MiniLMRefusedError, message):
-        load_minilm(copied)
-    (copied / "tokenizer.json").write_text("{}")
     with pytest.raises(MiniLMRefusedError, match=r"tokenizer\.json must have SHA-256 "):
         load_minilm(copied)
     (copied / "config.json").write_text("not JSON")
