@@ -198,7 +198,7 @@ def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
         explorer._repr_mimebundle_()
         explorer.set(**explorer.presets["flat"])
         made.append(weakref.ref(explorer))
-    assert len(set(_instances) - before) == 1
+    assert len(set(_instances) - before) == 2, "one widget, and the layout that each has"
     gc.collect()
     assert [each() is not None for each in made] == [False] * 59 + [True]
     explorer.close()
