@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from course_utils.lectures import COURSE, Lecture
@@ -99,7 +100,7 @@ def _exercises(lecture: Lecture) -> dict[str, Exercise]:
     >>> list(_exercises(COURSE[8]))
     ['check_merge', 'check_tiled_bytes', 'check_missing_rescale', 'check_causal_kernel']
     """
-    module = lecture.module("exercises")
+    module = import_module(f"{lecture.package}.exercises")
     checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}
     return {
         next(name for name, check in checks.items() if check == exercise.check): exercise

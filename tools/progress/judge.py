@@ -16,6 +16,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def _mark(answer: Answer, state: str, message: str) -> dict[str, str]:
 
 def _quiz(copy: Copy) -> tuple[list[str], list[str]]:
     """A word for each question, and a complaint where the recorded answers are none."""
-    quiz = copy.lecture.module("exercises").QUIZ
+    quiz = import_module(f"{copy.lecture.package}.exercises").QUIZ
     chosen, complaint = [None] * len(quiz.questions), []
     try:
         chosen = quiz.with_answers(copy.letters).chosen if copy.letters else chosen
