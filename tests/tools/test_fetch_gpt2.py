@@ -144,6 +144,13 @@ def test_a_failure_is_one_sentence_with_its_cause(hub, monkeypatch, capsys, erro
     assert words.count("\n") == 1 and said in words
 
 
+@pytest.mark.parametrize("hub_address", ["nonsense", "http://no such host"])
+def test_an_odd_hub_is_one_sentence(hub, monkeypatch, capsys, hub_address):
+    monkeypatch.setenv("HF_ENDPOINT", hub_address)
+    assert fetch_gpt2.main() == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_a_file_that_changed_is_refused(hub):
     fetch_gpt2.main()
     (fetch_gpt2.FOLDER / "model.safetensors").write_bytes(b"other weights")
