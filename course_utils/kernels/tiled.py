@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from course_utils.kernels.fast_cpu import can_attend_fast, fast_backward, fast_forward
+from course_utils.kernels.input_checks import no_autocast
 from course_utils.kernels.out_of_memory import out_of_memory_explained
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
 from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
@@ -247,5 +248,5 @@ class _TiledAttention(TiledFunction):
         q, k, *others = ctx.saved_tensors
         backward = fast_backward if ctx.fast else backward_tiles
         gradients = partial(backward, causal=ctx.causal, scale=ctx.scale)
-        with out_of_memory_explained(q, k):
+        with out_of_memory_explained(q, k), no_autocast(q.device):
             return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None, None
