@@ -191,7 +191,8 @@ def backward_tiles(
     schedule = TileSchedule(q, k, causal=causal, block_m=block_m, block_n=block_n)
     dtype = _dtype(q)
     dq = torch.zeros_like(q)
-    dk, dv = (torch.zeros_like(x, dtype=dtype) for x in (k, v))
+    # In order whatever the order of k and v: tiles are added into views of these.
+    dk, dv = (x.new_zeros(x.shape, dtype=dtype) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
     for heads, rows in schedule.blocks_of_queries():
         q_tile, do_tile, out_tile = (heads.rows_of(x, rows).to(dtype) for x in (q, dout, out))
