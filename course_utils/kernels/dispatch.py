@@ -6,7 +6,6 @@ import importlib.util
 import re
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import ModuleType
 from typing import Literal, cast
@@ -15,7 +14,11 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import check_choice
-from course_utils.kernels.input_checks import autocast_dtype, check_flash_inputs, follow_autocast
+from course_utils.kernels.input_checks import (
+    check_flash_inputs,
+    follow_autocast,
+    no_autocast,
+)
 from course_utils.kernels.out_of_memory import out_of_memory_explained
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
@@ -92,15 +95,9 @@ def flash_attend(
     compute = _backend_for(q, backend)
     scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
     explained = out_of_memory_explained(q, k, whole_matrix=compute is attend_reference)
-    with explained, _no_autocast(q.device):
+    with explained, no_autocast(q.device):
         out, lse = compute(q, k, v, causal=causal, scale=scale)
     return (out, lse) if return_lse else out
-
-
-def _no_autocast(device: torch.device) -> AbstractContextManager:
-    """Let a backend compute in the dtypes that it chooses itself."""
-    off = autocast_dtype(device) is None
-    return nullcontext() if off else torch.autocast(device.type, enabled=False)
 
 
 def available_backends() -> tuple[str, ...]:

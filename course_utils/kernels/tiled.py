@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from course_utils.kernels.fast_cpu import can_attend_fast, fast_backward, fast_forward
+from course_utils.kernels.input_checks import no_autocast
 from course_utils.kernels.out_of_memory import out_of_memory_explained
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
 from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
@@ -190,7 +191,8 @@ def backward_tiles(
     schedule = TileSchedule(q, k, causal=causal, block_m=block_m, block_n=block_n)
     dtype = _dtype(q)
     dq = torch.zeros_like(q)
-    dk, dv = (torch.zeros_like(x, dtype=dtype) for x in (k, v))
+    # In order whatever the order of k and v: tiles are added into views of these.
+    dk, dv = (x.new_zeros(x.shape, dtype=dtype) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
     for heads, rows in schedule.blocks_of_queries():
         q_tile, do_tile, out_tile = (heads.rows_of(x, rows).to(dtype) for x in (q, dout, out))
@@ -247,5 +249,5 @@ class _TiledAttention(TiledFunction):
         q, k, *others = ctx.saved_tensors
         backward = fast_backward if ctx.fast else backward_tiles
         gradients = partial(backward, causal=ctx.causal, scale=ctx.scale)
-        with out_of_memory_explained(q, k):
+        with out_of_memory_explained(q, k), no_autocast(q.device):
             return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None, None
