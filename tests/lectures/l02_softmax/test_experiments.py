@@ -55,12 +55,6 @@ def test_only_the_pair_tells_the_answer():
         assert abs(guess.double().mean() - 1 / VALUES) < 5 * math.sqrt(1 / VALUES / len(guess))
 
 
-def test_batches_follow_the_generator():
-    one, same, other = (recall_batch(seeded(seed)) for seed in (3, 3, 5))
-    assert all(torch.equal(a, b) for a, b in zip(one, same, strict=True))
-    assert not torch.equal(one[0], other[0])
-
-
 # The model at its start
 
 
@@ -133,15 +127,6 @@ def mean_loss(trained, d_k, start):
     return trained[Setting(d_k, start, "adam")].losses.mean(dim=1)
 
 
-def test_every_setting_has_every_seed(trained):
-    assert list(trained) == [
-        Setting(d_k, start, "adam") for d_k in (4, 64) for start in ("scaled", "unscaled")
-    ]
-    assert all(training.losses.shape == (2, 120) for training in trained.values())
-    first = [training.losses[:, 0] for training in trained.values()]
-    assert all((loss > 1.5).all() for loss in first), "at the start it is guessing, ln 8 = 2.08"
-
-
 def test_scale_matters_for_wide_heads(trained):
     wide = mean_loss(trained, 64, "unscaled") / mean_loss(trained, 64, "scaled")
     narrow = mean_loss(trained, 4, "unscaled") / mean_loss(trained, 4, "scaled")
@@ -154,15 +139,6 @@ def test_done_is_a_mean_of_twenty_steps():
     losses[0, 30:] = 0.0  # 16 zeros after 46 steps: the mean of 20 is 0.2, after 47 it is 0.15
     training = Training(losses, torch.zeros(2, 0), (), [], "", 0.0)
     assert steps_until_done(training) == [47, 61]
-
-
-def test_rate_is_the_middle_one_unless_told():
-    only = {"widths": [4], "starts": ["scaled"], "optimizers": ["sgd"], "seeds": [0], "steps": 3}
-    default, middle, large = (
-        next(iter(train_with_and_without_scale(**only, rate=rate).values())).losses
-        for rate in (None, 0.12, 0.5)
-    )
-    assert torch.equal(default, middle) and not torch.equal(default, large)
 
 
 def test_trained_head_finds_the_pair(trained):

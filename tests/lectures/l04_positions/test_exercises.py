@@ -69,22 +69,6 @@ def test_right_answers_pass(check, answer):
     assert verdict.passed, verdict.message
 
 
-@pytest.mark.parametrize(
-    ("check", "answer", "quoted"),
-    [
-        (check_rotate, lambda pair, angle: as_complex(pair, 2 * angle), "ratio -2.44"),
-        (check_moving_matrix, lambda *inputs: 3 * by_slices(*inputs), "ratio 3."),
-        (
-            check_pairings,
-            lambda D: (by_argsort(D)[0], by_argsort(D)[1].roll(1)),
-            "you gave 5 for `to_interleaved` at (0,), expected about 0",
-        ),
-    ],
-)
-def test_other_wrong_answers_hear_where(check, answer, quoted):
-    assert quoted in check(answer).message
-
-
 def test_rope_is_this_rotation_in_every_pair():
     x, positions = torch.randn(3, 5, 14), torch.arange(5) + 11
     angles = (positions[:, None] * rope_frequencies(14)).float()

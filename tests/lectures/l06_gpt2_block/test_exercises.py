@@ -66,11 +66,6 @@ def test_other_right_counts_pass(answer):
     assert COUNT.check(answer).passed
 
 
-def test_one_number_off_does_not_pass():
-    verdict = COUNT.check(lambda *sizes: count_by_shapes(*sizes) + 1)
-    assert "you gave 124439809 for `count`, expected about 124439808" in verdict.message
-
-
 def test_the_praise_states_gpt2s_numbers():
     assert f"{GPT2Config().parameters:,}" in COUNT.praise
     assert f"{GPT2Config().block_parameters:,}" in COUNT.praise
@@ -86,11 +81,6 @@ def tie_a_new_head(model):
 
 def test_a_new_head_that_is_tied_passes():
     assert TIE.check(tie_a_new_head).passed
-
-
-def test_what_is_no_model_is_said():
-    message = TIE.check(lambda model: model.embedding).message
-    assert "`tie` should return the model; you gave an Embedding" in message
 
 
 def test_the_tied_gradient_is_the_sum_of_both_uses():

@@ -61,18 +61,6 @@ def test_oracle_and_random_choice(trained):
     assert expected_loss(SHARE, "random") - 0.03 < chance.loss < 0.45
 
 
-def test_scores_by_hand(trained):
-    model = trained["oracle"].models[0]
-    cards, answers, draws = card_batch(torch.Generator().manual_seed(2**32 - 1), batch=256)
-    with torch.no_grad():
-        logits, _ = model(cards, draws)
-    by_hand = -logits.log_softmax(-1).gather(2, answers[..., None]).mean()
-    assert card_scores(model).loss == pytest.approx(by_hand.item(), abs=1e-6)
-    assert trained["oracle"].scores[0, -1].item() == pytest.approx(by_hand.item(), abs=1e-6)
-    with torch.no_grad():
-        assert card_loss(model, cards, answers, draws) > by_hand
-
-
 def test_a_late_router_meets_capacity():
     done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
     training = done["router, late"]

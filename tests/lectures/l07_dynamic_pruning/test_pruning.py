@@ -65,12 +65,6 @@ def test_rescaling_misleads_magnitudes(readers):
     assert size[1] < size[0] - 0.05
 
 
-def test_random_deletions_repeat():
-    model = DigitReader()
-    first, second = (pruned_accuracies([model], [0.5], rules=["random"]) for _ in range(2))
-    assert torch.equal(first["random"], second["random"])
-
-
 def test_rounds_delete_for_good_and_train_on(readers):
     before = [model.expand.weight.clone() for model in readers.models]
     shares = (0, 0.5, 0.9)

@@ -116,19 +116,6 @@ def test_the_loop_fails_where_a_maximum_rises(probe, right):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("    m = torch.full", "    # The maximum so far.\n    m = torch.full"),
-        ("(q, k, v, block_n):", "(\n    q, k, v, block_n: int\n):"),
-        (" / q.shape[1] ** 0.5", " / (q.shape[1] ** 0.5)"),
-    ],
-)
-def test_the_loop_with_other_looks_is_not_started(old, new):
-    verdict = MISSING_RESCALE.check(edited((old, new)))
-    assert (verdict.passed, verdict.started) == (False, False)
-
-
-@pytest.mark.parametrize(
     "edits",
     [
         [("acc = acc +", "acc = alpha[:, None] * acc +")],
