@@ -13,7 +13,6 @@ import numpy as np
 
 __all__ = ["Weights", "as_json", "encode", "every", "fields", "table"]
 
-MOST_STATES = 2_000
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
 _SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"
@@ -95,15 +94,6 @@ def _told(captions: Iterable[str]) -> dict[str, list[str]]:
 
 
 def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All combinations of the values, the last name fastest.
-
-    Raises:
-        ValueError: when there are too many to send.
-    """
+    """All combinations of the values, the last name fastest."""
     combinations = list(itertools.product(*positions.values()))
-    if len(combinations) > MOST_STATES:
-        raise ValueError(
-            f"a table must have at most {MOST_STATES:,} states, got {len(combinations)}: "
-            "give the slider a larger step, or compute in the browser"
-        )
     return [dict(zip(positions, each, strict=True)) for each in combinations]

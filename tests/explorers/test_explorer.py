@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from course_utils.explorers import Explorer, shown
-from course_utils.explorers.data import Weights, as_json, encode, every, table
+from course_utils.explorers.data import Weights, as_json, encode, table
 from course_utils.explorers.inputs import Cells, Choice, Point, Slider, Steps, Text, Toggle
 from course_utils.explorers.page import standalone_page
 

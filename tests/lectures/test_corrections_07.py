@@ -17,12 +17,12 @@ from transformers import MixtralConfig, MixtralForCausalLM
 from course_utils.attention import attend, top_k_attend
 from course_utils.layers import FeedForward
 from course_utils.layers.moe import MixtureOfExperts, expert_capacity
+from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import load_trained_experts
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     PlaneExperts,
     expert_angles,
     plane_batch,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import load_toy_experts
 from course_utils.threads import one_thread
 
 # Mixtral 8x7B's public configuration.
@@ -207,14 +207,14 @@ def weight_angles(layer):
 
 def test_27_trained_experts_are_not_orthogonal():
     points, _ = plane_batch(torch.Generator().manual_seed(0))
-    for num_experts, k in ((4, 1), (8, 1), (8, 2)):
-        model = load_toy_experts(num_experts, k, 0.1)
+    for shared, balance in (("5", "loss"), ("5", "bias"), ("2", "loss"), ("nothing", "none")):
+        model = load_trained_experts(shared, balance)
         tokens = pad(points, (0, 1), value=model.common)[None]
         outputs = off_diagonal(expert_angles(model.layer, tokens))
         # What two experts make of the same points: far from 90 degrees.
         assert (outputs - 90).abs().max() > 30
         assert (outputs - 90).abs().mean() > 12
         # Their weights are near it, as those of networks that have learned nothing are.
-        for each in (model, PlaneExperts(num_experts, k)):
+        for each in (model, PlaneExperts()):
             weights = off_diagonal(weight_angles(each.layer))
             assert (weights - 90).abs().mean() < 12

@@ -12,7 +12,9 @@ QUIZZES = {lecture.stem: lecture.module("exercises").QUIZ for lecture in COURSE}
 class TestForm:
     def test_there_are_three_to_five_questions_with_four_options(self, quiz):
         assert 3 <= len(quiz.questions) <= 5
-        assert all(len(question.options) == 4 for question in quiz.questions)
+        for question in quiz.questions:
+            assert len({option.text for option in question.options}) == 4
+            assert sum(option.correct for option in question.options) == 1
 
     def test_each_explanation_is_its_own_and_a_sentence(self, quiz):
         reasons = [option.why for question in quiz.questions for option in question.options]

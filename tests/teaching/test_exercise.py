@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
-from course_utils.teaching.outcomes import Outcome, describe, same
+from course_utils.teaching.outcomes import Outcome, same
 
 DOUBLE = Exercise(
     title="Twice",

@@ -8,7 +8,6 @@ import pytest
 
 from course_utils.teaching import Option, Question, Quiz
 from course_utils.teaching.quiz import read_quiz
-from tests.support_errors import raises_saying
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 
@@ -107,6 +106,7 @@ class TestRecorded:
         recorded = SMALL.with_answers("a b")
         assert recorded.html() == SMALL.html() and repr(recorded) == repr(SMALL)
         assert SMALL.chosen == ()
+
 
 class Page(HTMLParser):
     """Checks that tags are balanced and collects what stands inside <details>."""

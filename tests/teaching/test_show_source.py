@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils.teaching import check_close, show_source, source_note
-from course_utils.teaching.cards import card, inline
 from tests.support_errors import raises_saying
 
 
@@ -68,6 +67,7 @@ class TestCheckClose:
         else:
             with pytest.raises(AssertionError, match="result differs"):
                 check_close(0.0, atol * factor, atol=atol)
+
 
 def documented(x):
     """One line.

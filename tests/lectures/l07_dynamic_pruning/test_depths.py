@@ -11,7 +11,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
     SHARE,
     CardReader,
     card_batch,
-    card_loss,
     card_scores,
     expected_loss,
     flipped_decisions,

@@ -29,12 +29,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     plane_error,
     train_experts,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
-    TOY_BALANCES,
-    TOY_EXPERTS,
-    TOY_KS,
-    load_toy_experts,
-)
 
 
 def draw(batch, seed=0):
@@ -196,23 +190,6 @@ def test_angles_against_cosine_similarity():
     cosines = F.cosine_similarity(rows[:, None], rows, dim=-1).fill_diagonal_(1)
     expected = torch.rad2deg(torch.arccos(cosines)).detach()
     torch.testing.assert_close(expert_angles(layer, x), expected, rtol=1e-4, atol=1e-3)
-
-
-# The trained toys
-
-
-@pytest.mark.parametrize("k", TOY_KS)
-@pytest.mark.parametrize("num_experts", TOY_EXPERTS)
-def test_toys_are_what_their_names_say(num_experts, k):
-    biggest = []
-    for balance in TOY_BALANCES:
-        model = load_toy_experts(num_experts, k, balance)
-        assert (len(model.layer.experts), model.layer.k) == (num_experts, k)
-        biggest.append(expert_shares(model).max())
-        assert plane_error(model) < 1.0
-    if k == 1:
-        # Collapsed without a balance loss, and not so with the strongest.
-        assert biggest[0] > 0.9 and biggest[-1] < min(0.75, 2.5 / num_experts)
 
 
 # The packaged runs

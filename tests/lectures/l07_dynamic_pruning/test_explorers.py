@@ -12,7 +12,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRI
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
 from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
     EXPERTS,
-    POINTS,
     SHARED,
     STEPS,
     expert_run,

@@ -9,7 +9,6 @@ from course_utils.layers.pruning import kept_weights
 from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
-    DigitReader,
     _cut,
     digit_accuracy,
     digit_batch,

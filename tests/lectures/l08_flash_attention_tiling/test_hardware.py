@@ -8,7 +8,6 @@ from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware impor
     GPUS,
     KB,
     MB,
-    gpu_table,
 )
 
 # Multiply-adds that one SM does per clock: in tensor cores on 16-bit numbers with float32 sums
