@@ -13,7 +13,6 @@ from course_utils.lectures.l02_softmax.experiments import (
     OneHeadRecall,
     Setting,
     recall_batch,
-    recall_loss,
     steps_until_done,
     train_with_and_without_scale,
 )
@@ -104,12 +103,6 @@ def test_small_start_begins_as_scaled():
     for ours, theirs in zip(scaled, small, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     assert unscaled[1].amax(dim=1).mean() > 2 * scaled[1].amax(dim=1).mean()
-
-
-def test_loss_is_cross_entropy():
-    model, batch = model_of(5, "scaled"), recall_batch(seeded(), size=7)
-    share = model(*batch[:3])[0].softmax(dim=1)[torch.arange(7), batch[3]]
-    torch.testing.assert_close(recall_loss(model, *batch), -share.log().mean())
 
 
 # What training shows

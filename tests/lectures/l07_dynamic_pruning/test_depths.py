@@ -60,15 +60,6 @@ def test_oracle_and_random_choice(trained):
     assert expected_loss(SHARE, "random") - 0.03 < chance.loss < 0.45
 
 
-def test_a_late_router_meets_capacity():
-    done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
-    training = done["router, late"]
-    assert training.losses.shape == (2, 6)  # the last two thirds
-    for model in training.models:
-        cards, _, draws = card_batch(torch.Generator().manual_seed(0))
-        assert model(cards, draws).kept.mask.sum(dim=1).tolist() == [2] * 16
-
-
 def test_each_scheme_chooses_as_it_says():
     cards, _, draws = card_batch(torch.Generator().manual_seed(0))
     assert torch.equal(
