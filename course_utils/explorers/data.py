@@ -30,7 +30,7 @@ def fields(state: Any) -> dict[str, Any]:
     """A state, a dataclass or a mapping, as a dict of its own fields."""
     if isinstance(state, Mapping):
         return dict(state)
-    return {each.name: getattr(state, each.name) for each in dataclasses.fields(state)}
+    return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
 
 
 def encode(value: Any) -> Any:
@@ -47,9 +47,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
-        return {str(name): encode(each) for name, each in fields(value).items()}
+        return {str(name): encode(entry) for name, entry in fields(value).items()}
     if isinstance(value, list | tuple):
-        return [encode(each) for each in value]
+        return [encode(entry) for entry in value]
     return value
 
 
@@ -58,9 +58,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, dict):
-        return {name: as_json(each) for name, each in value.items()}
+        return {name: as_json(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [as_json(each) for each in value]
+        return [as_json(entry) for entry in value]
     return value
 
 
@@ -73,7 +73,9 @@ def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], caption
     rows = [fields(state) for state in states]
     for name in rows[0]:
         column = [row[name] for row in rows]
-        stacks = isinstance(column[0], np.ndarray) and len({np.shape(each) for each in column}) == 1
+        stacks = (
+            isinstance(column[0], np.ndarray) and len({np.shape(entry) for entry in column}) == 1
+        )
         columns[name] = encode(np.stack(column) if stacks else column)
     return {
         "order": list(positions),
@@ -87,13 +89,16 @@ def _told(captions: Iterable[str]) -> dict[str, list[str]]:
     """Captions as phrases with # for each number, and for each caption its phrase and numbers."""
     phrases: dict[str, int] = {}
     told = [
-        [str(phrases.setdefault(_NUMBER.sub("#", each), len(phrases))), *_NUMBER.findall(each)]
-        for each in captions
+        [
+            str(phrases.setdefault(_NUMBER.sub("#", caption), len(phrases))),
+            *_NUMBER.findall(caption),
+        ]
+        for caption in captions
     ]
-    return {"phrases": list(phrases), "captions": [" ".join(each) for each in told]}
+    return {"phrases": list(phrases), "captions": [" ".join(parts) for parts in told]}
 
 
 def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """All combinations of the values, the last name fastest."""
     combinations = list(itertools.product(*positions.values()))
-    return [dict(zip(positions, each, strict=True)) for each in combinations]
+    return [dict(zip(positions, values, strict=True)) for values in combinations]

@@ -134,7 +134,7 @@ class Guesses(Explorer):
         super().__init__()
 
     @property
-    def words(self) -> str:
+    def caption_text(self) -> str:
         """Each question with its answer, where no page can show the guesses."""
         return "\n".join(f"{asked.question} {asked.answer}" for asked, _, _ in self.rows)
 

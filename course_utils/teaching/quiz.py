@@ -138,8 +138,8 @@ def read_quiz(path: Path) -> Quiz:
     """The quiz in a lecture's ``quiz.toml``: a title, questions, and each one's options."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     questions = (
-        Question(each["prompt"], tuple(Option(**option) for option in each["options"]))
-        for each in table["questions"]
+        Question(asked["prompt"], tuple(Option(**option) for option in asked["options"]))
+        for asked in table["questions"]
     )
     return Quiz(table["title"], tuple(questions))
 

@@ -76,7 +76,7 @@ def _by_name(dotted: str) -> tuple[str, str]:
     lines = Path(spec.origin).read_text(encoding="utf-8").splitlines()
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             place = f"{module.replace('.', '/')}.py, {name}"
             return place, "\n".join(lines[first - 1 : node.end_lineno])
     raise ValueError(f"{rule}: {module} defines no {name!r}")

@@ -57,7 +57,7 @@ def test_values_start_at_defaults_and_can_be_set():
     toy.widget()
     toy.set(slope=4)
     assert toy.widget().values == {"slope": 4, "paper": "plain"}
-    assert toy.words == "The line rises by 4 & on."
+    assert toy.caption_text == "The line rises by 4 & on."
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from course_utils.explorers.captions import plain
 from course_utils.explorers.data import encode, fields
-from course_utils.explorers.words import plain
 from course_utils.lectures import COURSE
 from tests.explorers.support_explorers import arrays_in, same_state
 
@@ -112,7 +112,7 @@ def test_words_of_title_and_controls(explorer):
 
 def test_bundle(explorer):
     data, _ = explorer._repr_mimebundle_()
-    assert data["text/plain"] == f"{explorer.title}\n{explorer.words}"
+    assert data["text/plain"] == f"{explorer.title}\n{explorer.caption_text}"
     assert set(data) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
     explorer.close()
 

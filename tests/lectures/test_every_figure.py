@@ -142,9 +142,9 @@ def test_every_figure_is_here():
 def test_figure_and_caption(number, name):
     picture = draw(number, name)
     assert overhang(picture.figure) <= 1  # a pixel: half a line's width at the frame
-    numbers = re.findall(r"\d[\d.,]*(?:e[-−]\d+)?%?", picture.words)
+    numbers = re.findall(r"\d[\d.,]*(?:e[-−]\d+)?%?", picture.caption)
     numbers = {each.rstrip(".,").replace("−", "-") for each in numbers}
-    assert set(FIGURES[number, name][2].split()) <= numbers, picture.words
+    assert set(FIGURES[number, name][2].split()) <= numbers, picture.caption
 
 
 # What a figure computes by itself, against its definition.

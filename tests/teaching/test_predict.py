@@ -44,7 +44,7 @@ def predictions(tmp_path):
 
 def shown(asked, **values):
     asked.set(**values)
-    return asked.words
+    return asked.caption_text
 
 
 def in_browser(asked, guesses):

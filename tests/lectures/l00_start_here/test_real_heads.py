@@ -150,8 +150,8 @@ def shows_a_picture(heads):
     assert heads.widget().problem == ""
     assert state.weights.shape == (size, size) and 3 <= size <= MAX_TOKENS
     assert np.allclose(state.weights.sum(axis=1), 1, atol=size / 65_535)
-    assert len(heads.words.split()) <= 25
-    heads.words.encode("utf-8")
+    assert len(heads.caption_text.split()) <= 25
+    heads.caption_text.encode("utf-8")
     return True
 
 
@@ -171,18 +171,18 @@ def test_readable_text_gives_a_picture(heads, text):
 
 @pytest.mark.parametrize("text", BLANK.values(), ids=BLANK)
 def test_blank_text_leaves_the_sentence(heads, text):
-    before = heads.words
+    before = heads.caption_text
     type_text(heads, text)
-    assert shows_a_picture(heads) and heads.words == before
+    assert shows_a_picture(heads) and heads.caption_text == before
 
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_unreadable_text_keeps_the_picture(heads, text):
     type_text(heads, "cats")
-    before = heads.words, heads.widget().given
+    before = heads.caption_text, heads.widget().given
     type_text(heads, text)
     problem = heads.widget().problem
-    assert (heads.words, heads.widget().given) == before
+    assert (heads.caption_text, heads.widget().given) == before
     assert problem.startswith("Text must ") and "Error" not in problem
     assert problem.isprintable() and problem.encode("utf-8")
     type_text(heads, "mice")
@@ -192,15 +192,15 @@ def test_unreadable_text_keeps_the_picture(heads, text):
 def test_only_a_long_text_is_cut(heads):
     fits = " ".join(["cat"] * (MAX_TOKENS - 2))
     type_text(heads, fits)
-    assert not heads.state.cut and "first" not in heads.words
+    assert not heads.state.cut and "first" not in heads.caption_text
     type_text(heads, fits + " cat")
-    assert heads.state.cut and f"first {MAX_TOKENS} tokens" in heads.words
+    assert heads.state.cut and f"first {MAX_TOKENS} tokens" in heads.caption_text
     assert shows_a_picture(heads)
 
 
 def test_only_without_minilm_the_caption_says_random_weights():
     def says_so(heads):
-        return re.search("random weights.*make setup", heads.words, re.I) is not None
+        return re.search("random weights.*make setup", heads.caption_text, re.I) is not None
 
     for preset in RealHeads.presets.values():
         assert not says_so(RealHeads(**preset))

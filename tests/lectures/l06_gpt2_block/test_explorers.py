@@ -16,7 +16,7 @@ from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
 )
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
-from course_utils.lectures.l06_gpt2_block.explorers.reading import read_prompt, token_name
+from course_utils.lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.sampling import next_token_probabilities
 

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.language_modeling import text_loss
 from course_utils.layers.lora import lora_layers
-from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, sharing
+from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, shared_heads
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     LENGTH,
     MATRICES,
@@ -19,7 +19,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     nearest_of_rank,
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
+from course_utils.lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
 
 STEPS = 4  # enough to see that all learn; what more steps bring is packaged
@@ -36,7 +36,7 @@ def tokens():
     texts = course_tokens()
     unseen = {name: getattr(texts, name)[: 8 * LENGTH + 1] for name in texts._fields[1::2]}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (adapting, sharing):
+        for module in (adapting, shared_heads):
             patch.setattr(module, "course_tokens", lambda: texts._replace(**unseen))
         yield module.course_tokens()
 

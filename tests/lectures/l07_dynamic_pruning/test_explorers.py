@@ -23,8 +23,8 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora
 from course_utils.lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
 from course_utils.lectures.l07_dynamic_pruning.explorers.experts import (
     BALANCED,
+    CAPACITY,
     EXTENT,
-    ROOM,
     SIDE,
     Experts,
 )
@@ -64,10 +64,10 @@ def test_points_against_a_loop(given, shared, balance):
         state = Experts(step=step, shared=shared, balance=balance).state
         taken = [best_expert(shared, BALANCED[balance], STEPS.index(step), each) for each in points]
         assert given["chosen"][state.frame] == "".join(map(str, taken))
-        assert state.asked.tolist() == [taken.count(expert) for expert in range(EXPERTS)]
+        assert state.assigned.tolist() == [taken.count(expert) for expert in range(EXPERTS)]
         assert state.lost == 0
         limited = Experts(step=step, shared=shared, balance=balance, limited=True).state
-        assert limited.lost == sum(max(taken.count(each) - ROOM, 0) for each in range(EXPERTS))
+        assert limited.lost == sum(max(taken.count(each) - CAPACITY, 0) for each in range(EXPERTS))
 
 
 def inside(path, place):
@@ -204,4 +204,4 @@ def test_passes_are_the_packaged_ones():
             assert state.passes.shape == (3, 40)
             assert state.loss == pytest.approx(losses[capacity].median().item())
             idle = int((masks[capacity].sum(dim=0) == 0).sum())
-            assert capacity == 1.0 or f"{idle} skip all" in explorer.words
+            assert capacity == 1.0 or f"{idle} skip all" in explorer.caption_text

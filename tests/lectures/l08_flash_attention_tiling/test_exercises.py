@@ -124,7 +124,7 @@ def test_the_loop_fails_where_a_maximum_rises(probe, right):
         [("acc = acc +", "acc = torch.diag(alpha) @ acc +")],
     ],
 )
-def test_another_way_to_mend_it_passes(edits):
+def test_another_way_to_fix_it_passes(edits):
     assert MISSING_RESCALE.check(edited(*edits)).passed
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.measure.costs import kv_cache_bytes
 
 FULL = 128  # steps of the context length: the last is the longest text of the model
