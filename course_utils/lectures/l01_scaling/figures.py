@@ -197,7 +197,7 @@ def draw_head_spreads(
     root = rf"$\sqrt{{{width}}}$"
     with course_style():
         axes = figure.add_axes((0.09, 0.13, 0.69, 0.84))
-        for table, level, colour, marker, line, caption in (
+        for table, level, colour, marker, line, label in (
             (before, np.sqrt(width), MUTED, "o", "--", f"q·k, trained\nline: {root}"),
             (after, 1.0, TEAL, "s", "--", "divided, trained\nline: 1"),
             (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, fresh"),
@@ -206,7 +206,7 @@ def draw_head_spreads(
             if line:
                 axes.axhline(level, color=colour, linestyle=line, linewidth=1.4)
             axes.annotate(
-                caption, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
+                label, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
                 va="center",
             )  # fmt: skip
         layer, head = np.unravel_index(int(after.argmax()), after.shape)

@@ -115,7 +115,7 @@ def draw_alignment(
     """Cross-attention weights: a row for each token written, a column for each of the source."""
     rows, columns = weights.shape
     side = min(0.42, 4.6 / rows, 6.0 / columns)
-    left, above = (0.5 + LETTER * max(map(len, caption)) for caption in (target, source))
+    left, above = (0.5 + LETTER * max(map(len, tokens)) for tokens in (target, source))
     wide, high = max(left + side * columns + 0.1, 3.6), above + side * rows + 0.1
     figure = new_figure(wide, high)
     with course_style():

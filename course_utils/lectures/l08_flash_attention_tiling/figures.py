@@ -96,11 +96,11 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
             for (name, bytes_), colour in zip(peaks.items(), COLOURS, strict=False):
                 side = np.sqrt(bytes_[column])
                 axes.add_patch(_square(left, 0, side, colour))
-                caption = f"{name}\n{_decimal(bytes_[column])}"
+                label = f"{name}\n{_decimal(bytes_[column])}"
                 if column:
-                    caption += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
+                    label += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
                 axes.annotate(
-                    caption, (left, side), (0, 4), textcoords="offset points", va="bottom",
+                    label, (left, side), (0, 4), textcoords="offset points", va="bottom",
                     color=colour,
                 )  # fmt: skip
                 left += max(side, least) + 0.06 * np.sqrt(most)
@@ -169,7 +169,7 @@ def _rate(rate: float | None) -> str:
 
 def _decimal(size: float) -> str:
     """Bytes in three digits, in 1000s."""
-    for unit, caption in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+    for unit, words in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= unit:
             return f"{size / unit:.3g} {words}"
     return f"{size:.0f} bytes"
