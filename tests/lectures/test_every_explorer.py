@@ -1,7 +1,7 @@
 """Every explorer of the course, every control over its whole range, alone and at random.
 
-What is computed in the browser, pairs of controls too: tests/explorers/test_in_the_hand.py. How it looks and answers:
-tests/browser/test_browser_explorers.py.
+What is computed in the browser, pairs of controls too: tests/explorers/test_in_the_hand.py. How it
+looks and answers: tests/browser/test_browser_explorers.py.
 """
 
 import re
