@@ -11,7 +11,7 @@ from course_utils.lectures.l06_gpt2_block.exercises.count import COUNT
 from course_utils.lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 from course_utils.lectures.l06_gpt2_block.exercises.tie import TIE, Untied
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
-from course_utils.sampling import with_temperature, with_top_p
+from course_utils.sampling import with_top_p
 
 
 def block_in_place(x, norm_1, attention, norm_2, feedforward):
@@ -151,12 +151,6 @@ def test_the_stream_is_the_sum_of_the_sublayers():
     states = model.trace(torch.tensor([[5, 7, 2]])).hidden_states
     assert len(given) == 24
     torch.testing.assert_close(states[12] - states[0], sum(given))
-
-
-def test_temperature_0_is_greedy_a_high_one_uniform():
-    logits = torch.tensor([1.0, 3.0, 2.9])
-    assert with_temperature(logits, 0).tolist() == [0, 1, 0]
-    torch.testing.assert_close(with_temperature(logits, 1e6), torch.full((3,), 1 / 3))
 
 
 def test_kaplans_exponent():

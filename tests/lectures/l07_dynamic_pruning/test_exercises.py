@@ -7,9 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.layers.lora import LoRALinear
-from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss, expert_capacity
+from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss
 from course_utils.lectures.l07_dynamic_pruning.exercises import (
     check_balance,
     check_dispatch,
@@ -20,7 +19,6 @@ from course_utils.lectures.l07_dynamic_pruning.exercises.balance import BALANCE
 from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
 from course_utils.lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
 from course_utils.lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
-from course_utils.measure.costs import attention_parameters, kv_cache_bytes
 
 # 1 · Dispatch the tokens
 
@@ -187,21 +185,6 @@ def test_every_copy_is_seen(copying):
 
 
 # What the explanations of the quiz state in numbers.
-
-
-def test_the_capacity_of_an_expert():
-    capacity = expert_capacity(num_tokens=512, num_experts=8, k=2, factor=1.25)
-    assert capacity == 160 == 2 * expert_capacity(512, 8, 1, factor=1.25)
-
-
-def test_a_quarter_of_the_heads_of_keys():
-    full, grouped = (kv_cache_bytes(1, G, 64, 100) for G in (32, 8))
-    assert full == 4 * grouped
-    layer = GroupedQueryAttention(128, 32, 8, bias=False)
-    matrices = sum(w.numel() for w in layer.parameters()) / 128**2
-    assert matrices == 2.5 and attention_parameters(128, bias=False) == 4 * 128**2
-    _, heads = layer(torch.randn(1, 3, 128))
-    assert heads.weights.shape == (1, 32, 3, 3)
 
 
 @pytest.mark.parametrize(("zero", "moves"), [(("up", "down"), 0), (("up",), 2)])
