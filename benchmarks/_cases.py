@@ -78,20 +78,18 @@ class Case:
 
 def cpu_cases() -> list[Case]:
     """The CPU's cases, some six minutes in all: what has a goal comes first."""
-    usual = {"dtype": "float32", "B": 1, "H": 8, "G": 8, "rivals": ("ours", "sdpa", "naive")}
-    pairs = list(product((1024, 2048, 4096, 8192), (False, True)))
-    cases = [Case(N, 64, causal, **usual) for N, causal in pairs]
-    two = {**usual, "rivals": ("ours", "sdpa")}
-    cases += [Case(1024, 64, causal, **two, split=True) for causal in (False, True)]
-    cases += [Case(1024, 128, causal, **usual) for causal in (False, True)]
-    cases += [Case(2048, 128, causal, **two) for causal in (False, True)]
-    grouped = {**usual, "G": 2, "rivals": ("ours", "ours_mha", "sdpa")}
-    cases += [Case(N, 64, causal, **grouped) for N, causal in product((1024, 4096), (False, True))]
+    usual = {"dtype": "float32", "B": 1, "H": 8, "G": 8}
+    four, three = ("ours", "plain", "sdpa", "naive"), ("ours", "plain", "sdpa")
+
+    def both(N: int, D: int = 64, rivals: tuple[str, ...] = three, **more: object) -> list[Case]:
+        return [Case(N, D, causal, **usual | more, rivals=rivals) for causal in (False, True)]
+
+    cases = [case for N in (128, 256, 512, 1024, 2048, 4096, 8192) for case in both(N, rivals=four)]
+    cases += both(1024, split=True) + both(1024, 128) + both(2048, 128)
+    grouped = ("ours", "ours_mha", "sdpa")
+    cases += both(1024, rivals=grouped, G=2) + both(4096, rivals=grouped, G=2)
     # A processor without instructions for float16 takes several times as long as for bfloat16.
-    for (dtype, N), causal in product((("bfloat16", 2048), ("float16", 1024)), (False, True)):
-        cases.append(Case(N, 64, causal, **{**two, "dtype": dtype}))
-    cases += [Case(512, D, causal, **usual) for D, causal in product((64, 128), (False, True))]
-    return cases
+    return cases + both(2048, dtype="bfloat16") + both(1024, dtype="float16")
 
 
 def gpu_cases() -> list[Case]:

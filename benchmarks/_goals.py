@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-
-from course_utils.measure.peak_memory import growth_exponent
-
-Rows = list[dict]
-MB = 1e6
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound, and what was measured; `met` is None where nothing was."""
+    """How many times as long ours may take as a rival, in one pass of the cases that `fits`."""
 
     text: str
+    rival: str
+    what: str
     bound: float
-    worst: float | None
-    where: str
-    met: bool | None
+    fits: Callable[[dict], bool]
 
-    @property
-    def verdict(self) -> str:
-        """Met, not met, or not measured."""
-        return {True: "met", False: "not met", None: "not measured"}[self.met]
-
-
-def judge(text: str, bound: float, found: Iterable[tuple[float, str]], *, at_most: bool) -> Goal:
-    """Hold the worst of some (value, where) against a bound that it must not pass."""
-    found = list(found)
-    if not found:
-        return Goal(text, bound, None, "", None)
-    worst, where = (max if at_most else min)(found)
-    return Goal(text, bound, worst, where, worst <= bound if at_most else worst >= bound)
-
-
-def times(cases: Rows, rival: str, what: str, fits: Callable[[dict], bool]) -> Iterable:
-    """Yield how many times as long ours takes as a rival, with where, over the fitting cases."""
-    for case in cases:
-        measured = case["results"].get(rival, {}).get("passes", {}).get(what, {})
-        if fits(case) and "ours_takes_times" in measured:
-            yield measured["ours_takes_times"]["median"], place(case)
-
-
-def speeds(cases: Rows, rival: str, what: str, fits: Callable[[dict], bool]) -> Iterable:
-    """Yield how many times as fast ours is as a rival: TFLOP/s over TFLOP/s."""
-    return ((1 / value, where) for value, where in times(cases, rival, what, fits))
+    def judge(self, cases: list[dict]) -> dict:
+        """Return the worst case beside the bound; `met` is None where nothing was measured."""
+        found = []
+        for case in filter(self.fits, cases):
+            measured = case["results"].get(self.rival, {}).get("passes", {}).get(self.what, {})
+            if "ours_takes_times" in measured:
+                found.append((measured["ours_takes_times"][0], place(case)))
+        worst, where = max(found, default=(None, ""))
+        met = None if worst is None else worst <= self.bound
+        said = {"text": self.text, "bound": round(self.bound, 2), "worst": worst}
+        return {**said, "where": where, "met": met}
 
 
 def place(case: dict) -> str:
@@ -55,88 +35,35 @@ def place(case: dict) -> str:
     return f"N {case['N']} {'causal' if case['causal'] else 'full'} {case['dtype']}{layout}"
 
 
-def cpu_goals(cases: Rows, memory: Rows) -> list[Goal]:
-    """Judge B 1, H 8, D 64, float32: time beside SDPA and the naive form, and memory."""
-
-    def plain(least: int) -> Callable[[dict], bool]:
-        return lambda c: (
-            c["N"] >= least
-            and (c["B"], c["H"], c["G"], c["D"], c["dtype"]) == (1, 8, 8, 64, "float32")
-        )
-
-    goals = []
-    for what, said, bound in (("forward", "forward", 1.10), ("both", "forward+backward", 1.15)):
-        found = times(cases, "sdpa", what, plain(1024))
-        text = f"{said}, time over SDPA's, N ≥ 1024, at most"
-        goals.append(judge(text, bound, found, at_most=True))
-    for what, said in (("forward", "forward"), ("both", "forward+backward")):
-        found = speeds(cases, "naive", what, plain(2048))
-        text = f"{said}, times as fast as naive, N ≥ 2048, at least"
-        goals.append(judge(text, 3.0, found, at_most=False))
-    return goals + memory_goals(memory)
+def plain(least: int) -> Callable[[dict], bool]:
+    """Eight heads of 64 in float32, from so many tokens on."""
+    usual = (1, 8, 8, 64, "float32")
+    return lambda c: c["N"] >= least and (c["B"], c["H"], c["G"], c["D"], c["dtype"]) == usual
 
 
-def memory_goals(memory: Rows) -> list[Goal]:
-    """Judge the forward pass: what it takes beyond its output, and how memory grows with N."""
-    ours = [row for row in memory if row["rival"] == "ours" and row["what"] == "forward"]
-    beyond = [(row["beyond_result"] / MB, place(row)) for row in ours if row["N"] == 8192]
-    goals = [judge("forward, MB beyond the output, N = 8192, at most", 16, beyond, at_most=True)]
-    # A slope of 1 or less is linear: a fixed part of memory counts for less the longer N is. Pages
-    # and buffers make neither line exact, hence a tenth either way, two for the steep one.
-    bounds = (
-        ("ours", 1.1, True, "at most 1.1 (for 1)"),
-        ("naive", 1.8, False, "at least 1.8 (for 2)"),
+def heavy(*widths: int) -> Callable[[dict], bool]:
+    """4096 tokens and more, 64 heads and more of such a width, in 16 bits."""
+    return lambda c: (
+        c["N"] >= 4096 and c["B"] * c["H"] >= 64 and c["dtype"] != "float32" and c["D"] in widths
     )
-    for rival, bound, at_most, said in bounds:
-        found = [(s["slope"], s["sizes"]) for s in slopes(memory, rival) if s["what"] == "forward"]
-        text = f"forward, log-log slope of memory over the three largest N, {rival}, {said}"
-        goals.append(judge(text, bound, found, at_most=at_most))
-    return goals
 
 
-def slopes(memory: Rows, rival: str) -> list[dict]:
-    """Return the exponent of memory over the three largest N, for each pass and mask.
-
-    The small ones show what is fixed: the tiles themselves, and what a thread needs.
-    """
-    found = []
-    keys = dict.fromkeys((row["what"], row["causal"]) for row in memory if row["rival"] == rival)
-    for what, causal in keys:
-        rows = [r for r in memory if (r["rival"], r["what"], r["causal"]) == (rival, what, causal)]
-        rows = sorted(rows, key=lambda row: row["N"])[-3:]
-        sizes = [row["N"] for row in rows]
-        if len(sizes) > 1 and all(row["extra"] > 0 for row in rows):
-            mask = "causal" if causal else "full"
-            slope = growth_exponent(sizes, [row["extra"] for row in rows])
-            said = f"N {min(sizes)} to {max(sizes)} {mask}"
-            found.append({"rival": rival, "what": what, "slope": slope, "sizes": said})
-    return found
-
-
-def gpu_goals(cases: Rows) -> list[Goal]:
-    """Judge N ≥ 4096, 16 bits, 64 query heads: speed beside torch's kernels, and grouped heads."""
-    bounds = (
-        ("forward", 64, "flash", 1.10),
-        ("forward", 64, "cudnn", 0.85),
-        ("forward", 128, "flash", 1.05),
-        ("forward", 128, "cudnn", 0.65),
-        ("backward", 64, "flash", 0.90),
-        ("backward", 128, "flash", 0.70),
-    )
-    goals = []
-    for what, D, rival, bound in bounds:
-        found = speeds(cases, rival, what, lambda c, D=D: heavy(c) and c["D"] == D)
-        said = {"flash": "SDPA flash", "cudnn": "SDPA cuDNN"}[rival]
-        text = f"{what} D {D}, times as fast as {said}, at least"
-        goals.append(judge(text, bound, found, at_most=False))
-    for what in ("forward", "backward"):
-        found = times(cases, "ours_mha", what, heavy)
-        text = f"{what}, grouped heads, time over as many of their own, at most 1 (2 % for noise)"
-        # What rounds differ by is not known before it has been measured on such a machine.
-        goals.append(judge(text, 1.02, found, at_most=True))
-    return goals
-
-
-def heavy(case: dict) -> bool:
-    """Whether a case is one that the GPU's goals are set for."""
-    return case["N"] >= 4096 and case["B"] * case["H"] >= 64 and case["dtype"] != "float32"
+GOALS = {
+    "cpu": [
+        Goal("forward over SDPA's, N ≥ 128", "sdpa", "forward", 1.05, plain(128)),
+        Goal("forward+backward over SDPA's, N ≥ 1024", "sdpa", "both", 1.15, plain(1024)),
+        Goal("forward over naive, N ≥ 2048", "naive", "forward", 1 / 3, plain(2048)),
+        Goal("forward+backward over naive, N ≥ 2048", "naive", "both", 1 / 3, plain(2048)),
+    ],
+    "cuda": [
+        Goal("forward D 64 over SDPA flash", "flash", "forward", 1 / 1.10, heavy(64)),
+        Goal("forward D 64 over SDPA cuDNN", "cudnn", "forward", 1 / 0.85, heavy(64)),
+        Goal("forward D 128 over SDPA flash", "flash", "forward", 1 / 1.05, heavy(128)),
+        Goal("forward D 128 over SDPA cuDNN", "cudnn", "forward", 1 / 0.65, heavy(128)),
+        Goal("backward D 64 over SDPA flash", "flash", "backward", 1 / 0.90, heavy(64)),
+        Goal("backward D 128 over SDPA flash", "flash", "backward", 1 / 0.70, heavy(128)),
+        # 2 % for noise: what rounds differ by is not known before it has been measured there.
+        Goal("forward, grouped heads over H heads", "ours_mha", "forward", 1.02, heavy(64, 128)),
+        Goal("backward, grouped heads over H heads", "ours_mha", "backward", 1.02, heavy(64, 128)),
+    ],
+}

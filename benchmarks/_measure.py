@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -32,7 +31,6 @@ class Entrant:
     inputs: tuple[Tensor, Tensor, Tensor]
     what: tuple[str, ...]
     error: float
-    first_seconds: float
 
 
 def measure_case(
@@ -59,7 +57,7 @@ def measure_case(
         at_most=pace.at_most,
         coarse=tuple(f"naive {what}" for what in ("forward", "both")),
     )
-    results = {name: summary(name, entrants, laps, case) for name in entrants}
+    results = {name: summary(name, entrants, laps) for name in entrants}
     return {**case.shape, "results": results, "left_out": left_out}
 
 
@@ -85,7 +83,6 @@ def enter(
     slope = slope_for(inputs[0])
     if case.G not in expected:
         expected[case.G] = references(case, list(case.inputs(device)), slope)
-    start = time.perf_counter()
     attend = attend_with(rival, case, device)
     out = attend(*inputs)
     results = [out.detach()]
@@ -95,7 +92,7 @@ def enter(
     error = worst_error(case, results, expected[case.G])  # waits for the device
     if not error <= TOLERANCE[case.dtype]:
         raise CannotRun(f"wrong: off by {error:.1e}, allowed {TOLERANCE[case.dtype]:.0e}")
-    return Entrant(attend, inputs, what, error, time.perf_counter() - start)
+    return Entrant(attend, inputs, what, error)
 
 
 def slope_for(q: Tensor) -> Tensor:
@@ -123,24 +120,20 @@ def jobs(entrant: Entrant) -> dict[str, Job]:
 
 
 def summary(
-    name: str, entrants: dict[str, Entrant], laps: dict[str, list[list[float]]], case: Case
+    name: str, entrants: dict[str, Entrant], laps: dict[str, list[list[float]]]
 ) -> dict[str, object]:
-    """Return a rival's times, speeds, and how many times as long ours takes."""
+    """Return a rival's times, and how many times as long ours takes."""
     entrant = entrants[name]
     mine = seconds_by_pass(name, entrant, laps)
     ours = seconds_by_pass("ours", entrants["ours"], laps) if "ours" in entrants else {}
     passes = {}
     for what, seconds in mine.items():
-        spread = Spread.of(seconds)
-        passes[what] = {
-            "milliseconds": asdict(Spread.of([1e3 * s for s in seconds])),
-            "tflops": case.operations(what) / spread.median / 1e12,
-            "rounds": len(seconds),
-        }
+        milliseconds = Spread.of([1e3 * s for s in seconds])
+        passes[what] = {"ms": milliseconds.rounded, "rounds": len(seconds)}
         if what in ours and name != "ours":
             both = min(len(ours[what]), len(seconds))  # who sits out does so at the end
-            passes[what]["ours_takes_times"] = asdict(ratio(ours[what][:both], seconds[:both]))
-    return {"error": entrant.error, "first_seconds": entrant.first_seconds, "passes": passes}
+            passes[what]["ours_takes_times"] = ratio(ours[what][:both], seconds[:both]).rounded
+    return {"error": float(f"{entrant.error:.2g}"), "passes": passes}
 
 
 def seconds_by_pass(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks._goals import Goal, place, slopes
+from benchmarks._cases import Case
+from benchmarks._goals import place
 from benchmarks._rivals import LABELS
 
+SHAPE = ("N", "D", "causal", "dtype", "B", "H", "G", "split")
 PASSES = {"forward": "forward", "backward": "backward", "both": "forward+backward"}
 
 
@@ -59,7 +62,7 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return lines
 
 
-def report(result: dict, goals: list[Goal]) -> str:
+def report(result: dict) -> str:
     """Return everything that was measured, the goals last."""
     lines = ["# Attention, measured", ""]
     lines += [f"- {name}: {value}" for name, value in result["conditions"].items()]
@@ -67,10 +70,7 @@ def report(result: dict, goals: list[Goal]) -> str:
     if result["memory"]:
         lines += ["", *memory_section(result["memory"])]
     lines += left_out_section(result)
-    if result["configurations"]:
-        lines += ["", "## Configurations that the autotuner chose", ""]
-        lines += [f"- {line}" for line in result["configurations"]]
-    return "\n".join([*lines, "", *goals_section(goals)])
+    return "\n".join([*lines, "", *goals_section(result["goals"])])
 
 
 def time_section(cases: list[dict]) -> list[str]:
@@ -80,7 +80,10 @@ def time_section(cases: list[dict]) -> list[str]:
         heads = f"B {case['B']} H {case['H']} G {case['G']} D {case['D']} {place(case)}"
         for rival, found in case["results"].items():
             for what, timed in found["passes"].items():
-                rows.append([heads, LABELS[rival], PASSES[what], *figures(timed)])
+                speed = operations(case, what) / timed["ms"][0] / 1e9
+                numbers = [*spread(timed["ms"], ".3g"), f"{speed:.3g}"]
+                numbers += spread(timed.get("ours_takes_times"), ".2f")
+                rows.append([heads, LABELS[rival], PASSES[what], *numbers])
     head = ["case", "who", "pass", "ms", "quartiles", "TFLOP/s", "ours takes", "quartiles"]
     return [
         "## Time",
@@ -94,17 +97,21 @@ def time_section(cases: list[dict]) -> list[str]:
     ]
 
 
-def figures(timed: dict) -> list[str]:
-    """Return the numbers of one line of the table of times."""
-    ms, times = timed["milliseconds"], timed.get("ours_takes_times")
-    numbers = [f"{ms['median']:.3g}", f"{ms['q1']:.3g} to {ms['q3']:.3g}", f"{timed['tflops']:.3g}"]
-    if times is None:
-        return [*numbers, "-", "-"]
-    return [*numbers, f"{times['median']:.2f}", f"{times['q1']:.2f} to {times['q3']:.2f}"]
+def operations(case: dict, what: str) -> float:
+    """Return the floating-point operations of one pass of a case as the results hold it."""
+    return Case(**{k: v for k, v in case.items() if k in SHAPE}, rivals=()).operations(what)
+
+
+def spread(values: list[float] | None, digits: str) -> list[str]:
+    """Return a median and its quartiles in words, or dashes."""
+    if values is None:
+        return ["-", "-"]
+    median, q1, q3 = (format(value, digits) for value in values)
+    return [median, f"{q1} to {q3}"]
 
 
 def memory_section(memory: list[dict]) -> list[str]:
-    """Return the table of peak memory and the slopes over N."""
+    """Return the table of peak memory."""
     rows = [
         [
             f"B {row['B']} H {row['H']} D {row['D']} {place(row)}",
@@ -116,7 +123,7 @@ def memory_section(memory: list[dict]) -> list[str]:
         for row in memory
     ]
     head = ["case", "who", "pass", "peak MB", "result MB", "beyond it MB"]
-    lines = [
+    return [
         "## Memory",
         "",
         "Peak beyond the inputs, in MB of 10⁶ bytes. The result is the output and, backward, the "
@@ -124,15 +131,6 @@ def memory_section(memory: list[dict]) -> list[str]:
         "",
         *table(head, rows),
     ]
-    fitted = [
-        s for rival in dict.fromkeys(r["rival"] for r in memory) for s in slopes(memory, rival)
-    ]
-    if fitted:
-        lines += ["", "Log-log slope of the peak over N:", ""]
-        for s in fitted:
-            said = f"{LABELS[s['rival']]}, {PASSES[s['what']]}, {s['sizes']}"
-            lines.append(f"- {said}: {s['slope']:.2f}")
-    return lines
 
 
 def left_out_section(result: dict) -> list[str]:
@@ -147,16 +145,42 @@ def left_out_section(result: dict) -> list[str]:
     return ["", "## Left out", "", *lines] if lines else []
 
 
-def goals_section(goals: list[Goal]) -> list[str]:
+def goals_section(goals: list[dict]) -> list[str]:
     """Return the table of goals; what is measured is the worst case."""
+    verdicts = {True: "met", False: "not met", None: "not measured"}
     rows = [
         [
-            goal.text,
-            f"{goal.bound:g}",
-            "-" if goal.worst is None else f"{goal.worst:.2f}",
-            goal.where,
-            goal.verdict,
+            goal["text"],
+            f"{goal['bound']:g}",
+            "-" if goal["worst"] is None else f"{goal['worst']:.2f}",
+            goal["where"],
+            verdicts[goal["met"]],
         ]
         for goal in goals
     ]
-    return ["## Goals", "", *table(["goal", "bound", "worst", "where", ""], rows)]
+    head = ["times as long as", "at most", "worst", "where", ""]
+    return ["## Goals", "", *table(head, rows)]
+
+
+def lines_of(result: dict) -> str:
+    """Return results as JSON with a line for each entry of a list, or of a table of tables.
+
+    >>> print(lines_of({"cases": [{"N": 7}, {"N": 11}], "goals": []}))
+    {
+    "cases": [
+    {"N": 7},
+    {"N": 11}
+    ],
+    "goals": []
+    }
+    """
+    parts = []
+    for name, value in result.items():
+        text = json.dumps(value)
+        if value and isinstance(value, list):
+            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+        elif isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+            lines = [f"{json.dumps(key)}: {json.dumps(each)}" for key, each in value.items()]
+            text = "{\n" + ",\n".join(lines) + "\n}"
+        parts.append(f'"{name}": {text}')
+    return "{\n" + ",\n".join(parts) + "\n}"

@@ -15,12 +15,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks._cases import Case
-from course_utils.kernels import flash_attend
+from course_utils.kernels import fast_cpu, flash_attend
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 LABELS = {
     "ours": "flash_attend",
     "ours_mha": "flash_attend, G = H",
+    "plain": "flash_attend, plain tiles",
     "naive": "naive",
     "sdpa": "SDPA",
     "flash": "SDPA flash",
@@ -38,9 +39,20 @@ def attend_with(rival: str, case: Case, device: str) -> Attend:
     if rival in ("ours", "ours_mha"):
         backend = "tiled" if device == "cpu" else "triton"
         return partial(flash_attend, causal=case.causal, backend=backend)
+    if rival == "plain":
+        return partial(attend_plain, causal=case.causal)
     if rival == "naive":
         return partial(attend_naive, causal=case.causal)
     return partial(attend_sdpa, case=case, backend=FORCED.get(rival))
+
+
+def attend_plain(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:
+    """Compute tile by tile without what is there for processors' speed, forward and backward."""
+    before, fast_cpu.ENABLED = fast_cpu.ENABLED, False
+    try:
+        return flash_attend(q, k, v, causal=causal, backend="tiled")
+    finally:
+        fast_cpu.ENABLED = before
 
 
 def attend_naive(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:

@@ -38,6 +38,11 @@ class Spread:
     q1: float
     q3: float
 
+    @property
+    def rounded(self) -> list[float]:
+        """Median and quartiles as the results hold them: seven digits."""
+        return [float(f"{value:.7g}") for value in (self.median, self.q1, self.q3)]
+
     @classmethod
     def of(cls, values: list[float]) -> Spread:
         """Summarise some values, at least one."""

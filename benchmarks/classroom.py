@@ -11,7 +11,6 @@ code, is counted once.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from contextlib import ExitStack
@@ -20,9 +19,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks._kernel import Kernel
-from benchmarks._report import conditions, table
+from benchmarks._report import conditions, lines_of, table
 from benchmarks._student import Memory, Student, memory_of
-from tools.notebook_file import find_lecture, read_cells
+from tools.notebook_file import lecture_file, read_cells
 
 SHARING = 3  # students whose memory is read at once
 SERVER_GIB, RESERVED_GIB = 24, 2
@@ -74,7 +73,7 @@ def run_lecture(kernel: Kernel, number: str) -> None:
     Raises:
         RuntimeError: if a cell does otherwise than it should.
     """
-    for cell in read_cells(find_lecture(number)):
+    for cell in read_cells(lecture_file(number)):
         error = kernel.run(cell.source).error if cell.kind == "code" else ""
         if bool(error) != ("raises-exception" in cell.tags):
             raise RuntimeError(f"lecture {number}, {cell.name}: {error or 'no error'}")
@@ -151,7 +150,7 @@ def main(arguments: list[str]) -> int:
         | {"memory": f"{memory:.0f} GiB", "load before": f"{load:.1f} processes wanted a core"},
         "costs": [{**asdict(each), "students": each.students} for each in costs],
     }
-    print(json.dumps(result, indent=1) if options.json else report(result))
+    print(lines_of(result) if options.json else report(result))
     return 0
 
 

@@ -12,15 +12,14 @@ of one machine; which cells are the heavy ones travels better than their seconds
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from statistics import median
 
 from benchmarks._busy import core_taken
-from benchmarks._report import conditions
+from benchmarks._report import conditions, lines_of
 from course_utils.lectures import COURSE
-from tools.notebook_file import find_lecture
+from tools.notebook_file import lecture_file
 from tools.presenting.timing import HEAVY_SECONDS, measure_cells
 
 PACKAGES = ("torch", "numpy", "matplotlib", "ipykernel")
@@ -37,7 +36,7 @@ def table(measured: dict[str, dict[str, float]]) -> str:
 
 def quiet_and_busy(number: str) -> tuple[float, float]:
     """Seconds of a lecture, first alone, then with one core taken."""
-    path = find_lecture(number)
+    path = lecture_file(number)
     quiet = sum(measure_cells(path).values())
     with core_taken():
         return quiet, sum(measure_cells(path).values())
@@ -57,7 +56,7 @@ def main(arguments: list[str]) -> int:
             quiet, busy = quiet_and_busy(number)
             print(f"{number:8}{quiet:8.1f}{busy:9.1f}{busy / quiet:9.2f}", flush=True)
         return 0
-    measured = {number: measure_cells(find_lecture(number)) for number in numbers}
+    measured = {number: measure_cells(lecture_file(number)) for number in numbers}
     where = conditions("lectures", arguments, PACKAGES)
     where["threads"] = f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}"
     if options.json:
@@ -68,7 +67,7 @@ def main(arguments: list[str]) -> int:
             }
             for number, times in measured.items()
         }
-        print(json.dumps({"conditions": where, "lectures": lectures}, indent=1))
+        print(lines_of({"conditions": where, "lectures": lectures}))
     else:
         print("\n".join(f"{name}: {value}" for name, value in where.items()))
         print(table(measured))

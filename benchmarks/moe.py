@@ -12,7 +12,6 @@ status 1 says that the first two disagree, or that dispatch is not twice as fast
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -22,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks._report import conditions, replace_text, table
+from benchmarks._report import conditions, lines_of, replace_text, spread, table
 from benchmarks._timing import Spread, WallClock, interleave, ratio
 from benchmarks.attention import RESULTS, device_name
 from course_utils.layers.moe import MixtureOfExperts
@@ -85,11 +84,11 @@ def measure(sizes: Sizes, seconds: float, at_least: int) -> dict:
         "difference": difference,
         "flops": flops,
         "milliseconds": {
-            name: asdict(Spread.of([1e3 * second for second in found]))
+            name: Spread.of([1e3 * second for second in found]).rounded
             for name, found in times.items()
         },
         "times_dispatch": {
-            name: asdict(ratio(found, times["dispatch"])) for name, found in times.items()
+            name: ratio(found, times["dispatch"]).rounded for name, found in times.items()
         },
         "rounds": len(times["dispatch"]),
     }
@@ -108,10 +107,10 @@ def report(result: dict) -> str:
     rows = []
     for name, label in LABELS.items():
         ms, times = result["milliseconds"][name], result["times_dispatch"][name]
-        work, spread = flops[name] / flops["one network"], f"{times['q1']:.2f} to {times['q3']:.2f}"
-        rows.append([label, f"{work:.2f}", f"{ms['median']:.3g}", f"{times['median']:.2f}", spread])
+        work = flops[name] / flops["one network"]
+        rows.append([label, f"{work:.2f}", f"{ms[0]:.3g}", *spread(times, ".2f")])
     head = ["who", "FLOPs, in networks", "ms", "times dispatch", "quartiles"]
-    factor = result["times_dispatch"]["every expert"]["median"]
+    factor = result["times_dispatch"]["every expert"][0]
     return "\n".join(
         [
             "# A mixture of experts, measured",
@@ -147,10 +146,10 @@ def main(arguments: list[str]) -> int:
     where = conditions("moe", arguments, ("torch",))
     where |= {"device": device_name("cpu"), "threads": str(options.threads)}
     result = {"conditions": where, **result}
-    replace_text(options.out / f"{NAME}.json", json.dumps(result, indent=1))
+    replace_text(options.out / f"{NAME}.json", lines_of(result))
     replace_text(options.out / f"{NAME}.md", report(result))
     print(report(result))
-    fast = options.quick or result["times_dispatch"]["every expert"]["median"] >= GOAL
+    fast = options.quick or result["times_dispatch"]["every expert"][0] >= GOAL
     return 0 if fast and result["difference"] <= TOLERANCE else 1
 
 

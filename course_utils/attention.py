@@ -1,4 +1,4 @@
-"""Attention, written to be read: the reference that every other implementation is held against.
+"""Attention, written to be read: the reference that other implementations are compared with.
 
 Leading axes are free: (T, D) works, and so does (B, H, T, D). They must agree between q, k and v.
 """
@@ -11,11 +11,8 @@ from torch import Tensor
 from course_utils.checks import (
     check_attention_inputs,
     check_finite,
-    check_floating,
     check_int,
     check_may_attend,
-    check_not_empty,
-    check_rank,
     check_values,
 )
 from course_utils.shapes import Bool, Float
@@ -51,17 +48,15 @@ def attend(
         k: keys.
         v: values; their width E may differ from D.
         may_attend: True where a query may attend to a key; None lets each attend to all.
-        bias: finite numbers added to the scaled scores, for example ``alibi_bias``; None adds
-            nothing. It makes a key more or less likely; to hide one is the mask's work.
+        bias: finite numbers added to the scaled scores, for example ``alibi_bias``. To hide a key,
+            use the mask.
         scale: factor on the dot products; 1 / sqrt(D) if None.
 
     Returns:
         The output and the weights. A row of weights sums to 1, or is all zero.
 
     Raises:
-        TypeError: for a wrong type or dtype, or a mask that is not boolean.
-        ValueError: for shapes that do not fit, an empty sequence, or a bias or scale that is not
-            finite.
+        TypeError, ValueError: if the arguments do not fit each other, or the mask is not boolean.
 
     Source: Vaswani et al., "Attention is all you need", 2017, equation 1.
 
@@ -86,30 +81,22 @@ def masked_softmax(
 ) -> Float[Tensor, "*batch T S"]:
     """Softmax over the allowed keys: exp(score) / sum of exp(score), and 0 for the others.
 
-    Forbidden scores take the lowest finite number, not -inf. A row without an allowed key then
-    stays finite inside, and the second fill makes it zero; its gradient is zero as well.
+    Hidden scores become the lowest finite number, not -inf, so that a row without an allowed key
+    stays finite. The second fill makes such a row zero, and its gradient too.
 
     Raises:
-        TypeError, ValueError: if the scores or the mask do not fit, as in ``attend``, or there
-            is no score.
+        TypeError, ValueError: if the mask is not boolean or does not broadcast to the scores.
 
     >>> nothing_to_read = torch.tensor([[True, True], [False, False]])
     >>> masked_softmax(torch.zeros(2, 2), nothing_to_read).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    _check_scores(scores, may_attend)
+    check_may_attend(may_attend, scores.shape)
     if may_attend is None:
         return scores.softmax(dim=-1)
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~may_attend, lowest).softmax(dim=-1)
     return weights.masked_fill(~may_attend, 0.0)
-
-
-def _check_scores(scores: Tensor, may_attend: Tensor | None) -> None:
-    check_rank("scores", scores, "T S", exactly=False)
-    check_floating("scores", scores)
-    check_not_empty("scores", scores, axes=2)
-    check_may_attend(may_attend, scores.shape, scores.device)
 
 
 def cosine_attend(
@@ -122,9 +109,9 @@ def cosine_attend(
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """Attention on cosines: ``weights = softmax(scale * cos(q, k))``.
 
-    Queries and keys are brought to length 1 first (``unit_vectors`` has the range), so the scores
-    lie within ±scale whatever their length. There is no default scale: 1 / sqrt(D) is meant for dot
-    products, and would leave the weights close to uniform here. nGPT multiplies by sqrt(D).
+    Queries and keys are first scaled to length 1, so every score is between -scale and scale. There
+    is no default scale: 1 / sqrt(D) is made for dot products, and here it would leave the weights
+    close to uniform. nGPT uses sqrt(D).
 
     Args:
         q: queries.
@@ -154,20 +141,13 @@ def cosine_attend(
 def unit_vectors(x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
     """Divide each vector on the last axis by its Euclidean length. A zero vector stays zero.
 
-    Lengths from 1e-12 to 1e19 become 1 (in float16 from 6e-5 to 65504). A shorter vector stays
-    shorter than that, and a longer one becomes 0: its length is infinite to the dtype.
-
-    Raises:
-        TypeError: if x is not a floating-point tensor.
-        ValueError: if x has no axis, or vectors of no coordinate.
+    Vectors with a length from 1e-12 to 1e19 (float16: 6e-5 to 65504) get length 1. A shorter one
+    stays shorter. A longer one becomes 0, because its length overflows to infinity.
 
     >>> unit_vectors(torch.tensor([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    check_rank("x", x, "D", exactly=False)
-    check_floating("x", x)
-    check_not_empty("x", x, axes=1)
-    # 1e-12 is too small to write in float16; there its smallest normal number serves.
+    # float16 cannot represent 1e-12; its smallest normal number takes its place.
     shortest = max(1e-12, torch.finfo(x.dtype).tiny)
     return x / x.norm(dim=-1, keepdim=True).clamp_min(shortest)
 
@@ -183,9 +163,9 @@ def top_k_attend(
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """Attention in which each query attends only to its ``k_keep`` best allowed keys.
 
-    Of equal scores at the border some are dropped, so that exactly ``k_keep`` are kept. A query
-    that has fewer allowed keys attends to those. A score that is NaN or infinite has no rank: such
-    a query keeps all its allowed keys, and its weights are NaN throughout, as with ``attend``.
+    Exactly ``k_keep`` keys are kept, even if that separates equal scores. A query with fewer
+    allowed keys attends to all of those. If one of a query's scores is NaN or infinite, the query
+    keeps all its allowed keys, and its weights become NaN as with ``attend``.
 
     Args:
         q: queries.
@@ -199,7 +179,7 @@ def top_k_attend(
         The output and the weights, as ``attend`` does.
 
     Raises:
-        TypeError, ValueError: as ``attend`` does, and if k_keep is not an integer from 1 to S.
+        TypeError, ValueError: as ``attend`` does, or if k_keep is not an integer from 1 to S.
 
     Source: Gupta et al., "Memory-efficient transformers via top-k attention", 2021.
 
@@ -208,9 +188,7 @@ def top_k_attend(
     [[0.5, 0.0, 0.5]]
     """
     check_attention_inputs(q, k, v, may_attend=may_attend, scale=scale)
-    k_keep = check_int("k_keep", k_keep)
-    if k_keep > k.shape[-2]:
-        raise ValueError(f"k_keep ({k_keep}) must be at most the number of keys, S ({k.shape[-2]})")
+    k_keep = check_int("k_keep", k_keep, maximum=k.shape[-2])
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = scale * q @ k.mT  # (..., T, S)
     if may_attend is not None:
@@ -225,15 +203,14 @@ def top_k_attend(
 def softmax_jacobian(p: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S S"]:
     """Return the derivative of softmax by its input: ``J[i, j] = p[i] * (1[i = j] - p[j])``.
 
-    In matrix form ``diag(p) - p p^T``: symmetric, with rows that sum to 0, and zero where p is a
-    vertex (one weight is 1). It needs the weights alone, not the scores.
+    In matrix form ``diag(p) - p p^T``. It is symmetric, its rows sum to 0, and it is zero if one
+    weight is 1. It needs only the weights, not the scores.
 
     Args:
         p: softmax output on the last axis.
 
     Raises:
-        TypeError: if p is not a floating-point tensor.
-        ValueError: if p is empty, negative somewhere, or does not sum to 1.
+        TypeError, ValueError: if p is not made of rows of weights that sum to 1.
 
     Source: Bridle, "Probabilistic interpretation of feedforward classification network outputs",
     1990.
@@ -258,8 +235,7 @@ def effective_tokens(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batc
         The number for each row, in tokens, 0 to S.
 
     Raises:
-        TypeError: if weights is not a floating-point tensor.
-        ValueError: if it is empty, negative somewhere, or a row sums to neither 1 nor 0.
+        TypeError, ValueError: if weights is not made of rows of weights that sum to 1 or to 0.
 
     Source: the exponential of Shannon's entropy; Hill, "Diversity and evenness", 1973, order 1.
 

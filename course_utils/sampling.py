@@ -1,16 +1,16 @@
 """From logits to the probabilities of the next token: temperature, top-k and top-p.
 
-Each function takes logits (..., V), turns the same knob by another handle, and returns
+Each function takes logits (..., V), adjusts how peaked the distribution is, and returns
 probabilities (..., V) that sum to 1. ``torch.multinomial`` draws a token from them.
 
-Of equal logits the one with the lower token id goes first, everywhere. A sum reaches p when it
-falls short of it by less than a millionth part: that much may be lost in rounding.
+Of equal logits, the one with the lower token id comes first. A sum counts as p if it is at most a
+millionth part smaller: rounding may lose that much.
 """
 
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_finite, check_int, check_values
+from course_utils.checks import check_finite, check_int
 from course_utils.shapes import Float
 
 __all__ = [
@@ -28,65 +28,57 @@ def with_temperature(
 ) -> Float[Tensor, "*batch V"]:
     """Return ``softmax(logits / temperature)``: below 1 sharper, above 1 flatter.
 
-    Temperature 0 is greedy: all probability on the largest logit, on the first of several. (As a
-    positive temperature falls to 0, equal largest logits share it instead.) Attention scores that
-    are divided by sqrt(d_k) are softened by temperature sqrt(d_k).
+    Temperature 0 is greedy: the largest logit, or the first of several, gets all the probability.
+    Attention divides its scores by sqrt(d_k): that is a temperature, too.
 
     Args:
-        logits: finite numbers, one for each token of the vocabulary.
+        logits: one for each token of the vocabulary.
         temperature: 0 or more.
 
     Raises:
-        TypeError: if logits is not a floating-point tensor, or temperature not a real number.
-        ValueError: if one of them is not finite, the vocabulary is empty, or temperature negative.
+        TypeError, ValueError: if temperature is not a finite number of at least 0.
 
     Source: Ackley, Hinton, Sejnowski, "A learning algorithm for Boltzmann machines", 1985.
 
     >>> with_temperature(torch.tensor([2.0, 1.0, 2.0]), 0).tolist()
     [1.0, 0.0, 0.0]
     """
-    check_values("logits", logits, "V", exactly=False)
-    temperature = _check_temperature(temperature)
-    return _softmax(logits, temperature).to(logits.dtype)
+    return _softmax(logits, _check_temperature(temperature)).to(logits.dtype)
 
 
 def with_top_k(logits: Float[Tensor, "*batch V"], k: int) -> Float[Tensor, "*batch V"]:
     """Return the softmax over the ``k`` largest logits, and 0 for the others.
 
-    Exactly k tokens are kept, also where the border runs between equal logits. With k = V or more
-    nothing is cut: it is the plain softmax.
+    Exactly k tokens are kept, even if that separates equal logits. With k = V or more it is the
+    plain softmax.
 
     Args:
-        logits: finite numbers, one for each token of the vocabulary.
+        logits: one for each token of the vocabulary.
         k: number of tokens to keep, 1 or more.
 
     Raises:
-        TypeError: if logits is not a floating-point tensor, or k not an integer.
-        ValueError: if a logit is not finite, the vocabulary is empty, or k below 1.
+        TypeError, ValueError: if k is not an integer of at least 1.
 
     Source: Fan, Lewis, Dauphin, "Hierarchical neural story generation", 2018, section 5.4.
 
     >>> with_top_k(torch.tensor([1.0, 3.0, 3.0, 3.0]), 2).tolist()
     [0.0, 0.5, 0.5, 0.0]
     """
-    check_values("logits", logits, "V", exactly=False)
     return _top_k(_softmax(logits), logits, check_int("k", k)).to(logits.dtype)
 
 
 def with_top_p(logits: Float[Tensor, "*batch V"], p: float | int) -> Float[Tensor, "*batch V"]:
     """Return the softmax over the fewest most probable tokens that together reach ``p``.
 
-    Where the probabilities are sharp few are kept, where they are flat many. The most probable
-    token is always kept, and p = 1 cuts nothing.
+    A peaked distribution keeps few tokens, a flat one many. The most probable token is always kept,
+    and p = 1 cuts nothing.
 
     Args:
-        logits: finite numbers, one for each token of the vocabulary.
+        logits: one for each token of the vocabulary.
         p: share of the probability to keep, above 0, at most 1.
 
     Raises:
-        TypeError: if logits is not a floating-point tensor, or p not a real number.
-        ValueError: if a logit is not finite, the vocabulary is empty, or p not above 0 and at
-            most 1.
+        TypeError, ValueError: if p is not a number above 0 and at most 1.
 
     Source: Holtzman et al., "The curious case of neural text degeneration", 2019, section 3.1.
 
@@ -94,7 +86,6 @@ def with_top_p(logits: Float[Tensor, "*batch V"], p: float | int) -> Float[Tenso
     >>> with_top_p(even, 0.5).tolist(), with_top_p(even, 0.51).count_nonzero().item()
     ([0.5, 0.5, 0.0, 0.0], 3)
     """
-    check_values("logits", logits, "V", exactly=False)
     return _nucleus(_softmax(logits), _check_p(p)).to(logits.dtype)
 
 
@@ -105,12 +96,12 @@ def next_token_probabilities(
     k: int | None = None,
     p: float | int | None = None,
 ) -> Float[Tensor, "*batch V"]:
-    """Apply temperature, then top-k, then top-p, each to what the one before has left.
+    """Apply temperature, then top-k, then top-p, each to what the step before kept.
 
-    So p is a share of what temperature and k leave, not of the model's own probabilities.
+    So p is a share of what temperature and k keep, not of the model's own probabilities.
 
     Args:
-        logits: finite numbers, one for each token of the vocabulary.
+        logits: one for each token of the vocabulary.
         temperature: as in ``with_temperature``.
         k: as in ``with_top_k``; None keeps every token.
         p: as in ``with_top_p``; None keeps every token.
@@ -124,7 +115,6 @@ def next_token_probabilities(
     >>> next_token_probabilities(logits, k=3, p=0.8)
     tensor([0.6667, 0.3333, 0.0000, 0.0000])
     """
-    check_values("logits", logits, "V", exactly=False)
     probabilities = _softmax(logits, _check_temperature(temperature))
     if k is not None:
         probabilities = _top_k(probabilities, logits, check_int("k", k))
@@ -147,20 +137,20 @@ def _check_p(p: float | int) -> float:
     return float(p)
 
 
-# What follows computes in float64, so that probabilities are rounded once, at the end.
+# The functions below compute in float64, so that probabilities are rounded once, at the end.
 
 
 def _softmax(logits: Tensor, temperature: float = 1.0) -> Tensor:
     logits = logits.double()
     if temperature == 0:
         return torch.zeros_like(logits).scatter(-1, logits.argmax(dim=-1, keepdim=True), 1.0)
-    # Shifted first, the largest is 0 at every temperature: nothing overflows to infinity.
+    # The largest is shifted to 0 first, so that no division by a small temperature overflows.
     shifted = logits - logits.amax(dim=-1, keepdim=True)
     return (shifted / temperature).softmax(dim=-1)
 
 
 def _top_k(probabilities: Tensor, logits: Tensor, k: int) -> Tensor:
-    # Ranked by the logits: of them fewer are equal than of probabilities that underflow to 0.
+    # Ranked by the logits: several probabilities may underflow to the same 0.
     return _only(probabilities, _rank(logits) < k)
 
 

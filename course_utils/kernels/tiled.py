@@ -11,11 +11,12 @@ Scores are multiplied by log2(e), so that a weight is ``2 ** (score - m)``: wher
 torch's exp takes many times as long as its exp2, and on some processors it does so everywhere. m,
 and the log-sum-exp with it, is then in units of log(2).
 
-m is there against overflow and underflow alone. Where a bound on the weights rules out both, none
-is computed, and no sum is rescaled.
+All is computed in float32, or in float64 for float64 inputs. ``fast_cpu.py`` has the same for
+processors, faster.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,14 +24,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.kernels.memory import out_of_memory_explained
-from course_utils.kernels.once import TiledFunction, differentiable_once
-from course_utils.kernels.share import own_threads, share, threads_worth_it
-from course_utils.kernels.tiled_products import LOG2_E, TileProducts
+from course_utils.kernels.fast_cpu import can_attend_fast, fast_backward, fast_forward
+from course_utils.kernels.input_checks import no_autocast
+from course_utils.kernels.out_of_memory import out_of_memory_explained
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
+from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
 from course_utils.shapes import Float
 
 __all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
+
+LOG2_E = math.log2(math.e)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def attend_tiled(
     >>> lse.exp().tolist()  # the first query attends to one key, the second to two
     [[[1.0, 2.0]]]
     """
-    return _TiledAttention.apply(q, k, v, causal, scale)[:2]  # pyright: ignore
+    fast = can_attend_fast(q, k, v, scale)
+    return _TiledAttention.apply(q, k, v, causal, scale, fast)[:2]  # pyright: ignore
 
 
 @torch.no_grad()
@@ -103,27 +107,15 @@ def forward_tiles(
     >>> [(tile.rows.start, tile.keys.start, tile.l.item()) for tile in tiles]
     [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     """
-    threads = 1 if watch else threads_worth_it(q, k)
-    products = TileProducts(q, scale * LOG2_E)
-    blocks = {"block_m": block_m, "block_n": block_n, "one_head": products.one_head}
-    schedule = TileSchedule(q, k, causal=causal, **blocks, threads=threads)
-    out, lse_log2 = _results(q, schedule.first_row, products.accumulator_dtype)
-
-    def attend(blocks: Iterable[tuple[HeadBlock, range]]) -> None:
-        products = TileProducts(q, scale * LOG2_E)  # a thread's own: tiles lie in its memory
-        for heads, rows in blocks:
-            q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(factor)
-            if bounded:
-                m, l, acc = 0.0, *add_weights(q_tile, k, v, schedule, products, heads, rows)
-            else:
-                m, l, acc = read_keys(q_tile, k, v, schedule, products, heads, rows, watch)
-            heads.write(out, rows, acc / l)
-            heads.write(lse_log2, rows, m + l.log2())
-
-    with own_threads(threads):
-        bounded = watch is None and products.weights_are_bounded(q, k, v)
-        factor = products.before / products.log2_base if bounded else products.before
-        share(attend, list(schedule.blocks_of_queries()), threads)
+    schedule = TileSchedule(q, k, causal=causal, block_m=block_m, block_n=block_n)
+    # A query that may attend to no key keeps these.
+    out = torch.zeros_like(q)
+    lse_log2 = q.new_full((*q.shape[:3], 1), -torch.inf, dtype=_dtype(q))
+    for heads, rows in schedule.blocks_of_queries():
+        q_tile = heads.rows_of(q, rows).to(_dtype(q)) * (scale * LOG2_E)
+        m, l, acc = read_keys(q_tile, k, v, schedule, heads, rows, watch)
+        heads.write(out, rows, acc / l)
+        heads.write(lse_log2, rows, m + l.log2())
     return out, lse_log2.squeeze(-1)
 
 
@@ -132,69 +124,39 @@ def read_keys(
     k: Float[Tensor, "B G S D"],
     v: Float[Tensor, "B G S D"],
     schedule: TileSchedule,
-    products: TileProducts,
     heads: HeadBlock,
     rows: range,
-    watch: Callable[[Tile], None] | None,
+    watch: Callable[[Tile], None] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return m, l and acc of a block of queries, after all keys that any of them may attend to.
 
-    q_tile is multiplied by ``products.before``.
+    q_tile is multiplied by ``scale * log2(e)``.
 
     >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
-    >>> schedule, products = TileSchedule(q[None], k, causal=True), TileProducts(q, 1.0)
+    >>> schedule = TileSchedule(q[None], k, causal=True)
     >>> for heads, rows in schedule.blocks_of_queries():
-    ...     m, l, acc = read_keys(q, k, k + 5, schedule, products, heads, rows, None)
+    ...     m, l, acc = read_keys(q, k, k + 5, schedule, heads, rows)
     >>> l.flatten().tolist(), acc[0, :, 0].tolist()  # the last two of three queries: 2 keys, 3 keys
     ([2.0, 3.0], [10.0, 15.0])
     """
-    m, l, acc = _nothing_read(q_tile, products.accumulator_dtype)
+    acc = torch.zeros_like(q_tile)
+    l = torch.zeros_like(acc[..., :1])
+    # Finite: where all scores of the first tile are -inf, their difference to m must not be NaN.
+    m = torch.full_like(l, torch.finfo(l.dtype).min)
     for keys in schedule.blocks_of_keys(rows):
-        k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
-        scores = products.scores(q_tile, k_tile.mT)
+        k_tile, v_tile = (heads.keys_of(x, keys).to(q_tile.dtype) for x in (k, v))
+        scores = torch.bmm(q_tile, k_tile.mT)
         schedule.hide_later(scores, rows, keys)
         m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
         alpha = (m - m_new).exp2_()
         p = scores.sub_(m_new).exp2_()
         l = l * alpha + p.sum(dim=-1, keepdim=True)
-        acc, m = products.add_product(acc.mul_(alpha), products.load(p), v_tile), m_new
+        acc = acc.mul_(alpha).baddbmm_(p, v_tile)
+        m = m_new
         if watch is not None:
             watch(_tile(heads, rows, keys, m, l, acc, alpha))
         del scores, p  # the next tile takes their memory
     return m, l, acc
-
-
-def add_weights(
-    q_tile: Float[Tensor, "heads queries D"],
-    k: Float[Tensor, "B G S D"],
-    v: Float[Tensor, "B G S D"],
-    schedule: TileSchedule,
-    products: TileProducts,
-    heads: HeadBlock,
-    rows: range,
-) -> tuple[Tensor, Tensor]:
-    """Return l and acc as ``read_keys`` does, where the weights are bounded: m is 0, alpha 1.
-
-    q_tile is multiplied by ``products.before / products.log2_base``. Weights of later keys are
-    numbers like the others here, and then set to 0.
-
-    >>> q, k = torch.zeros(1, 2, 4), torch.zeros(1, 1, 3, 4)
-    >>> schedule, products = TileSchedule(q[None], k, causal=True), TileProducts(q, 1.0)
-    >>> for heads, rows in schedule.blocks_of_queries():
-    ...     l, acc = add_weights(q, k, k + 5, schedule, products, heads, rows)
-    >>> l.flatten().tolist(), acc[0, :, 0].tolist()
-    ([2.0, 3.0], [10.0, 15.0])
-    """
-    acc = torch.zeros_like(q_tile)
-    l = torch.zeros_like(acc[..., :1])
-    for keys in schedule.blocks_of_keys(rows):
-        k_tile, v_tile = heads.keys_of(k, keys), heads.keys_of(v, keys)
-        p = products.exponential(products.scores(q_tile, k_tile.mT))
-        schedule.drop_later(p, rows, keys)
-        l.add_(p.sum(dim=-1, keepdim=True))
-        acc = products.add_product(acc, p, v_tile)
-        del p  # the next tile takes its memory
-    return l, acc
 
 
 @torch.no_grad()
@@ -219,9 +181,6 @@ def backward_tiles(
         dv = p.T @ dout,  dp = dout @ v.T,  ds = p * (dp - delta),  dq = scale * ds @ k,
         dk = scale * ds.T @ q,  where  delta = rowsum(dout * out) - dlse.
 
-    Here a tile has a row for each key, as dv and dk want it: of the five products only the one
-    for dq then meets a transposed tile, which the processor multiplies more slowly.
-
     >>> q, v = torch.zeros(1, 1, 2, 4), torch.ones(1, 1, 2, 4)
     >>> saved = q, q, v, *forward_tiles(q, q, v, causal=True, scale=1.0)
     >>> dout, dlse = torch.ones(1, 1, 2, 4), torch.zeros(1, 1, 2)
@@ -229,67 +188,38 @@ def backward_tiles(
     >>> dv[0, 0, :, 0].tolist()  # the first value is all of output 1 and half of output 2
     [1.5, 0.5]
     """
-    threads = threads_worth_it(q, k)
-    products = TileProducts(q, scale * LOG2_E)
-    blocks = {"block_m": block_m, "block_n": block_n, "one_head": products.one_head}
-    schedule = TileSchedule(q, k, causal=causal, **blocks, backward=True, threads=threads)
-    dq, _ = _results(q, schedule.first_row, products.accumulator_dtype)
-    dk, dv = (x.new_zeros(x.shape, dtype=products.accumulator_dtype) for x in (k, v))
+    schedule = TileSchedule(q, k, causal=causal, block_m=block_m, block_n=block_n)
+    dtype = _dtype(q)
+    dq = torch.zeros_like(q)
+    # In order whatever the order of k and v: tiles are added into views of these.
+    dk, dv = (x.new_zeros(x.shape, dtype=dtype) for x in (k, v))
     lse_log2, dlse = lse_log2.unsqueeze(-1), dlse.unsqueeze(-1)
-
-    def add_gradients(parts: Iterable[HeadBlock]) -> None:
-        products = TileProducts(q, scale * LOG2_E)  # a thread's own: tiles lie in its memory
-        for heads in parts:
-            for rows in schedule.blocks_of_rows():
-                q_tile = products.gather(heads.rows_of(q, rows), "q").mul_(products.before)
-                do_tile = products.gather(heads.rows_of(dout, rows), "dout")
-                minus_lse = -heads.rows_of(lse_log2, rows).mT
-                delta = (do_tile.to(products.accumulator_dtype) * heads.rows_of(out, rows)).sum(
-                    dim=-1, keepdim=True
-                )
-                minus_delta = (heads.rows_of(dlse, rows) - delta).mT
-                dq_tile = torch.zeros_like(q_tile, dtype=products.accumulator_dtype)
-                for keys in schedule.blocks_of_keys(rows):
-                    k_tile, v_tile = (products.load(heads.keys_of(x, keys)) for x in (k, v))
-                    scores = products.scores(k_tile, q_tile.mT, minus_lse)
-                    schedule.hide_later(scores, rows, keys, keys_first=True)
-                    # No weight exceeds 1. This product is the forward pass's the other way round,
-                    # and may differ in its last bit: of scores of 1e18, more than exp2 can take.
-                    p = scores.clamp_(max=0).exp2_()
-                    products.add_product(heads.keys_of(dv, keys), products.load(p), do_tile)
-                    ds = products.load(
-                        products.product(v_tile, do_tile.mT, "dp", minus_delta).mul_(p)
-                    )
-                    products.add_product(heads.keys_of(dk, keys), ds, q_tile)
-                    products.add_product(dq_tile, ds.mT, k_tile)
-                    del scores, p, ds  # the next tile takes their memory
-                heads.write(dq, rows, dq_tile.mul_(scale))
-
-    with own_threads(threads):
-        # All queries of a head add to the same keys and values: one thread has them all.
-        share(add_gradients, list(schedule.blocks_of_heads()), threads)
-    dk.mul_(products.after / LOG2_E)  # what makes scale * q of q_tile
+    for heads, rows in schedule.blocks_of_queries():
+        q_tile, do_tile, out_tile = (heads.rows_of(x, rows).to(dtype) for x in (q, dout, out))
+        q_tile = q_tile * (scale * LOG2_E)
+        lse_tile = heads.rows_of(lse_log2, rows)
+        delta = (do_tile * out_tile).sum(dim=-1, keepdim=True) - heads.rows_of(dlse, rows)
+        dq_tile = torch.zeros_like(q_tile)
+        for keys in schedule.blocks_of_keys(rows):
+            k_tile, v_tile = (heads.keys_of(x, keys).to(dtype) for x in (k, v))
+            scores = torch.bmm(q_tile, k_tile.mT)
+            schedule.hide_later(scores, rows, keys)
+            # No weight exceeds 1. In a tile of another size the product may differ in its last
+            # bit: of scores of 1e18, more than exp2 can take.
+            p = scores.sub_(lse_tile).clamp_(max=0).exp2_()
+            heads.keys_of(dv, keys).add_(torch.bmm(p.mT, do_tile))
+            ds = torch.bmm(do_tile, v_tile.mT).sub_(delta).mul_(p)
+            heads.keys_of(dk, keys).add_(torch.bmm(ds.mT, q_tile))
+            dq_tile.baddbmm_(ds, k_tile)
+            del scores, p, ds  # the next tile takes their memory
+        heads.write(dq, rows, dq_tile.mul_(scale))
+    dk.div_(LOG2_E)  # what makes scale * q of q_tile
     return dq, dk.to(k.dtype), dv.to(v.dtype)
 
 
-def _results(q: Tensor, first_row: int, accumulator_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return output and lse_log2 (B, H, T, 1), filled for queries that may attend to no key."""
-    out = torch.empty_like(q)
-    lse_log2 = q.new_empty((*q.shape[:3], 1), dtype=accumulator_dtype)
-    out[:, :, :first_row] = 0
-    lse_log2[:, :, :first_row] = -torch.inf
-    return out, lse_log2
-
-
-def _nothing_read(q_tile: Tensor, accumulator_dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Return m, l and acc before the first tile.
-
-    m is the least finite number: where all scores of the first tile are -inf, their difference to
-    m must not be NaN.
-    """
-    acc = torch.zeros_like(q_tile, dtype=accumulator_dtype)
-    l = torch.zeros_like(acc[..., :1])
-    return torch.full_like(l, torch.finfo(accumulator_dtype).min), l, acc
+def _dtype(x: Tensor) -> torch.dtype:
+    """Return the dtype of sums: that of x, but float32 at least."""
+    return torch.promote_types(x.dtype, torch.float32)
 
 
 def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:
@@ -302,13 +232,14 @@ def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:
 
 class _TiledAttention(TiledFunction):
     @staticmethod
-    def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Any:
-        out, lse_log2 = forward_tiles(q, k, v, causal=causal, scale=scale)
+    def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, fast: bool) -> Any:
+        forward = fast_forward if fast else forward_tiles
+        out, lse_log2 = forward(q, k, v, causal=causal, scale=scale)
         return out, lse_log2 / LOG2_E, lse_log2
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
-        q, k, v, ctx.causal, ctx.scale = inputs
+        q, k, v, ctx.causal, ctx.scale, ctx.fast = inputs
         out, _, lse_log2 = output
         ctx.mark_non_differentiable(lse_log2)
         ctx.save_for_backward(q, k, v, out, lse_log2)
@@ -316,6 +247,7 @@ class _TiledAttention(TiledFunction):
     @staticmethod
     def backward(ctx: Any, dout: Tensor, dlse: Tensor, _: Tensor) -> tuple:
         q, k, *others = ctx.saved_tensors
-        gradients = partial(backward_tiles, causal=ctx.causal, scale=ctx.scale)
-        with out_of_memory_explained(q, k):
-            return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None
+        backward = fast_backward if ctx.fast else backward_tiles
+        gradients = partial(backward, causal=ctx.causal, scale=ctx.scale)
+        with out_of_memory_explained(q, k), no_autocast(q.device):
+            return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None, None

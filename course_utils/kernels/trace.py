@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_finite, check_flag, check_int, check_like, check_values
+from course_utils.checks import check_finite, check_int, check_like, check_values
 from course_utils.kernels.tiled import Tile, forward_tiles
 from course_utils.shapes import Float
 
@@ -91,7 +91,6 @@ def trace_tiles(
     (tensor([1., 1.]), 1)
     """
     _check_head(q, k, v)
-    check_flag("causal", causal)
     factor = q.shape[1] ** -0.5 if scale is None else check_finite("scale", scale)
     block_m, block_n = check_int("block_m", block_m), check_int("block_n", block_n)
     tiles: list[Tile] = []

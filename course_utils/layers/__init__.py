@@ -1,13 +1,13 @@
-"""The layers of a transformer, each as short as its formula: torch alone, nothing else."""
+"""The layers of a transformer, each as short as its formula."""
 
 from course_utils.layers.attention import MultiHeadAttention
 from course_utils.layers.blocks import DecoderBlock, EncoderBlock
-from course_utils.layers.cache import DecoderCache, KVCache
+from course_utils.layers.cache import KVCache
 from course_utils.layers.feedforward import FeedForward, SwiGLU
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.layers.lora import LoRALinear
-from course_utils.layers.mod import Kept, MixtureOfDepths
+from course_utils.layers.mod import MixtureOfDepths, RoutingDecision
 from course_utils.layers.moe import MixtureOfExperts
 from course_utils.layers.moe_routing import Routing, balance_loss
 from course_utils.layers.norm import LayerNorm
@@ -19,12 +19,10 @@ __all__ = [
     "Alibi",
     "AttentionTrace",
     "DecoderBlock",
-    "DecoderCache",
     "EncoderBlock",
     "FeedForward",
     "GroupedQueryAttention",
     "KVCache",
-    "Kept",
     "LayerNorm",
     "LoRALinear",
     "MixtureOfDepths",
@@ -32,6 +30,7 @@ __all__ = [
     "MultiHeadAttention",
     "Rotary",
     "Routing",
+    "RoutingDecision",
     "SoftMixtureOfExperts",
     "SqueezeExcitation",
     "SwiGLU",

@@ -1,25 +1,24 @@
-"""Multi-head attention: self-attention, cross-attention and the step with a cache, in one layer."""
+"""Multi-head attention: self-attention, cross-attention and decoding with a cache, in one layer."""
 
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.checks import check_divides, check_flag, check_instance, check_may_attend
+from course_utils.checks import check_divides
 from course_utils.layers.cache import KVCache
-from course_utils.layers.checks import check_cache, check_memory, check_tokens
 from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
-from course_utils.layers.position_schemes import PositionScheme, Rotary
+from course_utils.layers.position_schemes import PositionScheme
 from course_utils.shapes import Bool, Float
 
 __all__ = ["MultiHeadAttention"]
 
 
 class MultiHeadAttention(nn.Module):
-    """H heads that attend side by side, each with queries, keys and values of its own.
+    """H heads that attend in parallel, each with its own queries, keys and values.
 
     ``head_h = attend(x Wq_h, source Wk_h, source Wv_h)`` and ``out = concat(heads) Wo``. The source
-    of keys and values is x itself in self-attention, the memory in cross-attention. The matrices
-    of all heads lie in one (C, C) layer each, so the number of heads costs no parameters: there
-    are ``4 * C^2``, and ``4 * C`` biases.
+    of keys and values is x itself in self-attention, the memory in cross-attention. One (C, C)
+    matrix holds the projections of all heads, so the number of heads does not change the number of
+    parameters: ``4 * C^2``, and ``4 * C`` biases.
 
     Args:
         width: model width, C.
@@ -28,9 +27,7 @@ class MultiHeadAttention(nn.Module):
         position: ``Rotary(...)`` or ``Alibi()``, for self-attention; None adds no positions.
 
     Raises:
-        TypeError: if a size is not an integer, bias not a bool, or position none of the schemes.
-        ValueError: if a size is not positive, the heads do not divide the width, or the head
-            width is odd with ``Rotary``.
+        ValueError: if the heads do not divide the width.
 
     Source: Vaswani et al., "Attention is all you need", 2017, section 3.2.2.
 
@@ -50,8 +47,6 @@ class MultiHeadAttention(nn.Module):
         position: PositionScheme | None = None,
     ) -> None:
         check_divides("num_heads", num_heads, "width", width)
-        check_flag("bias", bias)
-        _check_position(position, width // num_heads)
         super().__init__()
         self.width, self.num_heads, self.position = width, num_heads, position
         self.query = nn.Linear(width, width, bias=bias)
@@ -69,78 +64,35 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Let each token of x attend to tokens of x, or of the memory.
 
-        With a cache, x holds the newest tokens alone: their keys and values join those in the
-        cache, and they attend to all of them. With a memory and a cache, the memory's keys and
-        values are computed at the first call, and taken from the cache at the later ones.
+        With a cache, x holds only the newest tokens. Their keys and values are added to those in
+        the cache, and they attend to all of them.
 
         Args:
             x: the tokens that attend.
             memory: the tokens attended to, in cross-attention.
             may_attend: True where a token may attend to a key, broadcastable to (B, H, T, S), where
-                S counts the keys from the cache too. None lets each attend to all.
-            cache: what earlier calls for the same sequences have left. It is changed.
+                S includes the keys in the cache. None lets each attend to all.
+            cache: keys and values of the tokens before x. It is changed.
 
         Returns:
             The new vectors, and what the heads did.
 
         Raises:
-            TypeError: for a dtype other than the weights', a mask that is not boolean, or a cache
-                of another kind.
-            ValueError: for a wrong rank, width, batch size or device, an empty sequence, a mask
-                that does not fit, a memory in a layer with positions, a cache that was filled
-                from other sequences, or one that is full.
+            ValueError: if the mask does not fit, or a memory comes with a cache or positions.
         """
-        self._check(x, memory, may_attend, cache)
+        if memory is not None and (cache is not None or self.position is not None):
+            raise ValueError("memory must come without cache and position: they count tokens of x")
+        source = x if memory is None else memory
         q = split_heads(self.query(x), self.num_heads)  # (B, H, T, D)
-        k, v = self._keys_and_values(x, memory, cache)  # (B, H, S, D)
+        k = split_heads(self.key(source), self.num_heads)  # (B, H, S, D)
+        v = split_heads(self.value(source), self.num_heads)
+        before = 0 if cache is None else cache.length
         bias = None
-        if self.position is not None:  # the queries are the newest of the S tokens
-            q = self.position.turn(q, start=k.shape[2] - q.shape[2])
-            bias = self.position.bias(q, S=k.shape[2])
+        if self.position is not None:
+            q = self.position.rotate(q, start=before)
+            k = self.position.rotate(k, start=before)
+            bias = self.position.bias(q, S=before + k.shape[2])
+        if cache is not None:
+            k, v = cache.append(k, v)
         out, weights = attend(q, k, v, may_attend=may_attend, bias=bias)
         return self.output(merge_heads(out)), AttentionTrace(weights, q, k)
-
-    def _keys_and_values(
-        self, x: Tensor, memory: Tensor | None, cache: KVCache | None
-    ) -> tuple[Tensor, Tensor]:
-        if cache is not None and cache.source is not None:  # the memory's, from an earlier call
-            return cache.keys, cache.values
-        source = x if memory is None else memory
-        k = split_heads(self.key(source), self.num_heads)
-        v = split_heads(self.value(source), self.num_heads)
-        if self.position is not None:
-            k = self.position.turn(k, start=0 if cache is None else cache.length)
-        if cache is None:
-            return k, v
-        cache.source = memory
-        return cache.append(k, v)
-
-    def _check(
-        self, x: Tensor, memory: Tensor | None, may_attend: Tensor | None, cache: KVCache | None
-    ) -> None:
-        """Refuse all that is wrong before the cache grows."""
-        __tracebackhide__ = True
-        check_tokens("x", x, self.query.weight, self.width)
-        if memory is not None:
-            check_memory(memory, x, self.query.weight, self.width)
-            if self.position is not None:
-                raise ValueError(
-                    "memory must be None in a layer with positions, whose distances are those "
-                    f"within one sequence, got position={self.position}"
-                )
-        if cache is not None:
-            check_cache("cache", cache, x, self.num_heads, memory)
-        B, T, _ = x.shape
-        S = T + (0 if cache is None else cache.length) if memory is None else memory.shape[1]
-        check_may_attend(may_attend, (B, self.num_heads, T, S), x.device)
-
-
-def _check_position(position: object, head_width: int) -> None:
-    __tracebackhide__ = True
-    if position is not None:
-        check_instance("position", position, PositionScheme, "Rotary(...), Alibi() or None")
-    if isinstance(position, Rotary) and head_width % 2:
-        raise ValueError(
-            f"position must be no Rotary where the head width is odd ({head_width}): "
-            f"it turns pairs of coordinates, got {position}"
-        )

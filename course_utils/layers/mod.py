@@ -1,53 +1,40 @@
-"""Mixture of depths: a router lets some tokens through a block, and the rest take the residual.
+"""Mixture of depths: a router sends some tokens through a block, and the others skip it.
 
-With a block ``y = block(x)``, whose own part is ``f(x) = block(x) - x``, and a router's weight
-``r_t = w · x_t`` for each token, the K tokens of largest weight form a shorter sequence, in their
-old order. Only they are computed, and they read one another alone:
+Take a block ``y = block(x)`` with the residual part ``f(x) = block(x) - x``, and a router weight
+``r_t = w · x_t`` for each token. The K tokens with the largest weights form a shorter sequence, in
+their original order. Only they are computed, and they attend only to each other:
 
 - token t among the K: ``x_t + g_t f(kept)_t``
-- any other: ``x_t``, untouched. Nothing was computed for it.
+- every other token: ``x_t``, unchanged. Nothing is computed for it.
 
-**The gate g.** Raposo et al. (2024, equation 1) take g = r, so that gradients reach the router: the
-choice of the K has none. But then a layer that keeps every token is not the block it was made
-from, and a weight that starts near 0 silences the block. Here ``gate="one"`` multiplies by 1, and
-lets r have the gradient that it would have as a factor (a straight-through estimate): a token whose
-share of f lowers the loss gets a larger weight. At capacity 1 the layer **is** the block, bit for
-bit. ``gate="weight"`` is the paper's.
+**The gate g.** The choice of the K has no gradient. Raposo et al. (2024, equation 1) take g = r, so
+that the router gets one. But then a layer that keeps every token differs from the original block,
+and a weight near 0 switches the block off. Here ``gate="one"`` multiplies by 1, and gives r the
+gradient that it would have as a factor (a straight-through estimate). With capacity 1 the layer
+**is** the block, bit for bit. ``gate="weight"`` is the paper's.
 
-**The future.** Whether token t is among the K best of its sequence depends on the tokens after it.
-That is fine for training, where they are known, and impossible for writing, where they are not
-there yet. A small network that sees token t alone learns to foretell the choice (section 3.5, the
-second of its ways), and ``routing="predicted"`` goes by it.
+**The future.** Whether token t is among the K best depends on the tokens after it. They are known
+in training, but not when generating. So a small network that sees only token t learns to predict
+the routing (section 3.5, its second method), and ``routing="predicted"`` uses it.
 """
 
-import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from course_utils.checks import (
-    check_all_finite,
-    check_choice,
-    check_finite,
-    check_instance,
-    check_int,
-    check_like,
-    check_rank,
-)
+from course_utils.checks import check_choice
+from course_utils.formats import round_up
 from course_utils.layers.cache import KVCache
-from course_utils.layers.checks import check_tokens
 from course_utils.shapes import Bool, Float, Int
 
 __all__ = [
     "GATES",
     "ROUTINGS",
-    "Kept",
     "MixtureOfDepths",
-    "check_capacity",
+    "RoutingDecision",
     "kept_tokens",
-    "predictor_accuracy",
     "predictor_loss",
 ]
 
@@ -55,13 +42,13 @@ GATES = ("one", "weight")
 ROUTINGS = ("top_k", "predicted")
 
 
-class Kept(NamedTuple):
+class RoutingDecision(NamedTuple):
     """What the router of one layer decided.
 
     Attributes:
         mask: True for each token that went through the block.
-        weights: the router's weight of each token, r. No unit; only their order decides.
-        predictions: the predictor's logit that the token is among the best: above 0 it says yes.
+        weights: the router's weight of each token, r; only their order matters.
+        predictions: the predictor's logit that the token is kept; above 0 means yes.
     """
 
     mask: Bool[Tensor, "B T"]
@@ -70,21 +57,18 @@ class Kept(NamedTuple):
 
 
 class MixtureOfDepths(nn.Module):
-    """A block that only part of the tokens go through, and that computes no more than that part.
+    """A block that computes only some of the tokens.
 
     Args:
-        block: takes (B, K, C) and returns the same shape, alone or first in a tuple. It has to be
-            causal by itself, as ``GPT2Block`` is: the kept tokens keep their order, so its mask
-            among them is right. What it knows of positions must be in x. A rotary block would
-            count the kept tokens alone.
-        capacity: the share of the tokens that it takes, above 0 and at most 1.
+        block: takes (B, K, C) and returns the same shape, by itself or first in a tuple. It must be
+            causal, as ``GPT2Block`` is: the kept tokens keep their order, so its mask is right for
+            them. Positions must be part of x: a rotary block would count only the kept tokens.
+        capacity: the share of the tokens that it computes, above 0 and at most 1.
         width: model width, C.
         gate: ``"one"`` or ``"weight"``, as above.
 
     Raises:
-        TypeError: if block is not a module, or a number of another type.
-        ValueError: if the capacity is not above 0 and at most 1, the width not positive, or the
-            gate unknown.
+        ValueError: if the gate is unknown, or at the first call the capacity not in (0, 1].
 
     Source: Raposo et al., "Mixture-of-depths: dynamically allocating compute in transformer-based
     language models", 2024, equation 1 and section 3.5.
@@ -102,13 +86,11 @@ class MixtureOfDepths(nn.Module):
     def __init__(
         self, block: nn.Module, capacity: float | int, width: int, *, gate: str = "one"
     ) -> None:
-        check_instance("block", block, nn.Module, "an nn.Module")
-        capacity, width = check_capacity(capacity), check_int("width", width)
         check_choice("gate", gate, GATES)
         super().__init__()
         self.block, self.capacity, self.width, self.gate = block, capacity, width, gate
         self.router = nn.Linear(width, 1, bias=False)  # a bias would not change the order
-        hidden = -(-width // 4)  # so it costs about a fiftieth of the block
+        hidden = -(-width // 4)  # about a fiftieth of the block's cost
         self.predictor = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(
@@ -118,29 +100,24 @@ class MixtureOfDepths(nn.Module):
         *,
         routing: str = "top_k",
         weights: Float[Tensor, "B T"] | None = None,
-    ) -> tuple[Float[Tensor, "B T C"], Kept]:
-        """Return the tokens, those kept changed by the block; and who was kept.
+    ) -> tuple[Float[Tensor, "B T C"], RoutingDecision]:
+        """Return all tokens, of which the block has changed those kept, and the routing decision.
 
         Args:
-            x: the tokens; with a cache the newest alone.
-            cache: what earlier calls for the same sequence have left: the kept tokens' keys and
-                values. It is changed.
-            routing: ``"top_k"`` keeps ``kept_tokens(T, capacity)`` of each sequence, and has to
-                see the whole of it. ``"predicted"`` asks the predictor, token by token; it keeps
-                as many as that says, none or all included.
-            weights: to choose by in the place of the router's: random ones, say, for a comparison.
+            x: the tokens; with a cache only the newest.
+            cache: keys and values of the kept tokens before x, of one sequence. It is changed.
+            routing: ``"top_k"`` keeps ``kept_tokens(T, capacity)`` of each whole sequence.
+                ``"predicted"`` asks the predictor, token by token, and keeps any number of them.
+            weights: used instead of the router's weights, for example random ones to compare with.
 
         Raises:
-            TypeError: for a dtype other than the weights', or what the block refuses.
-            ValueError: for a wrong rank or width, no sequence, no token, a number that is NaN or
-                infinite, an unknown routing, weights of another shape, a cache with ``"top_k"`` or
-                with more than one sequence, or what the block refuses.
+            ValueError: if the routing is unknown, or a cache comes with "top_k" or two sequences.
         """
-        self._check(x, cache, routing, weights)
-        # Through gate "one" the router's gradient is a mere estimate, which x must not follow.
+        self._check(x, cache, routing)
+        # With gate "one" the router's gradient is only an estimate, which must not reach x.
         read = x if self.gate == "weight" else x.detach()
         ranks: Tensor = self.router(read).squeeze(-1) if weights is None else weights  # (B, T)
-        predictions = self.predictor(x.detach()).squeeze(-1)  # it learns, and x does not notice
+        predictions = self.predictor(x.detach()).squeeze(-1)  # its loss must not change x
         if routing == "top_k":
             best = ranks.topk(kept_tokens(x.shape[1], self.capacity), dim=1).indices
             index = best.sort(dim=1).values  # (B, K), in the order of the sequence
@@ -154,7 +131,7 @@ class MixtureOfDepths(nn.Module):
                 index = mask[rows].nonzero()[:, 1].view(len(rows), count)
                 changed = self._through_block(x[rows], index, ranks[rows], cache)
                 out = out.index_copy(0, rows, changed)
-        return out, Kept(mask, ranks, predictions)
+        return out, RoutingDecision(mask, ranks, predictions)
 
     def _through_block(
         self,
@@ -176,25 +153,9 @@ class MixtureOfDepths(nn.Module):
             out = out + (r - r.detach()) * (out - kept)
         return x.scatter(1, rows, out)
 
-    def _check(
-        self, x: Tensor, cache: KVCache | None, routing: str, weights: Tensor | None
-    ) -> None:
+    def _check(self, x: Tensor, cache: KVCache | None, routing: str) -> None:
         __tracebackhide__ = True
-        check_tokens("x", x, self.router.weight, self.width)
-        if x.shape[0] == 0:
-            raise ValueError(f"x must not be empty, got shape {tuple(x.shape)}")
-        # NaN has no rank among weights.
-        check_all_finite("x", x)
         check_choice("routing", routing, ROUTINGS)
-        if weights is not None:
-            check_rank("weights", weights, "B T")
-            check_like("weights", weights, "x", x)
-            check_all_finite("weights", weights)
-            if weights.shape != x.shape[:2]:
-                raise ValueError(
-                    f"weights must be one for each token of x {tuple(x.shape[:2])}, "
-                    f"got shape {tuple(weights.shape)}"
-                )
         if cache is not None and routing != "predicted":
             raise ValueError(
                 "routing must be 'predicted' with a cache: the best of a sequence are not known "
@@ -202,84 +163,41 @@ class MixtureOfDepths(nn.Module):
             )
         if cache is not None and x.shape[0] > 1:
             raise ValueError(
-                "x must hold one sequence with a cache, since each keeps other tokens, "
-                f"got {x.shape[0]}"
+                f"x must be one sequence with a cache: each keeps other tokens, got {x.shape[0]}"
             )
 
 
-def check_capacity(capacity: float | int) -> float:
-    """Return the capacity if it is a share of the tokens: above 0 and at most 1.
-
-    Raises:
-        TypeError: if it is not a real number.
-        ValueError: if it is out of range.
-
-    >>> check_capacity(0)
-    Traceback (most recent call last):
-    ValueError: capacity must be above 0 and at most 1, got 0.0
-    """
-    __tracebackhide__ = True
-    capacity = check_finite("capacity", capacity)
-    if not 0 < capacity <= 1:
-        raise ValueError(f"capacity must be above 0 and at most 1, got {capacity}")
-    return capacity
-
-
 def kept_tokens(length: int, capacity: float | int) -> int:
-    """Return how many of T tokens a layer keeps, K: ``capacity * T`` rounded up, so never none.
+    """Return how many of T tokens a layer keeps, K: ``capacity * T`` rounded up.
 
     Args:
         length: number of tokens, T.
         capacity: the share that is kept.
 
     Raises:
-        TypeError, ValueError: if the length is not a positive integer, or the capacity not above 0
-            and at most 1.
+        ValueError: if the capacity is not above 0 and at most 1.
 
     >>> kept_tokens(16, 0.25), kept_tokens(7, 0.5), kept_tokens(10, 0.7), kept_tokens(3, 0.01)
     (4, 4, 7, 1)
     """
-    length, capacity = check_int("length", length), check_capacity(capacity)
-    # Rounded to nine digits first: a product such as 0.07 * 100 lies a little above its integer.
-    return max(1, math.ceil(round(capacity * length, 9)))
+    if not 0 < capacity <= 1:
+        raise ValueError(f"capacity must be above 0 and at most 1, got {capacity}")
+    return max(1, round_up(capacity * length))
 
 
-def predictor_loss(kept: Kept) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy, in nats, of foretelling for each token whether it is kept.
+def predictor_loss(decision: RoutingDecision) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy, in nats, of predicting for each token whether it is kept.
 
-    Its gradient reaches the predictor alone. A coin costs log 2 = 0.693.
+    Its gradient reaches only the predictor. A coin costs log 2 = 0.693.
 
     Args:
-        kept: from a pass with ``routing="top_k"``, whose choice is the truth to learn.
-
-    Raises:
-        TypeError: if kept is not a Kept.
+        decision: from a pass with ``routing="top_k"``, whose choice is the target.
 
     Source: Raposo et al., 2024, section 3.5.
 
     >>> mask, unsure = torch.tensor([[True, False]]), torch.zeros(1, 2)
-    >>> round(predictor_loss(Kept(mask, unsure, unsure)).item(), 3)
+    >>> round(predictor_loss(RoutingDecision(mask, unsure, unsure)).item(), 3)
     0.693
     """
-    check_instance("kept", kept, Kept, "a Kept")
-    target = kept.mask.to(kept.predictions.dtype)
-    return binary_cross_entropy_with_logits(kept.predictions, target)
-
-
-def predictor_accuracy(kept: Kept) -> float:
-    """Return the share of tokens for which the predictor says what the router did, 0 to 1.
-
-    One that knows nothing can still get max(capacity, 1 - capacity), by the same answer for all.
-
-    Args:
-        kept: from a pass with ``routing="top_k"``.
-
-    Raises:
-        TypeError: if kept is not a Kept.
-
-    >>> mask, says = torch.tensor([[True, False]]), torch.tensor([[3.0, 2.0]])
-    >>> predictor_accuracy(Kept(mask, says, says))
-    0.5
-    """
-    check_instance("kept", kept, Kept, "a Kept")
-    return ((kept.predictions > 0) == kept.mask).float().mean().item()
+    target = decision.mask.to(decision.predictions.dtype)
+    return binary_cross_entropy_with_logits(decision.predictions, target)

@@ -1,16 +1,16 @@
 """Static pruning: choose connections once, after training, and set them to zero for every input.
 
-Which of the weights w_k can go? Each rule gives a weight a *saliency*, and those of smallest
-saliency go, over all layers together.
+Which of the weights w_k can be removed? Each rule gives a weight a *saliency*, and the weights with
+the smallest saliency are removed, over all layers together.
 
-- Magnitude: ``|w_k|``. It asks how large a weight is, and not what the loss makes of it.
-- Optimal Brain Damage: ``h_kk w_k^2 / 2``, with ``h_kk = d²L / dw_k²``: by how much the loss
-  rises, to second order, if this weight alone becomes zero where the gradient is zero.
+- Magnitude: ``|w_k|``. It ignores how the loss depends on the weight.
+- Optimal Brain Damage: ``h_kk w_k^2 / 2``, with ``h_kk = d²L / dw_k²``: at a minimum, the
+  second-order estimate of how much the loss rises if only this weight becomes zero.
 
-Only weight matrices are pruned. Biases are few, and stay.
+Only weight matrices are pruned, not biases.
 
-Zeros save nothing by themselves: a matrix with nine zeros in ten takes as many numbers in memory,
-and a dense product multiplies them all.
+Zeros alone save nothing: a matrix with 90 % zeros takes as much memory, and a dense product
+multiplies by all of them.
 """
 
 import copy
@@ -19,22 +19,14 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from torch.func import grad, vmap
 from torch.nn.functional import one_hot
 
-from course_utils.checks import (
-    check_callable,
-    check_finite,
-    check_instance,
-    check_int,
-    check_rank,
-)
 from course_utils.shapes import Bool, Float
+from course_utils.training import with_weights
 
 __all__ = [
     "brain_damage_saliency",
-    "check_sparsity",
-    "kept_weights",
     "magnitude_mask",
     "magnitude_saliency",
     "prune",
@@ -51,10 +43,6 @@ def magnitude_saliency(model: nn.Module) -> dict[str, Tensor]:
     Args:
         model: at least one of its parameters is a matrix.
 
-    Raises:
-        TypeError: if model is not a module.
-        ValueError: if it has no weight matrix.
-
     Source: Han et al., "Learning both weights and connections for efficient neural networks", 2015.
 
     >>> layer = nn.Linear(2, 1)
@@ -66,7 +54,7 @@ def magnitude_saliency(model: nn.Module) -> dict[str, Tensor]:
 
 
 def brain_damage_saliency(
-    model: nn.Module, loss: Callable[..., Tensor], *data: Tensor, at_once: int = 256
+    model: nn.Module, loss: Callable[..., Tensor], *data: Tensor, chunk_size: int = 256
 ) -> dict[str, Tensor]:
     """Return Optimal Brain Damage's saliency of each weight, ``h_kk w_k^2 / 2``, in units of loss.
 
@@ -74,24 +62,17 @@ def brain_damage_saliency(
     the entries of H off the diagonal left out, deleting weight k (δ_k = -w_k) costs
     ``h_kk w_k^2 / 2``.
 
-    The diagonal is exact here: for each k the gradient is differentiated once more, along the k-th
-    weight (``jvp`` of ``grad``). That is one pass for each weight, so it is for small networks;
-    LeCun et al. give a recursion that costs as much as one gradient, and leaves out the second
-    derivatives of the units. An exact h_kk may be negative; then deleting the weight is expected to
-    lower the loss. With ReLU units and a convex loss it is not: between the kinks the outputs are
-    linear in each single weight.
+    The diagonal is exact: for each k, the gradient is differentiated again along the k-th weight.
+    That takes one pass per weight, so it is for small networks. LeCun et al. approximate it at the
+    cost of one gradient, by ignoring the second derivatives of the units. An exact h_kk may be
+    negative; removing that weight should lower the loss. With ReLU units and a convex loss it is
+    never negative, because the outputs are piecewise linear in each weight.
 
     Args:
         model: trained; at least one of its parameters is a matrix.
-        loss: ``loss(model, *data)`` returns a single number, and takes the model as a function.
-        data: on which the loss is taken: the training set, or much of it.
-        at_once: how many weights share a pass. More need more memory.
-
-    Raises:
-        TypeError: if model is not a module, loss not callable or returns no tensor, or at_once is
-            not an integer.
-        ValueError: if the model has no weight matrix, the loss is not a single finite number, or
-            at_once is less than 1.
+        loss: ``loss(model, *data)`` returns a single number. It gets the model as a function.
+        data: the training set, or a large part of it.
+        chunk_size: number of weights per pass. More need more memory.
 
     Source: LeCun, Denker, Solla, "Optimal brain damage", 1990, equations 3 to 5.
 
@@ -103,50 +84,42 @@ def brain_damage_saliency(
     >>> brain_damage_saliency(layer, half_squares, x, torch.zeros(2, 1))
     {'weight': tensor([[ 2.2500, 16.0000]])}
     """
-    at_once = check_int("at_once", at_once)
     weights = {name: weight.detach() for name, weight in _matrices(model).items()}
-    _check_loss(model, loss, data)
     rest = {name: p.detach() for name, p in model.named_parameters() if name not in weights}
 
     def loss_of(flat: Tensor) -> Tensor:
-        parameters = {**rest, **_unflatten(flat, weights)}
-
-        def with_these_weights(*inputs: object, **keywords: object) -> object:
-            return functional_call(model, parameters, inputs, keywords)
-
-        return loss(with_these_weights, *data)
+        return loss(with_weights(model, {**rest, **_unflatten(flat, weights)}), *data)
 
     flat = torch.cat([weight.flatten() for weight in weights.values()])
 
     def curvature_along(direction: Tensor) -> Tensor:
         return grad(lambda w: grad(loss_of)(w) @ direction)(flat) @ direction
 
-    places = torch.arange(len(flat), device=flat.device).split(at_once)
-    units = (one_hot(part, len(flat)).to(flat.dtype) for part in places)
+    chunks = torch.arange(len(flat), device=flat.device).split(chunk_size)
+    units = (one_hot(chunk, len(flat)).to(flat.dtype) for chunk in chunks)
     diagonal = torch.cat([vmap(curvature_along)(of_part) for of_part in units])  # h_kk
     return _unflatten(diagonal * flat.square() / 2, weights)
 
 
 def saliency_mask(saliency: Saliency, sparsity: float | int) -> dict[str, Tensor]:
-    """Return what to keep: False for the share of weights of smallest saliency, over all matrices.
+    """Return what to keep: False for the share of weights with the smallest saliency.
 
     Args:
         saliency: one number for each weight, by the matrix's name.
-        sparsity: the share to take away, at least 0 and below 1; of n weights
-            ``round(sparsity * n)`` go. Of equal ones at the border, those that come first.
+        sparsity: the share to remove over all matrices, at least 0 and below 1; of n weights
+            ``round(sparsity * n)``. Of equal ones, the first are removed.
 
     Returns:
         For each matrix a boolean one, True = keep.
 
     Raises:
-        TypeError: if the saliency does not map names to tensors, or the sparsity is not a number.
-        ValueError: if there is no number, one is NaN, or the sparsity is out of range.
+        ValueError: if the sparsity is not at least 0 and below 1.
 
     >>> saliency_mask({"a": torch.tensor([[4.0, 1.0]]), "b": torch.tensor([[2.0, 3.0]])}, 0.5)
     {'a': tensor([[ True, False]]), 'b': tensor([[False,  True]])}
     """
-    _check_saliency(saliency)
-    sparsity = check_sparsity(sparsity)
+    if not 0 <= sparsity < 1:
+        raise ValueError(f"sparsity must be at least 0 and below 1, got {sparsity}")
     flat = torch.cat([of_matrix.flatten() for of_matrix in saliency.values()])
     keep = torch.ones_like(flat, dtype=torch.bool)
     keep[flat.argsort(stable=True)[: round(sparsity * len(flat))]] = False
@@ -155,9 +128,6 @@ def saliency_mask(saliency: Saliency, sparsity: float | int) -> dict[str, Tensor
 
 def magnitude_mask(model: nn.Module, sparsity: float | int) -> dict[str, Tensor]:
     """Return what to keep of a model's weights by their size: ``saliency_mask`` of ``|w_k|``.
-
-    Raises:
-        TypeError, ValueError: as ``magnitude_saliency`` and ``saliency_mask`` do.
 
     >>> layer = nn.Linear(2, 1)
     >>> layer.weight.data = torch.tensor([[-3.0, 2.0]])
@@ -169,22 +139,17 @@ def magnitude_mask(model: nn.Module, sparsity: float | int) -> dict[str, Tensor]
 
 @torch.no_grad()
 def prune(model: Module, masks: Mapping[str, Bool[Tensor, "out in"]]) -> Module:
-    """Return a copy of the model with zeros where a mask is False. The model stays as it is.
+    """Return a copy of the model with zeros where a mask is False.
 
     Args:
-        model: what to prune.
+        model: the model to prune. It is not changed.
         masks: for weight matrices, by name; a matrix without a mask keeps all its weights.
-
-    Raises:
-        TypeError: if model is not a module, or masks not a mapping from names to boolean tensors.
-        ValueError: if a name is none of the model's matrices, or a mask has another shape.
 
     >>> layer = nn.Linear(2, 1)
     >>> layer.weight.data = torch.tensor([[-3.0, 2.0]])
     >>> prune(layer, magnitude_mask(layer, 0.5)).weight.tolist()
     [[-3.0, 0.0]]
     """
-    _check_masks(masks, _matrices(model))
     pruned = copy.deepcopy(model)
     parameters = dict(pruned.named_parameters())
     for name, mask in masks.items():
@@ -192,90 +157,11 @@ def prune(model: Module, masks: Mapping[str, Bool[Tensor, "out in"]]) -> Module:
     return pruned
 
 
-def kept_weights(model: nn.Module) -> int:
-    """Return how many of a model's parameters are not zero: what a sparse format would store.
-
-    Raises:
-        TypeError: if model is not a module.
-
-    >>> layer = nn.Linear(2, 1)
-    >>> layer.weight.data = torch.tensor([[-3.0, 0.0]])
-    >>> layer.bias.data = torch.tensor([5.0])
-    >>> kept_weights(layer)
-    2
-    """
-    check_instance("model", model, nn.Module, "an nn.Module")
-    return sum(int(parameter.count_nonzero()) for parameter in model.parameters())
-
-
-def check_sparsity(sparsity: float | int, name: str = "sparsity") -> float:
-    """Return the sparsity if it is a share that can be taken away: at least 0, and below 1.
-
-    Raises:
-        TypeError: if it is not a real number.
-        ValueError: if it is out of range.
-
-    >>> check_sparsity(1)
-    Traceback (most recent call last):
-    ValueError: sparsity must be at least 0 and below 1, got 1.0
-    """
-    __tracebackhide__ = True
-    sparsity = check_finite(name, sparsity)
-    if not 0 <= sparsity < 1:
-        raise ValueError(f"{name} must be at least 0 and below 1, got {sparsity}")
-    return sparsity
-
-
 def _matrices(model: nn.Module) -> Mapping[str, Float[Tensor, "out in"]]:
-    __tracebackhide__ = True
-    check_instance("model", model, nn.Module, "an nn.Module")
-    found = {name: each for name, each in model.named_parameters() if each.ndim == 2}
-    if not found:
-        raise ValueError(f"model must have a weight matrix, got {type(model).__name__}")
-    return found
+    return {name: weight for name, weight in model.named_parameters() if weight.ndim == 2}
 
 
 def _unflatten(flat: Tensor, like: Saliency) -> dict[str, Tensor]:
-    """Cut one long row of numbers into matrices of these names and shapes."""
+    """Split one vector into matrices of these names and shapes."""
     parts = flat.split([each.numel() for each in like.values()])
     return {name: part.view(like[name].shape) for name, part in zip(like, parts, strict=True)}
-
-
-@torch.no_grad()
-def _check_loss(model: nn.Module, loss: Callable[..., Tensor], data: tuple[Tensor, ...]) -> None:
-    __tracebackhide__ = True
-    check_callable("loss", loss)
-    value = loss(model, *data)
-    if not isinstance(value, Tensor):
-        raise TypeError(f"loss must return a torch.Tensor, got {type(value).__name__}")
-    if value.ndim or not bool(value.isfinite()):
-        came = f"shape {tuple(value.shape)}" if value.ndim else f"{value.item()}"
-        raise ValueError(f"loss must return a single finite number, got {came}")
-
-
-def _check_saliency(saliency: Saliency) -> None:
-    __tracebackhide__ = True
-    check_instance("saliency", saliency, Mapping, "a mapping from names to tensors")
-    if not saliency:
-        raise ValueError("saliency must not be empty, got {}")
-    for name, of_matrix in saliency.items():
-        check_rank(f"saliency[{name!r}]", of_matrix, "out in")
-        if bool(of_matrix.isnan().any()):
-            raise ValueError(f"saliency[{name!r}] must be numbers that can be ranked, got NaN")
-
-
-def _check_masks(masks: Mapping[str, Tensor], matrices: Mapping[str, Tensor]) -> None:
-    __tracebackhide__ = True
-    check_instance("masks", masks, Mapping, "a mapping from names to boolean tensors")
-    for name, mask in masks.items():
-        if name not in matrices:
-            known = ", ".join(matrices)
-            raise ValueError(f"masks must name the model's matrices ({known}), got {name!r}")
-        check_rank(f"masks[{name!r}]", mask, "out in")
-        if mask.dtype != torch.bool:
-            raise TypeError(f"masks[{name!r}] must be boolean, True = keep, got {mask.dtype}")
-        if mask.shape != matrices[name].shape:
-            raise ValueError(
-                f"masks[{name!r}] must have the matrix's shape {tuple(matrices[name].shape)}, "
-                f"got {tuple(mask.shape)}"
-            )

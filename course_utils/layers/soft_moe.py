@@ -1,9 +1,9 @@
-"""A soft mixture of experts: no token chooses, every expert reads blends of all tokens.
+"""A soft mixture of experts: every expert computes weighted means of all tokens.
 
-Each expert has a few slots. A slot holds a weighted mean of all tokens of a sequence, the expert
-computes its slots, and each token leaves with a weighted mean of all slots. Nothing is dropped, no
-load can be uneven, and everything has a gradient. The price: a slot reads the whole sequence, later
-tokens included, so the layer can not stand in a model that writes from left to right.
+Each expert has a few slots. A slot is a weighted mean of all tokens of a sequence. The expert
+computes its slots, and each token gets a weighted mean of all results. No token is dropped, the
+load is always even, and everything has a gradient. The price: a slot depends on the whole sequence,
+including later tokens, so a model that generates text cannot use the layer.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_int
-from course_utils.layers.checks import check_tokens
 from course_utils.layers.moe import make_expert
 from course_utils.shapes import Float
 
@@ -20,11 +18,11 @@ __all__ = ["SoftMixtureOfExperts", "SoftRouting"]
 
 
 class SoftRouting(NamedTuple):
-    """Who reads what, and who gets what, in each sequence. Slots are counted expert by expert.
+    """The two tables of weights of each sequence. The slots of one expert are adjacent.
 
     Attributes:
-        dispatch: how much of each token goes into each slot; over the tokens it sums to 1.
-        combine: how much of each slot each token gets; over the slots it sums to 1.
+        dispatch: the share of each token in each slot; sums to 1 over the tokens.
+        combine: the share of each slot in each token's output; sums to 1 over the slots.
     """
 
     dispatch: Float[Tensor, "B T slots"]
@@ -35,12 +33,11 @@ class SoftMixtureOfExperts(nn.Module):
     """``out = combine @ experts(dispatch^T @ x)``, both weights from the scores ``x Phi``.
 
     - ``dispatch = softmax over tokens of x Phi``, (T, slots)
-    - slot s holds ``sum_t dispatch[t, s] x[t]``; expert i computes its own slots
+    - slot s is ``sum_t dispatch[t, s] x[t]``; expert i computes its own slots
     - ``combine = softmax over slots of x Phi``, and token t gets ``sum_s combine[t, s] y[s]``
 
-    What it costs is set by the slots, not by the tokens: as many passes through an expert as there
-    are slots. T slots in all cost as much as k = 1. The scores are not normalised here, as the
-    paper does in wide models.
+    The cost depends on the number of slots, not of tokens: T slots in all cost as much as k = 1.
+    Unlike the paper in wide models, the scores are not normalised.
 
     Args:
         width: model width, C.
@@ -51,9 +48,6 @@ class SoftMixtureOfExperts(nn.Module):
 
     Attributes:
         phi: the slots' vectors (C, num_experts * slots), learned.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer, or the activation unknown.
 
     Source: Puigcerver et al., "From sparse to soft mixtures of experts", 2023, equations 1 to 3.
 
@@ -66,21 +60,14 @@ class SoftMixtureOfExperts(nn.Module):
     def __init__(
         self, width: int, hidden: int, num_experts: int, slots: int, *, activation: str = "gelu"
     ) -> None:
-        num_experts, slots = check_int("num_experts", num_experts), check_int("slots", slots)
         experts = [make_expert(width, hidden, activation) for _ in range(num_experts)]
         super().__init__()
-        self.width, self.slots = width, slots
+        self.slots = slots
         self.experts = nn.ModuleList(experts)
         self.phi = nn.Parameter(torch.randn(width, num_experts * slots) / width**0.5)
 
     def forward(self, x: Float[Tensor, "B T C"]) -> tuple[Float[Tensor, "B T C"], SoftRouting]:
-        """Return the tokens' new vectors, and both tables of weights.
-
-        Raises:
-            TypeError: if x has another dtype than the weights.
-            ValueError: for a wrong rank, width or device, or no token.
-        """
-        check_tokens("x", x, self.phi, self.width)
+        """Return the tokens' new vectors, and both tables of weights."""
         scores = x @ self.phi  # (B, T, slots)
         routing = SoftRouting(dispatch=scores.softmax(dim=1), combine=scores.softmax(dim=2))
         inputs = (routing.dispatch.transpose(1, 2) @ x).split(self.slots, dim=1)

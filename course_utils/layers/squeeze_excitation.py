@@ -1,14 +1,8 @@
-"""Squeeze and excitation: a convolutional network that turns its channels up and down by input."""
+"""Squeeze and excitation: scaling the channels of a convolutional network by its input."""
 
 from torch import Tensor, nn
 
-from course_utils.checks import (
-    check_divides,
-    check_floating,
-    check_like,
-    check_not_empty,
-    check_rank,
-)
+from course_utils.checks import check_divides
 from course_utils.shapes import Float
 
 __all__ = ["SqueezeExcitation"]
@@ -20,16 +14,15 @@ class SqueezeExcitation(nn.Module):
     ``squeeze = mean of each channel over all places``, then
     ``scale = sigmoid(W2 relu(W1 squeeze + b1) + b2)``, and ``out = scale * x``, channel by channel.
 
-    It is half dynamic: how much of a channel passes depends on the input, but each channel has been
-    computed by then, and one scaled to nearly 0 costs as much as any other.
+    The scale depends on the input, but every channel has already been computed: one that is scaled
+    to nearly 0 costs as much as any other.
 
     Args:
         channels: number of channels.
-        reduction: by how much the layer in between is narrower; it divides the channels.
+        reduction: how many times narrower the hidden layer is; it divides the channels.
 
     Raises:
-        TypeError, ValueError: if a size is not a positive integer, or the reduction does not divide
-            the channels.
+        ValueError: if the reduction does not divide the channels.
 
     Source: Hu, Shen, Sun, "Squeeze-and-excitation networks", 2018, equations 2 to 4.
 
@@ -51,18 +44,8 @@ class SqueezeExcitation(nn.Module):
         """Return the scaled input, and each channel's scale.
 
         Args:
-            x: channels before places: a sequence has one axis of places, a picture two.
-
-        Raises:
-            TypeError: if x is not a floating-point tensor of the weights' dtype.
-            ValueError: for another number of channels, no axis of places, or no place.
+            x: the axis of channels, then the positions: one axis in a sequence, two in a picture.
         """
-        check_rank("x", x, "B channels places", exactly=False)
-        check_not_empty("x", x, axes=x.ndim - 1)
-        check_floating("x", x)
-        check_like("x", x, "the layer's weights", self.narrow.weight)
-        if x.shape[1] != (channels := self.narrow.in_features):
-            raise ValueError(f"x must have {channels} channels, got shape {tuple(x.shape)}")
         places = x.flatten(2)  # (B, channels, places)
         squeezed = places.mean(dim=2)
         scales = self.widen(self.narrow(squeezed).relu()).sigmoid()

@@ -1,18 +1,16 @@
-"""What a layer costs and how far it reaches: formulas that the lectures check by measuring.
+"""Formulas for the cost and the path length of layers, which the lectures check by measuring.
 
-Costs are floating-point operations (FLOPs) of one layer for one sequence. A multiply-add counts
-as two, a product of an (m, k) and a (k, n) matrix as ``2 * m * k * n``. Only such products are
-counted; biases, activations, gates and the softmax, which grow with ``length * width`` or with
-``length ** 2`` alone, are not.
+Costs are floating-point operations (FLOPs) of one layer for one sequence. A multiply-add counts as
+two, so a product of an (m, k) and a (k, n) matrix costs ``2 * m * k * n``. Only these products are
+counted, not biases, activations, gates and the softmax.
 
 Lengths are numbers of tokens (N in the lectures), widths are model widths (C). Parameters are
 numbers, memory is in bytes.
 """
 
-import math
 from typing import Literal, get_args
 
-from course_utils.checks import check_choice, check_flag, check_int
+from course_utils.checks import check_choice
 
 __all__ = [
     "Cell",
@@ -49,14 +47,10 @@ def recurrent_flops(length: int, width: int, *, cell: Cell = "rnn") -> int:
         width: width of the input and of the state, C.
         cell: which recurrent layer.
 
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer or the cell is unknown.
-
     >>> recurrent_flops(10, 8), recurrent_flops(10, 8, cell="lstm")
     (2560, 10240)
     """
-    length, width = check_int("length", length), check_int("width", width)
-    return 4 * _GATES[check_choice("cell", cell, get_args(Cell))] * length * width**2
+    return 4 * _GATES[cell] * length * width**2
 
 
 def attention_projection_flops(length: int, width: int) -> int:
@@ -69,32 +63,26 @@ def attention_projection_flops(length: int, width: int) -> int:
         length: number of tokens, N.
         width: model width, C.
 
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
-
     >>> attention_projection_flops(10, 8)
     5120
     """
-    return 8 * check_int("length", length) * check_int("width", width) ** 2
+    return 8 * length * width**2
 
 
 def attention_mixing_flops(length: int, width: int) -> int:
     """Return the FLOPs of the scores and of mixing the values: ``4 * N^2 * C``.
 
-    N queries meet N keys, which costs ``2 * N^2 * C`` over all heads together; mixing the
-    values by the weights costs the same again.
+    The products of N queries with N keys cost ``2 * N^2 * C`` over all heads. Mixing the values
+    costs the same again.
 
     Args:
         length: number of tokens, N.
         width: model width, C.
 
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
-
     >>> attention_mixing_flops(10, 8)
     3200
     """
-    return 4 * check_int("length", length) ** 2 * check_int("width", width)
+    return 4 * length**2 * width
 
 
 def attention_flops(length: int, width: int) -> int:
@@ -103,9 +91,6 @@ def attention_flops(length: int, width: int) -> int:
     Args:
         length: number of tokens, N.
         width: model width, C.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive integer.
 
     >>> attention_flops(10, 8) == attention_projection_flops(10, 8) + attention_mixing_flops(10, 8)
     True
@@ -123,15 +108,10 @@ def attention_parameters(width: int, *, bias: bool = True) -> int:
         width: model width, C.
         bias: whether the four layers add biases.
 
-    Raises:
-        TypeError, ValueError: if the width is not a positive integer, or bias neither True nor
-            False.
-
     >>> attention_parameters(512, bias=False), attention_parameters(512)
     (1048576, 1050624)
     """
-    width = check_int("width", width)
-    return 4 * width**2 + (4 * width if check_flag("bias", bias) else 0)
+    return 4 * width**2 + (4 * width if bias else 0)
 
 
 def kv_cache_bytes(
@@ -153,33 +133,22 @@ def kv_cache_bytes(
         num_kv_heads: key/value heads of a layer, G; as many as query heads, or fewer if these
             share them.
         head_width: width of a head, D.
-        length: positions kept, S.
+        length: cached positions, S.
         batch: sequences at once, B.
         bytes_per_number: 2 for float16 and bfloat16, 4 for float32.
-
-    Raises:
-        TypeError, ValueError: if one is not a positive integer.
 
     Source: Pope et al., "Efficiently scaling transformer inference", 2022.
 
     >>> kv_cache_bytes(32, 32, 128, 4096) / 2**30  # Llama 2 7B at its longest, in GiB
     2.0
     """
-    sizes = {
-        "num_layers": num_layers,
-        "num_kv_heads": num_kv_heads,
-        "head_width": head_width,
-        "length": length,
-        "batch": batch,
-        "bytes_per_number": bytes_per_number,
-    }
-    return 2 * math.prod(check_int(name, size) for name, size in sizes.items())
+    return 2 * num_layers * num_kv_heads * head_width * length * batch * bytes_per_number
 
 
 def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool = False) -> int:
     """Return the length N at which self-attention and a recurrent layer cost the same.
 
-    Attention is the cheaper one for shorter sequences, the recurrent layer for longer ones.
+    Attention is cheaper for shorter sequences, the recurrent layer for longer ones.
 
     Without the projections, ``4 * N^2 * C = 4 * gates * N * C^2`` gives ``N = gates * C``: C for
     a vanilla RNN, 3C for a GRU, 4C for an LSTM. This is the comparison of Vaswani et al.,
@@ -192,10 +161,6 @@ def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool 
         cell: which recurrent layer.
         count_projections: whether attention's q, k, v and output projections count.
 
-    Raises:
-        TypeError, ValueError: if the width is not a positive integer, the cell is unknown, or
-            count_projections is neither True nor False.
-
     Source: Vaswani et al., "Attention is all you need", 2017, section 4 and table 1.
 
     >>> crossover_length(512), crossover_length(512, cell="gru", count_projections=True)
@@ -203,9 +168,8 @@ def crossover_length(width: int, *, cell: Cell = "rnn", count_projections: bool 
     >>> crossover_length(512, count_projections=True)
     0
     """
-    gates = _GATES[check_choice("cell", cell, get_args(Cell))]
-    gates -= 2 if check_flag("count_projections", count_projections) else 0
-    return max(0, gates) * check_int("width", width)
+    gates = _GATES[cell] - (2 if count_projections else 0)
+    return max(0, gates) * width
 
 
 def sequential_steps(layer: Layer, length: int) -> int:
@@ -218,48 +182,42 @@ def sequential_steps(layer: Layer, length: int) -> int:
         layer: the kind of layer.
         length: number of tokens, N.
 
-    Raises:
-        TypeError, ValueError: if the length is not a positive integer or the layer is unknown.
-
     Source: Vaswani et al., 2017, table 1.
 
     >>> sequential_steps("recurrent", 64), sequential_steps("attention", 64)
     (64, 1)
     """
-    length = check_int("length", length)
     return length if check_choice("layer", layer, get_args(Layer)) == "recurrent" else 1
 
 
 def layers_needed(
     length: int, *, kernel_width: int, geometry: Geometry = "one-sided", dilated: bool = False
 ) -> int:
-    """Return how many convolutions carry the first of N tokens to the last.
+    """Return how many convolutions connect the last of N tokens to the first.
 
-    It depends on where the kernel of width k lies:
+    It depends on the position of the kernel of width k:
 
     - ``"one-sided"``: an output sees its own and the k - 1 inputs before it (padding on the left
       alone, as in a causal network). Each layer reaches k - 1 tokens further back.
     - ``"centred"``: an output sees (k - 1) / 2 inputs on each side (padding on both sides). Each
-      layer reaches (k - 1) / 2 tokens, so the whole way takes twice as many layers. The token in
-      the middle is sooner done: it sees all N after as many layers as one-sided ones need.
+      layer reaches (k - 1) / 2 tokens, so the whole way takes twice as many layers.
 
     Plain layers need ``ceil((N - 1) / reach)``: they grow in proportion to N. With width 3 this
     is (N - 1) / 2 one-sided and N - 1 centred. Dilated by 1, k, k^2, ..., L one-sided layers reach
     k^L - 1 tokens back, so ``ceil(log_k N)`` are enough.
 
-    Centred dilated layers have no such number: there a single path leads across each distance,
-    and where it swings beyond an end of the sequence, into the padding, it carries nothing. With
-    N = 3 and width 3 the distance 2 is 3 - 1, and no number of layers joins the two ends.
+    Centred dilated layers have no such number: each distance has a single path, which may run
+    through the padding. With N = 3 and width 3 the distance 2 is 3 - 1, and no number of layers
+    connects the two ends.
 
     Args:
         length: number of tokens, N.
         kernel_width: k, at least 2; odd if centred.
-        geometry: where the kernel lies.
+        geometry: the position of the kernel.
         dilated: whether layer i skips by k^i, i = 0, 1, ...
 
     Raises:
-        TypeError, ValueError: if a size is not an integer in its range, a centred kernel has an
-            even width or is dilated, the geometry is unknown, or dilated is neither True nor False.
+        ValueError: if the geometry is unknown, or centred with an even width or dilation.
 
     Source: van den Oord et al., "WaveNet", 2016, section 2.1; Vaswani et al., 2017, table 1.
 
@@ -268,10 +226,7 @@ def layers_needed(
     >>> layers_needed(65, kernel_width=3, dilated=True)
     4
     """
-    length = check_int("length", length)
-    kernel_width = check_int("kernel_width", kernel_width, minimum=2)
     reach = kernel_width - 1
-    dilated = check_flag("dilated", dilated)
     if check_choice("geometry", geometry, get_args(Geometry)) == "centred":
         if kernel_width % 2 == 0:
             raise ValueError(f"kernel_width must be odd if centred, got {kernel_width}")
@@ -292,17 +247,14 @@ def path_length(
 ) -> int:
     """Return the longest path that a signal takes from one of N tokens to another.
 
-    Counted in the operations that it passes: steps of a recurrent layer (N - 1), convolutions
+    Counted in operations: steps of a recurrent layer (N - 1), convolutions
     (``layers_needed``), or self-attention layers (1, whatever the distance).
 
     Args:
         layer: the kind of layer.
-        length: number of tokens, N. A single token has nowhere to go: 0.
+        length: number of tokens, N; 0 for a single token.
         kernel_width: for convolutions, as in ``layers_needed``.
         geometry: for convolutions, as in ``layers_needed``.
-
-    Raises:
-        TypeError, ValueError: as ``layers_needed`` does, or if the layer is unknown.
 
     Source: Vaswani et al., 2017, table 1, whose logarithm holds for the dilated stack alone.
 
@@ -311,10 +263,6 @@ def path_length(
     [80, 40, 4, 1]
     """
     check_choice("layer", layer, get_args(Layer))
-    length = check_int("length", length)
-    # Refused for every layer, though only convolutions use them.
-    check_int("kernel_width", kernel_width, minimum=2)
-    check_choice("geometry", geometry, get_args(Geometry))
     if layer == "recurrent":
         return length - 1
     if layer == "attention":

@@ -1,36 +1,32 @@
-"""How much memory a computation takes at its peak, counted tensor by tensor, and how that grows.
+"""The peak memory of a computation, counted tensor by tensor, and how it grows.
 
-Counted, not sampled: every tensor that torch makes while a function runs, from the call that makes
-it until its last reference is gone. The same code gives the same number on every machine. What an
-operator allocates and frees within itself is not seen, nor are tensors that were there before.
+It counts every tensor that torch makes while a function runs, until its last reference is gone. The
+same code gives the same number on every machine. Memory that an operator allocates and frees
+internally is not counted, nor are tensors that existed before.
 """
 
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from statistics import linear_regression
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.checks import check_callable, check_positive, check_sequence
 from course_utils.threads import one_thread
 
 __all__ = ["growth_exponent", "peak_bytes"]
 
 
 def peak_bytes(function: Callable[[], object]) -> int:
-    """Run a function without arguments; return the most bytes its new tensors held at one time.
+    """Run a function without arguments, and return the peak memory of its new tensors in bytes.
 
-    Tensors made before the call do not count, what the function returns does. Views and results
-    written in place take nothing.
+    What the function returns counts. Views and results written in place need no memory.
 
     Args:
         function: what to run, once. Its backward pass counts if it calls it.
-
-    Raises:
-        TypeError: if it cannot be called.
 
     >>> def one_after_the_other():
     ...     for _ in range(3):
@@ -38,46 +34,34 @@ def peak_bytes(function: Callable[[], object]) -> int:
     >>> peak_bytes(one_after_the_other), peak_bytes(lambda: [torch.zeros(1000) for _ in range(3)])
     (4000, 12000)
     """
-    check_callable("function", function)
-    # One thread counts the same, and spares small tiles the waiting for one another.
+    # One thread counts the same, and is faster with small tiles.
     with one_thread(), _Allocations() as count:
         function()
     return count.peak
 
 
-def growth_exponent(sizes: Iterable[float], values: Iterable[float]) -> float:
-    """Return the slope of a straight line through log(size), log(value), by least squares.
+def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Return the least-squares slope of log(value) over log(size).
 
-    2 means: twice the size, four times the value.
+    A slope of 2 means that twice the size gives four times the value.
 
     Args:
-        sizes: positive numbers, two different ones at least.
+        sizes: positive numbers, at least two different ones.
         values: as many positive numbers.
-
-    Raises:
-        TypeError, ValueError: if they are not sequences of positive finite numbers of one length,
-            or the sizes are all one.
 
     >>> round(growth_exponent([2, 4, 8], [12, 48, 192]), 6)
     2.0
     """
-    x, y = _logarithms("sizes", sizes), _logarithms("values", values)
-    if len(x) != len(y):
-        raise ValueError(f"values must be one for each of the {len(x)} sizes, got {len(y)}")
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    spread = sum((each - mean_x) ** 2 for each in x)
-    if spread == 0:
-        raise ValueError(f"sizes must be two different ones at least, got {sizes!r}")
-    together = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return together / spread
+    x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
+    return linear_regression(x, y).slope
 
 
 class _Allocations(TorchDispatchMode):
-    """Sees every operator that torch runs, and adds up the storages that are new in its results."""
+    """Adds up the new storages in the results of every operator that torch runs."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        # To be skipped by torch's compiler would import it: seconds, for what is never compiled.
+        # Otherwise torch imports its compiler, which takes seconds.
         return False
 
     def __init__(self) -> None:
@@ -89,7 +73,7 @@ class _Allocations(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        # What goes in is either counted already or older than the function: not to be counted.
+        # Inputs are already counted, or older than the function.
         self._known.update(tensor.untyped_storage() for tensor in _tensors((args, kwargs)))
         result = func(*args, **kwargs)
         for tensor in _tensors(result):
@@ -117,11 +101,3 @@ def _tensors(value: object) -> Iterator[Tensor]:
     elif isinstance(value, tuple | list):
         for each in value:
             yield from _tensors(each)
-
-
-def _logarithms(name: str, numbers: Iterable[float]) -> list[float]:
-    __tracebackhide__ = True
-    logarithms = []
-    for number in check_sequence(name, numbers):
-        logarithms.append(math.log(check_positive(name, number)))
-    return logarithms

@@ -1,13 +1,17 @@
-"""Models that the lectures take apart, and their weights."""
+"""The models of the lectures, and their weights."""
 
 from course_utils.models.causal_lm import CausalLM, CausalLMConfig
 from course_utils.models.encoder import Encoder, EncoderConfig, EncoderOutput
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
-from course_utils.models.gpt2_weights import load_gpt2, save_gpt2
+from course_utils.models.gpt2_weights import (
+    PublishedGPT2,
+    load_gpt2,
+    load_published_gpt2,
+    save_gpt2,
+)
 from course_utils.models.grouped import with_grouped_attention
 from course_utils.models.minilm import MiniLM, Reading, load_minilm
-from course_utils.models.published_gpt2 import PublishedGPT2, load_published_gpt2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 
 __all__ = [

@@ -1,9 +1,8 @@
-"""GPT-2's weights on disk, in the hub's format: config.json and model.safetensors in a folder.
+"""Loading and saving GPT-2 in the hub's format: config.json and model.safetensors in a folder.
 
-The file names other layers than ours, and cuts them otherwise: ``c_attn`` holds the matrices of
-queries, keys and values side by side, and every ``c_`` matrix is stored as (in, out), transposed,
-for the layer called Conv1D that the first GPT was written with. Only safetensors and JSON are
-opened, and nothing is unpickled.
+The file has other names than our layers: ``c_attn`` contains the matrices of queries, keys and
+values side by side, and every ``c_`` matrix is transposed, (in, out), as in the Conv1D layer of
+the first GPT's code. Only safetensors and JSON are opened, and nothing is unpickled.
 
 Source: github.com/openai/gpt-2, src/model.py, for the names.
 """
@@ -11,18 +10,28 @@ Source: github.com/openai/gpt-2, src/model.py, for the names.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import safetensors
 import safetensors.torch
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 
-from course_utils.checks import check_choice, check_instance
-from course_utils.data.model_folder import check_path, model_folder, read_json
-from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Config
+from course_utils.data.gpt2_files import find_gpt2
+from course_utils.data.model_folder import model_folder, read_json
+from course_utils.models.generation import generate
+from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.skeleton import shapes_alone
 
-__all__ = ["GPT2NotFoundError", "GPT2RefusedError", "load_gpt2", "save_gpt2"]
+__all__ = [
+    "GPT2NotFoundError",
+    "GPT2RefusedError",
+    "PublishedGPT2",
+    "load_gpt2",
+    "load_published_gpt2",
+    "save_gpt2",
+]
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 PREFIX = "transformer."  # before each name, in files of the model with its output layer
@@ -35,7 +44,7 @@ _SIZES = {
     "num_layers": "n_layer",
     "num_heads": "n_head",
 }
-# What else a config may ask for, and the values that mean our GPT-2; the first is the default.
+# Other fields of a config, and the values that mean our GPT-2; the first is the default.
 _FIXED = {
     "model_type": ("gpt2",),
     "activation_function": ("gelu_new", "gelu_pytorch_tanh"),  # two names for one formula
@@ -56,38 +65,31 @@ _IN_BLOCK = {
 
 
 class GPT2NotFoundError(FileNotFoundError):
-    """The folder does not hold the files that a GPT-2 is read from."""
+    """The folder does not contain the files of a GPT-2."""
 
 
 class GPT2RefusedError(ValueError):
-    """A file is there, but holds no GPT-2, or not the one that the other describes."""
+    """A file does not contain a GPT-2, or not the one that config.json describes."""
 
 
-def load_gpt2(path: str | Path, *, attention: str = "attend") -> GPT2:
-    """Read a GPT-2 from a folder. Its weights are float32, whatever the file has.
+def load_gpt2(path: str | Path) -> GPT2:
+    """Load a GPT-2 from a folder. Its weights become float32.
 
     Args:
         path: a folder with config.json and model.safetensors, as ``save_gpt2`` and the
             ``save_pretrained`` of ``transformers`` write it.
-        attention: as in ``GPT2Config``.
 
     Raises:
-        TypeError: if path is not a path.
-        GPT2NotFoundError: a FileNotFoundError, if there is no such folder, or a file is missing.
-            Pickled weights are not read: as a pickle is opened it can run any program.
-        GPT2RefusedError: a ValueError, naming the field of the config that means another model,
-            or the tensor that is missing, left over, misshapen, or no floating-point one.
-        ValueError: if the attention is unknown.
+        GPT2NotFoundError, GPT2RefusedError: if a file is missing, or is not that of a GPT-2.
     """
-    check_choice("attention", attention, ATTENTIONS)
     folder = model_folder(path, (CONFIG, WEIGHTS), GPT2NotFoundError)
-    config = _config_from_hub(read_json(folder / CONFIG, GPT2RefusedError), attention)
+    config = _config_from_hub(read_json(folder / CONFIG, GPT2RefusedError))
     tensors = _read_tensors(folder / WEIGHTS)
     _check_size(config, folder / WEIGHTS)
     with shapes_alone():
         model = GPT2(config)
     prefix = PREFIX if any(name.startswith(PREFIX) for name in tensors) else ""
-    _leave_aside_copies(tensors, prefix, config)
+    _drop_copies(tensors, prefix, config)
     expected = _to_hub(model.state_dict(), config)
     _check_tensors(tensors, {prefix + name: tensor for name, tensor in expected.items()})
     named = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
@@ -96,15 +98,14 @@ def load_gpt2(path: str | Path, *, attention: str = "attend") -> GPT2:
 
 
 def save_gpt2(model: GPT2, path: str | Path) -> None:
-    """Write a GPT-2 into a folder, which ``load_gpt2`` and ``transformers`` read.
+    """Save a GPT-2 to a folder, for ``load_gpt2`` and ``transformers``.
 
     Args:
-        model: its sizes and weights are written; how it computes attention is not.
-        path: the folder, made if it is not there. What has the two files' names is replaced.
+        model: a GPT-2 whose query heads do not share keys and values.
+        path: the folder, created if necessary.
 
     Raises:
-        TypeError: if model is not a GPT2, or path is not a path.
-        ValueError: if path is a file, or the model's query heads share keys and values.
+        ValueError: if query heads share keys and values: the format cannot express it.
 
     >>> import tempfile
     >>> model = GPT2(GPT2Config(vocab_size=101, max_positions=32, width=12, num_heads=3))
@@ -114,15 +115,9 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
     >>> torch.equal(again.tokens.weight, model.tokens.weight)
     True
     """
-    check_instance("model", model, GPT2, "a GPT2")
     if (shared := model.config.num_kv_heads) is not None:
-        raise ValueError(
-            "model must have num_kv_heads=None, since the format has no place for shared heads, "
-            f"got num_kv_heads={shared}"
-        )
-    folder = check_path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"path must be a folder, got the file {str(path)!r}")
+        raise ValueError(f"model must have num_kv_heads=None, got num_kv_heads={shared}")
+    folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = _to_hub(model.state_dict(), model.config)
     named = {PREFIX + name: tensor for name, tensor in tensors.items()}
@@ -131,7 +126,52 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
     (folder / CONFIG).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
 
-def _config_from_hub(fields: Mapping[str, object], attention: str) -> GPT2Config:
+class PublishedGPT2(NamedTuple):
+    """The published GPT-2 with 124,439,808 parameters, in evaluation mode, and its tokenizer.
+
+    Attributes:
+        model: scores the next token.
+        tokenizer: splits a text into tokens; there are 50,257.
+    """
+
+    model: GPT2
+    tokenizer: Tokenizer
+
+    def write(self, prompt: str, max_new_tokens: int, *, seed: int = 0) -> str:
+        """Return the prompt and its continuation, drawn among the 40 most probable tokens.
+
+        Raises:
+            ValueError: if the prompt is empty, or the text would exceed 1024 tokens.
+        """
+        ids = self.tokenizer.encode(prompt).ids
+        if not ids:
+            raise ValueError(f"prompt must have at least one token, got {prompt!r}")
+        generator = torch.Generator().manual_seed(seed)
+        written = generate(
+            self.model, torch.tensor([ids]), max_new_tokens, k=40, generator=generator
+        )
+        return self.tokenizer.decode(written[0].tolist())
+
+
+def load_published_gpt2() -> PublishedGPT2 | None:
+    """Load the published GPT-2; None if `make gpt2` has not fetched it.
+
+    Raises:
+        GPT2FileError: a RuntimeError, if a file is not the published one.
+
+    >>> published = load_published_gpt2()
+    >>> published is None or published.model.config.parameters == 124_439_808
+    True
+    """
+    folder = find_gpt2()
+    if folder is None:
+        return None
+    return PublishedGPT2(
+        load_gpt2(folder).eval(), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    )
+
+
+def _config_from_hub(fields: Mapping[str, object]) -> GPT2Config:
     for name, allowed in _FIXED.items():
         if fields.get(name, allowed[0]) not in allowed:
             raise GPT2RefusedError(f"{CONFIG}: {name} must be {allowed[0]!r}, got {fields[name]!r}")
@@ -139,20 +179,28 @@ def _config_from_hub(fields: Mapping[str, object], attention: str) -> GPT2Config
     if missing:
         raise GPT2RefusedError(f"{CONFIG} must give {', '.join(missing)}")
     sizes = {ours: fields[theirs] for ours, theirs in _SIZES.items()}
+    if wrong := [_SIZES[ours] for ours, size in sizes.items() if not _is_size(size)]:
+        raise GPT2RefusedError(f"{CONFIG}: {wrong[0]} must be a positive integer")
     hidden, eps = fields.get("n_inner"), fields.get("layer_norm_epsilon", 1e-5)
+    if not (hidden is None or _is_size(hidden)) or not (isinstance(eps, float) and eps > 0):
+        raise GPT2RefusedError(f"{CONFIG}: n_inner and layer_norm_epsilon must be positive")
     try:
-        return GPT2Config(**sizes, feedforward_width=hidden, eps=eps, attention=attention)  # type: ignore
+        return GPT2Config(**sizes, feedforward_width=hidden, eps=eps)  # type: ignore
     except (TypeError, ValueError) as error:
         raise GPT2RefusedError(f"{CONFIG}: {error}") from None
 
 
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def _check_size(config: GPT2Config, weights: Path) -> None:
-    """Refuse a config of more numbers than fit into the file, before a model is made of it."""
+    """Refuse a config with more parameters than the file can contain, before a model is built."""
     size = weights.stat().st_size
     if config.parameters > size:
         raise GPT2RefusedError(
             f"{CONFIG} must describe a model that fits into {WEIGHTS} ({size} bytes), "
-            f"got one of {config.parameters} numbers"
+            f"got one of {config.parameters} parameters"
         )
 
 
@@ -171,7 +219,7 @@ def _config_to_hub(config: GPT2Config, dtype: torch.dtype) -> dict[str, object]:
 
 
 def _names(config: GPT2Config) -> Iterator[tuple[str, list[str]]]:
-    """Yield each tensor's name in the file, and those of ours that it holds, one or three."""
+    """Yield each tensor's name in the file, and our names of its parts, one or three."""
     for theirs, ours in _OUTSIDE.items():
         for kind in ("weight", "bias") if theirs == "ln_f" else ("weight",):
             yield f"{theirs}.{kind}", [f"{ours}.{kind}"]
@@ -194,7 +242,7 @@ def _to_hub(weights: Mapping[str, Tensor], config: GPT2Config) -> dict[str, Tens
 
 
 def _join(parts: list[Tensor]) -> Tensor:
-    if parts[0].is_meta:  # only a shape: joining two would import torch's compiler, as a draw would
+    if parts[0].is_meta:  # torch.cat of two shapes would import torch's compiler
         return parts[0].new_empty(sum(map(len, parts)), *parts[0].shape[1:])
     return torch.cat(parts)
 
@@ -204,17 +252,13 @@ def _from_hub(tensors: Mapping[str, Tensor], config: GPT2Config) -> dict[str, Te
     for name, ours in _names(config):
         tensor = tensors[name].T if _is_transposed(name) else tensors[name]
         for one, part in zip(ours, tensor.chunk(len(ours)), strict=True):
-            # A copy: what is read lies in the file itself, which may be written anew.
+            # A copy: the tensor is mapped from the file, which may be overwritten.
             weights[one] = part.to(torch.float32, memory_format=torch.contiguous_format, copy=True)
     return weights
 
 
-def _leave_aside_copies(tensors: dict[str, Tensor], prefix: str, config: GPT2Config) -> None:
-    """Take out what holds nothing learned, or something learned once more.
-
-    Older files have each block's causal mask, and the number that stood for -inf. Some have the
-    output layer, which is the embeddings again.
-    """
+def _drop_copies(tensors: dict[str, Tensor], prefix: str, config: GPT2Config) -> None:
+    """Drop the causal masks of older files, and the output layer, a copy of the embeddings."""
     for i in range(config.num_layers):
         for constant in ("bias", "masked_bias"):
             tensors.pop(f"{prefix}h.{i}.attn.{constant}", None)
@@ -249,5 +293,5 @@ def _refuse_if_any(what: str, names: Iterable[str]) -> None:
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load_file(path)
-    except safetensors.SafetensorError as error:  # a pickle by another name, too
+    except safetensors.SafetensorError as error:  # also a renamed pickle
         raise GPT2RefusedError(f"{path.name} must be a safetensors file, got: {error}") from None

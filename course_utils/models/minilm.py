@@ -1,4 +1,4 @@
-"""MiniLM (all-MiniLM-L6-v2): a small real encoder that the lectures look into.
+"""MiniLM (all-MiniLM-L6-v2): a small trained encoder that the lectures examine.
 
 Six layers, twelve heads, width 384. Layers and heads are counted from 0: head 1 of layer 3 is
 ``reading.attentions[3][1]``. The weights are checked against their SHA-256 before they are read,
@@ -18,8 +18,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from course_utils.checks import check_instance, check_int, check_text
-from course_utils.data.minilm_files import MiniLMRefusedError, find_minilm, verified_weights
+from course_utils.checks import check_int
+from course_utils.data.minilm_files import MiniLMRefusedError, find_minilm, verified
 from course_utils.data.model_folder import read_json
 from course_utils.models.encoder import Encoder, EncoderConfig
 from course_utils.models.skeleton import shapes_alone
@@ -37,7 +37,7 @@ _CONFIG = EncoderConfig(
     num_segments=2,
     norm_eps=1e-12,
 )
-# What its config.json says of the same model, in BERT's words.
+# The same sizes under the names of its config.json.
 _FIELDS = {
     "hidden_act": "gelu",
     "position_embedding_type": "absolute",
@@ -64,7 +64,7 @@ _RENAMED = (
     ("intermediate.dense.", "feedforward.expand."),
     ("output.LayerNorm.", "feedforward_norm."),
 )
-# A buffer that counts 0, 1, 2, ...; and the layer of BERT's next-sentence task.
+# A buffer with 0, 1, 2, ..., and the layer of BERT's next-sentence task.
 _UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
 
 
@@ -79,7 +79,7 @@ class Reading:
         attentions: the weights of each layer, ``attentions[layer][head]``, row = query.
         queries: the queries of each layer, before the scale.
         keys: the keys of each layer.
-        truncated: whether the text was longer than allowed and was cut.
+        truncated: whether the text was too long and was cut.
     """
 
     tokens: tuple[str, ...]
@@ -96,34 +96,25 @@ class MiniLM:
 
     Attributes:
         encoder: our own encoder, in evaluation mode, without gradients for its weights.
-        tokenizer: lower-cases the text and cuts it into word pieces.
-
-    Raises:
-        TypeError: if one is of another kind.
+        tokenizer: lower-cases the text and splits it into word pieces.
     """
 
     encoder: Encoder
     tokenizer: Tokenizer
 
-    def __post_init__(self) -> None:
-        check_instance("encoder", self.encoder, Encoder, "an Encoder")
-        check_instance("tokenizer", self.tokenizer, Tokenizer, "a Tokenizer")
-
     def read(self, text: str, max_tokens: int = 64) -> Reading:
-        """Return what every layer and head makes of a text.
+        """Return what every layer and head computes for a text.
 
-        The last few readings are kept and shared: do not change their tensors in place.
+        The last few readings are cached and shared: do not change their tensors in place.
 
         Args:
             text: any text; other scripts and emoji become word pieces or ``[UNK]``.
-            max_tokens: the most tokens to read, ``[CLS]`` and ``[SEP]`` included, 3 to 512. A
-                longer text is cut, and the reading says so.
+            max_tokens: the maximum number of tokens, 3 to 512, with ``[CLS]`` and ``[SEP]``. A
+                longer text is cut, and ``truncated`` says so.
 
         Raises:
-            TypeError: if text is not a string or max_tokens not an integer.
-            ValueError: if the text holds nothing to read, or max_tokens is out of range.
+            TypeError, ValueError: if the text has no word, or max_tokens is out of range.
         """
-        check_text("text", text)
         longest = self.encoder.config.max_positions
         max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=longest)
         return _read(self, text, max_tokens)
@@ -137,8 +128,7 @@ def load_minilm(path: str | Path | None = None) -> MiniLM:
             installed package or the hub's cache on disk; nothing is downloaded.
 
     Raises:
-        MiniLMNotFoundError: a FileNotFoundError that says the command that helps.
-        MiniLMRefusedError: a ValueError, if a file is damaged or belongs to another model.
+        MiniLMNotFoundError, MiniLMRefusedError: if a file is missing, or of another model.
 
     >>> reading = load_minilm().read("The cat sat.")
     >>> reading.tokens
@@ -151,8 +141,8 @@ def load_minilm(path: str | Path | None = None) -> MiniLM:
 
 @lru_cache(maxsize=2)
 def _load(folder: Path) -> MiniLM:
-    # Mapped from the file, not copied: the kernels of a class have these 91 MB once.
-    tensors = safetensors.torch.load_file(verified_weights(folder))
+    # Mapped from the file, not copied: all kernels of a machine share these 91 MB.
+    tensors = safetensors.torch.load_file(verified(folder, "model.safetensors"))
     _check_config(read_json(folder / "config.json", MiniLMRefusedError))
     with shapes_alone():
         encoder = Encoder(_CONFIG)
@@ -189,7 +179,7 @@ def _tokenize(
 
 def _check_config(fields: Mapping[str, object]) -> None:
     for name, value in _FIELDS.items():
-        # The position embeddings of older files are these, unsaid.
+        # Older files do not name their position embeddings, which are these.
         found = fields.get(name, value if name == "position_embedding_type" else None)
         if found != value:
             raise MiniLMRefusedError(f"config.json: {name} must be {value!r}, got {found!r:.40}")
@@ -198,23 +188,15 @@ def _check_config(fields: Mapping[str, object]) -> None:
 def _our_name(name: str) -> str:
     for theirs, ours in _RENAMED:
         name = name.replace(theirs, ours)
-    # What is left over of BERT's "output.dense" belongs to the feed-forward sublayer.
+    # Every other "output.dense" of BERT belongs to the feed-forward sublayer.
     return name.replace(".output.dense.", ".feedforward.contract.")
 
 
 def _load_tokenizer(folder: Path) -> Tokenizer:
     # Otherwise the library warns when a process that has used it forks, as notebooks do.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as error:  # the library raises plain Exception
-        raise MiniLMRefusedError(f"tokenizer.json must be a tokenizer, got: {error}") from None
-    if tokenizer.get_vocab_size() != _CONFIG.vocab_size:
-        raise MiniLMRefusedError(
-            f"tokenizer.json must have the model's vocabulary ({_CONFIG.vocab_size}), "
-            f"got {tokenizer.get_vocab_size()} tokens"
-        )
-    # The file asks for 128 tokens exactly, padded or cut.
+    tokenizer = Tokenizer.from_file(str(verified(folder, "tokenizer.json")))
+    # The file pads or cuts to 128 tokens.
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

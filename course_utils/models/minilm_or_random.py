@@ -1,4 +1,4 @@
-"""What the lectures read with when MiniLM's files are missing: the same shape, random weights.
+"""MiniLM, or an encoder of the same shape with random weights if MiniLM's files are missing.
 
 The pictures then show how an untrained encoder attends. Every caption says so.
 """
@@ -12,14 +12,14 @@ from functools import lru_cache
 
 import torch
 
-from course_utils.checks import check_int, check_text
+from course_utils.checks import check_int
 from course_utils.data.minilm_files import MiniLMNotFoundError
 from course_utils.models.encoder import Encoder, EncoderConfig
 from course_utils.models.minilm import Reading, load_minilm
 
 SEED = 0
 MAX_POSITIONS = 512
-# What the lectures have it read.
+# The sentences of the lectures.
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 SENTENCES = (
@@ -46,10 +46,10 @@ def minilm_is_here() -> bool:
     return True
 
 
-def who_reads() -> str:
-    """One sentence for the reader of a lecture: MiniLM, or what stands in for it and what helps.
+def describe_encoder() -> str:
+    """One sentence for the reader of a lecture: whether MiniLM or random weights are used.
 
-    >>> print(who_reads().partition(":")[0])
+    >>> print(describe_encoder().partition(":")[0])
     Sentences are read by MiniLM
     """
     if minilm_is_here():
@@ -61,13 +61,9 @@ def who_reads() -> str:
 
 
 def read_text(text: str, max_tokens: int = 64) -> Reading:
-    """Read with MiniLM where its files are, else with random weights of the same shape.
+    """Read with MiniLM if its files are here, else with random weights of the same shape.
 
-    Ask `minilm_is_here()` which it was.
-
-    Raises:
-        TypeError: when text is not a string or max_tokens not an integer.
-        ValueError: when the text holds nothing to read, or max_tokens is out of range.
+    `minilm_is_here()` tells which.
 
     >>> read_text("The cat sat.").tokens
     ('[CLS]', 'the', 'cat', 'sat', '.', '[SEP]')
@@ -78,19 +74,14 @@ def read_text(text: str, max_tokens: int = 64) -> Reading:
 
 
 def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
-    """The reading of an untrained encoder: words are numbered by a checksum.
+    """The reading of an untrained encoder, in which a checksum gives each word its id.
 
-    Words are cut after 12 letters, and control characters left out, as MiniLM's tokenizer does
-    after its own fashion.
+    Words are cut after 12 letters, and control characters left out.
 
     >>> read_with_random_weights("Attention!", max_tokens=5).tokens
     ('[CLS]', 'attention', '!', '[SEP]')
-
-    Raises:
-        TypeError: when text is not a string or max_tokens not an integer.
-        ValueError: when the text holds nothing to read, or max_tokens is out of range.
     """
-    _check_text(text)
+    text.encode()  # refuses half of a surrogate pair
     max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=MAX_POSITIONS)
     words = _words(text)
     if not words:
@@ -104,12 +95,6 @@ def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
     return Reading(tokens, *(tuple(x[0] for x in part) for part in output), truncated=truncated)
 
 
-def _check_text(text: str) -> None:
-    check_text("text", text)
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("text must be valid Unicode, got half of a surrogate pair")
-
-
 def _words(text: str) -> list[str]:
     kept = (c for c in text.lower() if c.isspace() or not unicodedata.category(c).startswith("C"))
     return re.findall(r"\w{1,12}|[^\w\s]", "".join(kept))
@@ -117,7 +102,7 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def random_encoder() -> Encoder:
-    """An untrained encoder of MiniLM's shape but for its vocabulary, the same each time.
+    """An untrained encoder of MiniLM's shape, with a smaller vocabulary; the same each time.
 
     >>> len(random_encoder().layers), random_encoder().config.num_heads
     (6, 12)
@@ -136,7 +121,7 @@ def random_encoder() -> Encoder:
 
 
 def reading_encoder() -> Encoder:
-    """The encoder behind ``read_text``: MiniLM's, or the random one where its files are missing.
+    """The encoder of ``read_text``: MiniLM's, or the random one if its files are missing.
 
     >>> len(reading_encoder().layers)
     6

@@ -1,12 +1,12 @@
-"""A small GPT that was trained on the course's own prose: a model that fits into a lecture.
+"""A small GPT trained on the course's own prose: a model that fits into a lecture.
 
-It has GPT-2's architecture and everything else small. It writes sentences that sound like the
-course and mean little, which is what so few parameters and so short a text give.
+It is a small GPT-2. It writes sentences that sound like the course and mean little, as one expects
+of so few parameters and so short a text.
 """
 
 import json
 
-from course_utils.data.packaged import DATA, read_packaged
+from course_utils.data.package_files import DATA, read_packaged
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.gpt2_weights import load_gpt2
 from course_utils.tokens import BytePairs
@@ -18,7 +18,7 @@ FOLDER = "small_gpt"
 
 
 def small_gpt_tokenizer() -> BytePairs:
-    """Return the byte pairs that the small GPT reads and writes.
+    """Return the tokenizer of the small GPT.
 
     Raises:
         PackagedFileError: a RuntimeError, if the file is missing or damaged.
@@ -31,11 +31,11 @@ def small_gpt_tokenizer() -> BytePairs:
 
 
 def load_small_gpt() -> GPT2:
-    """Return the trained small GPT, in evaluation mode: at each call a model of its own.
+    """Return the trained small GPT, in evaluation mode; a new model at each call.
 
-    It is what tools/scripts/train_small_gpt.py makes: the training of lecture 06, longer. On the
-    tenth of the prose that was held out its loss is 3.80 nats a token, on what it learned from
-    2.78; counting tokens costs 5.77. The file holds 16 bits to a number, the model 32.
+    tools/scripts/train_small_gpt.py trains it like lecture 06, for longer. Its loss is 3.80 nats
+    per token on the held-out tenth of the prose, and 2.78 on the rest; the unigram entropy is 5.77.
+    The file has 16 bits per number, the model 32.
 
     Raises:
         PackagedFileError: a RuntimeError, if a file is missing or damaged.

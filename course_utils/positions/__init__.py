@@ -1,9 +1,8 @@
-"""Where a token stands: sinusoids added to it, rotations of its queries and keys, biased scores.
+"""Three ways to tell attention the positions of tokens: sinusoids, RoPE and ALiBi.
 
-Attention alone sees a set: permute the tokens, and the outputs are permuted likewise. Three ways
-to give them an order are here. Sinusoids are added to the token vectors. RoPE turns queries and
-keys, so that their dot product depends on the distance. ALiBi subtracts the distance from the
-score.
+Attention by itself ignores order: permuted tokens give permuted outputs. Sinusoids are added to the
+token vectors. RoPE rotates queries and keys, so that their dot product depends on the distance.
+ALiBi subtracts a multiple of the distance from the score.
 """
 
 from course_utils.positions.alibi import alibi_bias, alibi_slopes

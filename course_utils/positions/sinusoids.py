@@ -1,10 +1,8 @@
-"""Sinusoidal positions: a row of sines and cosines for each place, added to the token vectors."""
+"""Sinusoidal positions: rows of sines and cosines, added to the token vectors."""
 
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_finite, check_int
-from course_utils.positions.checks import check_even
 from course_utils.positions.rotary import rope_frequencies
 from course_utils.shapes import Float
 
@@ -15,7 +13,7 @@ def sinusoidal_positions(T: int, C: int, *, base: float | int = 10_000.0) -> Flo
     """Return the sinusoidal position table: one row a position, from 0.
 
     ``PE[t, 2i] = sin(t * w_i)`` and ``PE[t, 2i + 1] = cos(t * w_i)`` with ``w_i = base^(-2i/C)``
-    radians a position. Column pairs are clocks: the first turns once in 2 pi positions, each
+    radians per position. Column pairs are like clocks: the first goes round in 2 pi positions, each
     later one more slowly, the last nearly ``base`` times as slowly.
 
     Args:
@@ -27,16 +25,13 @@ def sinusoidal_positions(T: int, C: int, *, base: float | int = 10_000.0) -> Flo
         The table, in torch's default dtype.
 
     Raises:
-        TypeError: for a size that is not an integer, or a base that is not a number.
-        ValueError: for a size below 1, an odd C, or a base that is not positive and finite.
+        ValueError: if C is odd.
 
     Source: Vaswani et al., "Attention is all you need", 2017, section 3.5.
 
     >>> print(sinusoidal_positions(2, 4)[1])
     tensor([0.8415, 0.5403, 0.0100, 0.9999])
     """
-    T = check_int("T", T)
-    C = check_even("C", C)
     angles = torch.arange(T)[:, None] * rope_frequencies(C, base=base)  # (T, C/2)
     table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
     return table.to(torch.get_default_dtype())
@@ -47,9 +42,9 @@ def shift_matrix(
 ) -> Float[Tensor, "C C"]:
     """Return the matrix A with ``PE(position + offset) = A @ PE(position)`` at every position.
 
-    It turns each pair of columns by the angle ``offset * w_i``: its diagonal is made of blocks
+    It rotates each pair of columns by the angle ``offset * w_i``: its diagonal consists of blocks
     ``[[cos, sin], [-sin, cos]]``, for the layout (sin, cos) of ``sinusoidal_positions``. A depends
-    on the offset alone, so a linear layer can look a fixed distance away. ``A.mT`` shifts back.
+    only on the offset, so a linear layer can look a fixed distance away. ``A.mT`` shifts back.
 
     Args:
         offset: how many positions to move; it may be negative.
@@ -59,17 +54,12 @@ def shift_matrix(
     Returns:
         An orthogonal matrix, in torch's default dtype.
 
-    Raises:
-        TypeError: for an offset or base that is not a number, or a C that is not an integer.
-        ValueError: for an odd C, an offset that is not finite, or a base that is not positive.
-
     Source: Vaswani et al., "Attention is all you need", 2017, section 3.5, states that it exists.
 
     >>> table = sinusoidal_positions(8, 6)
     >>> torch.allclose(table[7], shift_matrix(4, 6) @ table[3], atol=1e-6)
     True
     """
-    offset, C = check_finite("offset", offset), check_even("C", C)
     angles = offset * rope_frequencies(C, base=base)
     cos, sin = angles.cos(), angles.sin()
     blocks = torch.stack([cos, sin, -sin, cos], dim=-1).unflatten(-1, (2, 2))  # (C/2, 2, 2)

@@ -1,7 +1,7 @@
 """Claims that rest on a run, and how often they held when somebody else chose the seeds.
 
 A lecture's ``claims.py`` declares them. ``make claims`` runs each on fresh seeds, and at settings
-that its author did not choose, and keeps what came out in ``lectures/claims.json``.
+that its author did not choose, and keeps what came out in ``lectures/replications.json``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ __all__ = [
     "LONGER",
     "RATES",
     "Claim",
-    "Record",
+    "DamagedError",
+    "Replication",
     "Setting",
-    "read_records",
+    "read_replications",
     "show_claims",
     "wilson_interval",
 ]
 
-RECORDS = Path(__file__).resolve().parents[1] / "lectures" / "claims.json"
+REPLICATIONS = Path(__file__).resolve().parents[1] / "lectures" / "replications.json"
 Numbers = dict[str, float]
 Z_95 = 1.959963984540054
+
+
+class DamagedError(Exception):
+    """What was measured cannot be read; the message says what brings it back."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Claim:
     """A sentence whose truth depends on a trained or random run.
 
     Attributes:
-        name: what it is called in claims.json; no other claim of the course has it.
+        name: what it is called in replications.json; no other claim of the course has it.
         sentence: the claim in full, with its thresholds; understood without its lecture.
         run: ``run(seeds, budget)`` returns for each seed the numbers that were measured, by a name
             that a reader understands. Each depends on its own seed alone.
@@ -92,7 +97,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Record:
+class Replication:
     """What the runs of one claim gave.
 
     Attributes:
@@ -184,14 +189,21 @@ def spread(values: Sequence[float]) -> str:
 
 
 @cache
-def read_records(path: Path = RECORDS) -> dict[str, Record]:
-    """Return what ``make claims`` has measured, by the claims' names."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return {name: Record(**fields) for name, fields in content.items()}
+def read_replications(path: Path = REPLICATIONS) -> dict[str, Replication]:
+    """Return what ``make claims`` has measured, by the claims' names.
+
+    Raises:
+        DamagedError: if the file is damaged.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {name: Replication(**fields) for name, fields in content.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DamagedError(f"{path} is damaged: `git checkout {path}` brings it back") from error
 
 
 def show_claims(claims: Iterable[Claim]) -> Markdown:
     """The table of these claims: how often each held, here and at other settings."""
-    records = read_records()
-    rows = [records[claim.name].row(claim) for claim in claims]
+    replications = read_replications()
+    rows = [replications[claim.name].row(claim) for claim in claims]
     return Markdown("\n".join([HEADER, *rows]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_utils.teaching.closeness import as_array
 
@@ -47,10 +48,8 @@ class Tolerance:
         >>> Tolerance(relative=0.1).allows([1.0, 2.1], [1.0, 2.0])
         True
         """
-        got, expected = as_array(got, "got"), as_array(expected, "expected")
-        if got.shape != expected.shape:
-            return False
-        return np.allclose(got, expected, rtol=self.relative, atol=self.absolute)
+        pair = _of_one_shape(got, expected)
+        return pair is not None and np.allclose(*pair, rtol=self.relative, atol=self.absolute)
 
 
 class NanAlike(Tolerance):
@@ -62,10 +61,24 @@ class NanAlike(Tolerance):
 
     def allows(self, got: Any, expected: Any) -> bool:
         """Whether every entry is near enough, or NaN on both sides."""
-        got, expected = as_array(got, "got"), as_array(expected, "expected")
-        if got.shape != expected.shape:
-            return False
-        return np.allclose(got, expected, rtol=self.relative, atol=self.absolute, equal_nan=True)
+        pair = _of_one_shape(got, expected)
+        rounding = {"rtol": self.relative, "atol": self.absolute}
+        return pair is not None and np.allclose(*pair, **rounding, equal_nan=True)
+
+
+def _of_one_shape(got: Any, expected: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Both as arrays; None where the shapes differ, which is seen before anything is copied."""
+    if getattr(got, "shape", ()) != getattr(expected, "shape", ()) and not _is_nested(
+        got, expected
+    ):
+        return None
+    arrays = as_array(got, "got"), as_array(expected, "expected")
+    return arrays if arrays[0].shape == arrays[1].shape else None
+
+
+def _is_nested(*values: Any) -> bool:
+    """Whether a list or tuple is among them, whose shape only its array says."""
+    return any(isinstance(value, list | tuple) for value in values)
 
 
 def observe(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Outcome:

@@ -10,7 +10,7 @@ from tests.browser.support_lab import trust
 from tests.browser.support_page import LecturePage, changed, is_home, seen, wait_for
 from tests.lectures.support_notebooks import NOTEBOOKS, read, tags
 from tools.editions.notebook_outputs import write
-from tools.notebook_file import find_lecture
+from tools.notebook_file import lecture_file
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow
@@ -184,7 +184,7 @@ def stubs(path):
 @slow
 def test_every_exercise_can_be_solved(lecture):
     solved = 0
-    for place, solution in stubs(find_lecture(lecture.course.stem)):
+    for place, solution in stubs(lecture_file(lecture.course.stem)):
         lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=30_000)
         lecture.type_into(place, solution)
         assert lecture.cells()[place]["source"] == solution

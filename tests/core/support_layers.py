@@ -57,7 +57,7 @@ def _options(ours: EncoderBlock | DecoderBlock, attention: MultiHeadAttention) -
         "nhead": attention.num_heads,
         "dim_feedforward": ours.feedforward.expand.out_features,
         "activation": ours.feedforward.activation,
-        "norm_first": ours.norm_first,
+        "norm_first": getattr(ours, "norm_first", False),
         "layer_norm_eps": ours.feedforward_norm.eps,
         "dropout": 0.0,
         "batch_first": True,

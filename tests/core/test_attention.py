@@ -1,7 +1,5 @@
 """attend() and its kin against PyTorch, against their definitions, and under bad input."""
 
-import math
-
 import pytest
 import torch
 from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
@@ -17,7 +15,6 @@ from course_utils.attention import (
 )
 from course_utils.masks import causal_mask
 from tests.core.support_properties import given, st
-from tests.core.support_refused import each_refused
 
 B, H, T, S, D, E = 2, 3, 5, 7, 11, 13
 # float64 sums of a dozen terms: a few units in the sixteenth digit.
@@ -311,71 +308,3 @@ def test_nan_behind_a_mask_is_harmless():
     k[4] = float("nan")
     _, weights = top_k_attend(ONES, k, EYE[:, :4], k_keep=2, may_attend=HIDDEN)
     assert weights.isfinite().all() and bool((weights[:, 2:4] > 0).all())
-
-
-# What is refused
-
-
-Q, K, V = qkv(leading=())
-
-
-test_refused = each_refused(
-    (lambda: attend([0.0], K, V), "TypeError: q must be a torch.Tensor, got list"),
-    (lambda: attend(Q[0], K, V), "ValueError: q must have at least 2 axes (..., T, D)"),
-    (lambda: attend(Q.float(), K, V), "TypeError: k must have the dtype of q (torch.float32)"),
-    (lambda: attend(Q, K.long(), V), "TypeError: k must be a floating-point tensor"),
-    (lambda: attend(Q, K, V.float()), "TypeError: v must have the dtype of q (torch.float64)"),
-    (lambda: attend(Q, K[:0], V[:0]), "ValueError: k must not be empty, got shape (0, 11)"),
-    (lambda: attend(Q[:0], K, V), "ValueError: q must not be empty, got shape (0, 11)"),
-    (lambda: attend(Q, K[None], V), "ValueError: k must have the leading axes of q ()"),
-    (lambda: attend(Q, V, V), "ValueError: k must have the head width of q, D (11)"),
-    (lambda: attend(Q, K, V[1:]),
-     "ValueError: v must have a row for each key, S (7), got shape (6, 13)"),
-    (lambda: attend(Q, K, V, scale=math.inf), "ValueError: scale must be finite, got inf"),
-    (lambda: attend(Q, K, V, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-    (lambda: attend(Q, K, V, may_attend=causal_mask(S, T)),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
-    (lambda: attend(Q, K, V, bias=0.5), "TypeError: bias must be a torch.Tensor, got float"),
-    (lambda: attend(Q, K, V, bias=torch.zeros(T, S)),
-     "TypeError: bias must have the dtype of q (torch.float64), got torch.float32"),
-    (lambda: attend(Q, K, V, bias=causal_mask(T, S)),
-     "TypeError: bias must be a floating-point tensor, got torch.bool"),
-    (lambda: attend(Q, K, V, bias=torch.zeros(S, T).double()),
-     "ValueError: bias must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
-    (lambda: attend(Q, K, V, bias=torch.full((T, S), -math.inf).double()),
-     "ValueError: bias must be finite (to hide a key, use may_attend), got NaN or infinity"),
-    (lambda: cosine_attend(Q, V, V, scale=1),
-     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
-    (lambda: cosine_attend(Q, K, V, scale=None), "TypeError: scale must be a real number"),
-    (lambda: cosine_attend(Q, K, V, scale=math.nan), "ValueError: scale must be finite, got nan"),
-    (lambda: cosine_attend(Q, K, V, scale=1, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-    (lambda: top_k_attend(Q, V, V, k_keep=2),
-     "ValueError: k must have the head width of q, D (11), got shape (7, 13)"),
-    (lambda: top_k_attend(Q, K, V, k_keep=0), "ValueError: k_keep must be at least 1, got 0"),
-    (lambda: top_k_attend(Q, K, V, k_keep=S + 1),
-     "ValueError: k_keep (8) must be at most the number of keys, S (7)"),
-    (lambda: top_k_attend(Q, K, V, k_keep=2, scale=math.inf), "ValueError: scale must be finite"),
-    (lambda: top_k_attend(Q, K, V, k_keep=2, may_attend=torch.zeros(T, S)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-    (lambda: masked_softmax(torch.zeros(T, S).long()),
-     "TypeError: scores must be a floating-point tensor, got torch.int64"),
-    (lambda: masked_softmax(torch.zeros(T, 0)), "ValueError: scores must not be empty"),
-    (lambda: masked_softmax(torch.zeros(T)),
-     "ValueError: scores must have at least 2 axes (..., T, S), got shape (5,)"),
-    (lambda: masked_softmax(torch.zeros(T, S), causal_mask(S, T)),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (5, 7), got shape (7, 5)"),
-    (lambda: unit_vectors(torch.ones(3).long()), "TypeError: x must be a floating-point tensor"),
-    (lambda: unit_vectors(torch.ones(3, 0)), "ValueError: x must not be empty, got shape (3, 0)"),
-    (lambda: softmax_jacobian(torch.tensor([1, 0])),
-     "TypeError: p must be a floating-point tensor, got torch.int64"),
-    (lambda: softmax_jacobian(torch.tensor([0.5, 0.6])),
-     "ValueError: p must sum to 1 over the last axis, got 1.1"),
-    (lambda: softmax_jacobian(torch.tensor([1.5, -0.5])), "ValueError: p must not be negative"),
-    (lambda: softmax_jacobian(torch.tensor(1.0)),
-     "ValueError: p must have at least 1 axis (..., S), got shape ()"),
-    (lambda: effective_tokens(torch.tensor([0.25, 0.25])),
-     "ValueError: weights must sum to 1 over the last axis, got 0.5"),
-    (lambda: effective_tokens([1.0]), "TypeError: weights must be a torch.Tensor, got list"),
-)  # fmt: skip

@@ -6,7 +6,6 @@ from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn import functional as F
 
-from course_utils.layers import KVCache
 from course_utils.masks import (
     causal_mask,
 )
@@ -15,8 +14,6 @@ from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
 from course_utils.positions import alibi_bias, sinusoidal_positions
 from course_utils.training import train
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
-from tests.core.support_refused import each_refused
-from tests.support_errors import raises_saying
 
 B, T, V, C, H, LONGEST = 2, 7, 31, 12, 3, 13
 # Two float32 paths through two blocks; logits are of size 1.
@@ -78,7 +75,7 @@ def test_causal_by_default(scheme, token_ids):
 
 
 @pytest.mark.parametrize("scheme", POSITIONS)
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
 def test_cached_steps_equal_the_full_pass(scheme, chunks, token_ids):
     model = build(scheme)
     full, caches = model(token_ids), model.new_caches()
@@ -164,12 +161,6 @@ def test_it_trains_side_by_side_as_alone(scheme):
         assert 0.01 < moved.abs().max() < 0.021
 
 
-def test_float64_and_a_batch_of_one():
-    ids = torch.randint(V, (1, 1))
-    for scheme in POSITIONS:
-        assert build(scheme).double()(ids).dtype == torch.float64
-
-
 def test_unknown_tokens_under_vmap(token_ids):
     models = [build(), build()]
     parameters, buffers = stack_module_state(models)
@@ -181,64 +172,11 @@ def test_unknown_tokens_under_vmap(token_ids):
     both(parameters, torch.stack([token_ids, token_ids]))
     wrong = torch.stack([token_ids, token_ids.clone()])
     wrong[1, 1, 2] = V
-    with raises_saying(ValueError, "token_ids must lie in 0 to 30, got 31"):
+    with pytest.raises(ValueError, match="31"):
         both(parameters, wrong)
 
 
-# What is refused.
-
-
-def filled(length, batch=B, dtype=torch.float32, **options):
-    cache = KVCache(**options)
-    cache.append(*torch.zeros(2, batch, H, length, C // H, dtype=dtype))
-    return cache
-
-
-IDS, TWICE = torch.ones(B, T, dtype=torch.int64), KVCache()
-
-
-@pytest.mark.parametrize("later", [{"batch": 3}, {"dtype": torch.float64}, {"max_positions": 7}])
-def test_a_refused_call_changes_no_cache(later):
-    caches = [filled(2), filled(2, **later)]
-    with pytest.raises((TypeError, ValueError)):
-        build()(IDS, caches=caches)
-    assert [cache.length for cache in caches] == [2, 2]
-
-
-test_refused = each_refused(
-    (lambda: build(vocab_size=0), "ValueError: vocab_size must be at least 1, got 0"),
-    (lambda: build(num_heads=7), "ValueError: num_heads (7) must divide width (12)"),
-    (lambda: build("rotary"),
-     "ValueError: positions must be one of none, learned, sinusoidal, rope, alibi, got 'rotary'"),
-    (lambda: build("sinusoidal", width=9),
-     "ValueError: width must be even with sinusoidal positions, which pair sine and cosine, got 9"),
-    (lambda: build("rope", width=9),
-     "ValueError: width / num_heads must be even with rope, which turns pairs, got 9 / 3 = 3"),
-    (lambda: build(feedforward_width=0), "ValueError: feedforward_width must be at least 1, got 0"),
-    (lambda: CausalLM({"width": 12}),
-     "TypeError: config must be a CausalLMConfig, got {'width': 12} (dict)"),
-    (lambda: build()(IDS.int()), "TypeError: token_ids must be torch.int64, got torch.int32"),
-    (lambda: build()(IDS[0]), "ValueError: token_ids must have 2 axes (B, T), got shape (7,)"),
-    (lambda: build()(IDS[:, :0]), "ValueError: the length of token_ids, T, must be at least 1"),
-    (lambda: build()(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
-    (lambda: build()(IDS.repeat(1, 5)),
-     "ValueError: token_ids must make at most max_positions (13) tokens, got 35"),
-    (lambda: build()(IDS, caches=[filled(T), filled(T)]),
-     "ValueError: token_ids must make at most max_positions (13) tokens, got 14 (7 in the "
-     "caches and 7 new)"),
-    (lambda: build()(IDS, caches=3), "TypeError: caches must be a sequence, got 3 (int)"),
-    (lambda: build()(IDS, caches=[None, None]), "TypeError: caches[0] must be a KVCache"),
-    (lambda: build()(IDS, caches=[KVCache()] * 3),
-     "ValueError: caches must be one for each block (2), got 3"),
-    (lambda: build()(IDS, caches=[TWICE, TWICE]),
-     "ValueError: caches must be another one for each block, got caches[0] again as caches[1]"),
-    (lambda: build()(IDS, caches=[filled(2), KVCache()]),
-     "ValueError: caches must hold equally many positions, got [2, 0]"),
-    (lambda: build()(IDS, caches=[filled(2), filled(2, batch=3)]),
-     "ValueError: caches[1] must hold x's batch size, heads and head width (2, 3, 4), got (3, "
-     "3, 4)"),
-    (lambda: build()(IDS, caches=[filled(2), filled(2, max_positions=7)]),
-     "ValueError: token_ids must bring the cache to at most max_positions (7), got 9"),
-    (lambda: build()(IDS, may_attend=torch.zeros(T, T)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-)  # fmt: skip
+@pytest.mark.parametrize("scheme", POSITIONS)
+def test_a_text_that_is_too_long(scheme):
+    with pytest.raises(ValueError, match=f"{LONGEST + 1}"):
+        build(scheme)(torch.ones(1, LONGEST + 1, dtype=torch.int64))

@@ -9,16 +9,13 @@ from course_utils.attention import attend
 from course_utils.measure.costs import (
     attention_flops,
     attention_mixing_flops,
-    attention_parameters,
     attention_projection_flops,
     crossover_length,
-    kv_cache_bytes,
     layers_needed,
     path_length,
     recurrent_flops,
     sequential_steps,
 )
-from tests.core.support_refused import each_refused
 
 N, C = 7, 5
 CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
@@ -123,7 +120,7 @@ STACKS = [
 ]
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 9, 10, 25, 27, 28])
+@pytest.mark.parametrize("length", [1, 2, 3, 9, 10])
 @pytest.mark.parametrize(("kernel_width", "geometry", "dilated"), STACKS)
 def test_layers_needed_by_gradient(length, kernel_width, geometry, dilated):
     claimed = layers_needed(length, kernel_width=kernel_width, geometry=geometry, dilated=dilated)
@@ -156,31 +153,3 @@ def test_path_length_of_each_layer():
     assert path_length("dilated convolution", 82) == 5
     layers = ["recurrent", "convolution", "dilated convolution", "attention"]
     assert [path_length(layer, 1) for layer in layers] == [0, 0, 0, 0]
-
-
-test_refused = each_refused(
-    (lambda: recurrent_flops(0, C), "ValueError: length must be at least 1, got 0"),
-    (lambda: recurrent_flops(N, C, cell="mlp"), "ValueError: cell must be one of rnn, gru, lstm"),
-    (lambda: attention_flops(2.5, C), "TypeError: length must be an integer, got 2.5 (float)"),
-    (lambda: attention_mixing_flops(N, -1), "ValueError: width must be at least 1, got -1"),
-    (lambda: attention_projection_flops(0, C), "ValueError: length must be at least 1, got 0"),
-    (lambda: crossover_length(-1), "ValueError: width must be at least 1, got -1"),
-    (lambda: crossover_length(5, count_projections=1),
-     "TypeError: count_projections must be True or False, got 1 (int)"),
-    (lambda: layers_needed(N, kernel_width=1), "ValueError: kernel_width must be at least 2"),
-    (lambda: layers_needed(N, kernel_width=4, geometry="centred"),
-     "ValueError: kernel_width must be odd if centred, got 4"),
-    (lambda: layers_needed(N, kernel_width=3, geometry="left"),
-     "ValueError: geometry must be one of one-sided, centred, got 'left'"),
-    (lambda: layers_needed(N, kernel_width=3, dilated=0),
-     "TypeError: dilated must be True or False, got 0 (int)"),
-    (lambda: path_length("dilated convolution", N, geometry="centred"),
-     "ValueError: geometry must be 'one-sided' if dilated, got 'centred'"),
-    (lambda: path_length("cnn", N),
-     "ValueError: layer must be one of recurrent, convolution, dilated convolution, attention"),
-    (lambda: sequential_steps("attention", 0), "ValueError: length must be at least 1, got 0"),
-    (lambda: attention_parameters(5, bias=None), "TypeError: bias must be True or False"),
-    (lambda: attention_parameters(0), "ValueError: width must be at least 1, got 0"),
-    (lambda: kv_cache_bytes(0, 3, 5, 7), "ValueError: num_layers must be at least 1, got 0"),
-    (lambda: kv_cache_bytes(2, 3, 5, 7, batch=2.0), "TypeError: batch must be an integer"),
-)  # fmt: skip

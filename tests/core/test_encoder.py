@@ -1,7 +1,5 @@
 """The post-LN encoder on random weights: against PyTorch's own layer."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
@@ -9,7 +7,6 @@ from torch import nn
 from course_utils.masks import padding_mask
 from course_utils.models import Encoder, EncoderConfig
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
-from tests.core.support_refused import each_refused
 
 B, T, C, H, V = 2, 7, 15, 3, 31
 CONFIG = EncoderConfig(
@@ -78,24 +75,3 @@ def test_forward_keeps_nothing(encoder, token_ids):
     before = {name: set(vars(module)) for name, module in encoder.named_modules()}
     encoder(token_ids)
     assert {name: set(vars(module)) for name, module in encoder.named_modules()} == before
-
-
-IDS = torch.ones(B, T, dtype=torch.int64)
-
-
-test_refused = each_refused(
-    (lambda: Encoder({"width": 15}),
-     "TypeError: config must be an EncoderConfig, got {'width': 15} (dict)"),
-    (lambda: Encoder(CONFIG)(IDS[0]), "ValueError: token_ids must have 2 axes (B, T)"),
-    (lambda: Encoder(CONFIG)(IDS.float()), "TypeError: token_ids must be torch.int64"),
-    (lambda: Encoder(CONFIG)(IDS[:, :0]),
-     "ValueError: the length of token_ids, T, must be at least 1, got 0"),
-    (lambda: Encoder(CONFIG)(IDS.repeat(1, 2)),
-     "ValueError: the length of token_ids, T, must be at most 11, got 14"),
-    (lambda: Encoder(CONFIG)(IDS + V), "ValueError: token_ids must lie in 0 to 30, got 32"),
-    (lambda: Encoder(CONFIG)(IDS, torch.zeros(B, 1, 1, T)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-    (lambda: replace(CONFIG, num_heads=7), "ValueError: num_heads (7) must divide width (15)"),
-    (lambda: replace(CONFIG, num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
-    (lambda: replace(CONFIG, norm_eps=0.0), "ValueError: norm_eps must be positive, got 0.0"),
-)  # fmt: skip

@@ -5,7 +5,6 @@ import scipy.stats
 import torch
 
 from course_utils.measure.estimates import Z_99, Interval, estimate_mean
-from tests.core.support_refused import each_refused
 
 
 def test_the_quantile_is_scipys():
@@ -45,19 +44,3 @@ def test_ends_and_text_of_an_interval():
     assert 1.25 in interval and 1.75 in interval
     assert 1.249 not in interval and 1.751 not in interval
     assert str(interval) == "1.500 ± 0.250"
-
-
-test_refused = each_refused(
-    (lambda: estimate_mean([1.0, 2.0]), "TypeError: samples must be a torch.Tensor, got list"),
-    (lambda: estimate_mean(torch.ones(2, 3)), "ValueError: samples must have 1 axis (n)"),
-    (lambda: estimate_mean(torch.ones(5).long()),
-     "TypeError: samples must be a floating-point tensor, got torch.int64"),
-    (lambda: estimate_mean(torch.ones(1)),
-     "ValueError: samples must be at least 2, to have a spread, got 1"),
-    (lambda: estimate_mean(torch.ones(0)), "ValueError: samples must not be empty, got shape (0,)"),
-    (lambda: estimate_mean(torch.tensor([1.0, float("nan")])),
-     "ValueError: samples must be finite, got NaN or infinity"),
-    (lambda: Interval("1", 1.0), "TypeError: mean must be a real number, got '1' (str)"),
-    (lambda: Interval(1.0, -1.0), "ValueError: half_width must not be negative, got -1.0"),
-    (lambda: Interval(float("inf"), 1.0), "ValueError: mean must be finite, got inf"),
-)  # fmt: skip

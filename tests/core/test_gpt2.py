@@ -1,14 +1,11 @@
-"""GPT-2: part by part the model of transformers; its sizes, its cache, its two attentions."""
+"""GPT-2: part by part the model of transformers; its sizes and its cache."""
 
 import pytest
 import torch
-from torch.nn import functional
 
-from course_utils.layers import KVCache
-from course_utils.models.gpt2 import ATTENTIONS, GPT2, GPT2Block, GPT2Config
+from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.gpt2_weights import load_gpt2
-from tests.core.support_gpt2 import CLOSE, SIZES, C, D, F, H, L, P, V, ours, some_ids, theirs
-from tests.core.support_refused import each_refused
+from tests.core.support_gpt2 import CLOSE, SIZES, D, F, H, L, P, V, ours, some_ids, theirs
 
 B, T = 2, 7
 
@@ -39,9 +36,8 @@ def test_other_sizes_too(changed, tmp_path, ids):
     torch.testing.assert_close(found, reference(ids).logits, **CLOSE)
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-def test_each_state_as_transformers(attention, reference, folder, ids):
-    model = load_gpt2(folder, attention=attention)
+def test_each_state_as_transformers(reference, folder, ids):
+    model = load_gpt2(folder)
     states, heads = model.trace(ids)
     output = reference(ids, output_hidden_states=True)
     expected = output.hidden_states
@@ -51,11 +47,8 @@ def test_each_state_as_transformers(attention, reference, folder, ids):
     torch.testing.assert_close(model.norm(states[-1]), expected[-1], **CLOSE)
     torch.testing.assert_close(model(ids), output.logits, **CLOSE)
     torch.testing.assert_close(model.logits(states[-1]), output.logits, **CLOSE)
-    if attention == "flash":
-        assert heads == (None,) * L
-    else:
-        assert [of_block.weights.shape for of_block in heads] == [(B, H, T, T)] * L
-        assert [of_block.queries.shape for of_block in heads] == [(B, H, T, D)] * L
+    assert [of_block.weights.shape for of_block in heads] == [(B, H, T, T)] * L
+    assert [of_block.queries.shape for of_block in heads] == [(B, H, T, D)] * L
 
 
 # How many numbers are learned.
@@ -106,25 +99,12 @@ def test_initial_weights():
             assert abs(parameter.std().item() / expected - 1) < 0.04, name
 
 
-# What a block is made of.
-
-
-def test_flash_is_the_same_model(ids):
-    attend, flash = ours(), ours(attention="flash")
-    torch.testing.assert_close(flash(ids), attend(ids), **CLOSE)
-    for model in (attend, flash):
-        functional.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
-    for (name, one), two in zip(attend.named_parameters(), flash.parameters(), strict=True):
-        torch.testing.assert_close(two.grad, one.grad, **CLOSE, msg=name)
-
-
 # The cache.
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
-def test_cached_steps_equal_the_full_pass(attention, chunks, ids):
-    model = ours(attention=attention)
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
+def test_cached_steps_equal_the_full_pass(chunks, ids):
+    model = ours()
     full, caches, start = model(ids), model.new_caches(), 0
     for part in ids.split(chunks, dim=1):
         found = model(part, caches=caches)
@@ -132,28 +112,18 @@ def test_cached_steps_equal_the_full_pass(attention, chunks, ids):
         torch.testing.assert_close(found, full[:, start:end], **CLOSE)
         assert [cache.length for cache in caches] == [end] * L
         start = end
-    assert all(cache.max_positions == P for cache in caches)
 
 
-def test_cache_passes_between_attentions(ids):
-    attend, flash = ours(), ours(attention="flash")
-    caches = flash.new_caches()
-    flash(ids[:, :3], caches=caches)
-    torch.testing.assert_close(attend(ids[:, 3:], caches=caches), attend(ids)[:, 3:], **CLOSE)
-
-
-@pytest.mark.parametrize("attention", ATTENTIONS)
-def test_last_position_alone(attention, ids):
-    model = ours(attention=attention)
+def test_last_position_alone(ids):
+    model = ours()
     found = model(ids, last_only=True)
     assert found.shape == (B, 1, V)
     torch.testing.assert_close(found, model(ids)[:, -1:], **CLOSE)
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_other_precisions(attention, dtype, ids):
-    exact, model = ours().double()(ids), ours(attention=attention).to(dtype)
+def test_other_precisions(dtype, ids):
+    exact, model = ours().double()(ids), ours().to(dtype)
     found = model(ids)
     assert found.dtype == dtype
     # bfloat16 has 8 bits: 0.4 % each time, over some twenty roundings of numbers of size 1 to 4.
@@ -161,41 +131,15 @@ def test_other_precisions(attention, dtype, ids):
     torch.testing.assert_close(found.double(), exact, rtol=0, atol=atol)
 
 
-# What is refused.
+def test_a_text_that_is_too_long():
+    model, caches = ours(), ours().new_caches()
+    model(some_ids(1, P - 1), caches=caches)
+    with pytest.raises(ValueError, match=f"{P + 1}"):
+        model(some_ids(1, 2), caches=caches)
+    assert [cache.length for cache in caches] == [P - 1] * L
 
 
-def filled(length, batch=1, dtype=torch.float32, **options):
-    cache = KVCache(**options)
-    cache.append(*torch.zeros(2, batch, H, length, D, dtype=dtype))
-    return cache
-
-
-IDS = some_ids(1, 3)
-
-
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("later", [{"batch": 2}, {"dtype": torch.float64}, {"max_positions": 3}])
-def test_a_refused_call_changes_no_cache(attention, later):
-    caches = [filled(2), filled(2, **later)]
-    with pytest.raises((TypeError, ValueError)):
-        ours(attention=attention)(IDS, caches=caches)
-    assert [cache.length for cache in caches] == [2, 2]
-
-
-test_refused = each_refused(
-    (lambda: GPT2Config(num_layers=0), "ValueError: num_layers must be at least 1, got 0"),
-    (lambda: GPT2Config(num_heads=7), "ValueError: num_heads (7) must divide width (768)"),
-    (lambda: GPT2Config(num_kv_heads=5), "ValueError: num_kv_heads (5) must divide num_heads (12)"),
-    (lambda: GPT2Config(eps=0), "ValueError: eps must be positive, got 0"),
-    (lambda: GPT2Config(attention="sdpa"), "ValueError: attention must be one of attend, flash"),
-    (lambda: GPT2({"width": 15}), "TypeError: config must be a GPT2Config"),
-    (lambda: GPT2Block("x"), "TypeError: config must be a GPT2Config, got 'x' (str)"),
-    (lambda: ours()(IDS.int()), "TypeError: token_ids must be torch.int64, got torch.int32"),
-    (lambda: ours()(some_ids(1, P + 1)),
-     "ValueError: token_ids must make at most max_positions (13) tokens, got 14"),
-    (lambda: ours()(IDS, last_only=None), "TypeError: last_only must be True or False"),
-    (lambda: ours().logits(torch.zeros(1, 3, C - 1)),
-     "ValueError: h must have the model width, C (15), got shape (1, 3, 14)"),
-    (lambda: ours().blocks[0](torch.zeros(1, 0, C)), "ValueError: x must not be empty"),
-    (lambda: ours().blocks[0](torch.zeros(1, 3, C), {}), "TypeError: cache must be a KVCache"),
-)  # fmt: skip
+@pytest.mark.parametrize("wrong", [-1, V])
+def test_an_unknown_id(wrong):
+    with pytest.raises(ValueError, match=f"{wrong}"):
+        ours()(torch.full((1, 3), wrong))

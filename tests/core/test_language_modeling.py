@@ -15,7 +15,6 @@ from course_utils.language_modeling import (
     unigram_entropy,
 )
 from tests.core.support_gpt2 import P, V, ours, some_ids, theirs
-from tests.core.support_refused import each_refused
 
 N, T, B = 101, 7, 5
 
@@ -108,32 +107,3 @@ def test_split(ids, share, first):
     assert len(learn) == first and torch.equal(torch.cat((learn, held_out)), ids)
     text = "".join(map(chr, range(97, 97 + N)))
     assert split_text(text, share) == (text[:first], text[first:])
-
-
-IDS = torch.arange(8).view(2, 4)
-
-
-test_refused = each_refused(
-    (lambda: split_text(["a"], 0.5), "TypeError: text must be a torch.Tensor, got list"),
-    (lambda: split_text("abc", 0.1),
-     "ValueError: text must be long enough to be cut at 0.1, got length 3"),
-    (lambda: split_text("abc", 1), "ValueError: share must be above 0 and below 1, got 1"),
-    (lambda: split_text("abc", "x"), "TypeError: share must be a real number, got 'x' (str)"),
-    (lambda: text_batch(torch.arange(7), T, B),
-     "ValueError: ids must be at least length + 1 (8) tokens, got 7"),
-    (lambda: text_batch(torch.arange(9) - 5, T, B),
-     "ValueError: ids must lie in 0 to 9223372036854775806, got -5"),
-    (lambda: text_batch(torch.arange(9)[None], T, B), "ValueError: ids must have 1 axis (N)"),
-    (lambda: text_batch(torch.arange(9), 0, B), "ValueError: length must be at least 1, got 0"),
-    (lambda: text_batch(torch.arange(9), T, 0), "ValueError: batch_size must be at least 1, got 0"),
-    (lambda: next_token_loss("x", IDS, IDS), "TypeError: model must be callable, got 'x' (str)"),
-    (lambda: next_token_loss(Cycle(), IDS[0], IDS[0]),
-     "ValueError: inputs must have 2 axes (B, T), got shape (4,)"),
-    (lambda: next_token_loss(Cycle(), IDS, IDS[:, :2]),
-     "ValueError: targets must have the shape of inputs (2, 4), got (2, 2)"),
-    (lambda: next_token_loss(Cycle(), IDS, IDS + V), "ValueError: targets must lie in 0 to 30"),
-    (lambda: text_loss(len, IDS[0], length=3), "TypeError: model must be an nn.Module"),
-    (lambda: text_loss(Cycle(), IDS[0], length=9),
-     "ValueError: ids must be at least length + 1 (10) tokens, got 4"),
-    (lambda: unigram_entropy(IDS[0], 3), "ValueError: ids must lie in 0 to 2, got 3"),
-)  # fmt: skip

@@ -100,8 +100,6 @@ def test_missing_files_are_named(copied):
     (copied / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(MiniLMNotFoundError, match=r"\(pytorch_model\.bin is not read: a pickle"):
         load_minilm(copied)
-    with raises_saying(TypeError, "path must be a folder, got 3 (int)"):
-        load_minilm(3)
 
 
 def test_one_flipped_bit_is_refused(folder, copied):
@@ -132,7 +130,9 @@ def test_foreign_files_stay_unread(copied):
     ]
     for content in foreign:
         weights.write_bytes(content)
-        with pytest.raises(MiniLMRefusedError, match=f"SHA-256 {MINILM_SHA256[:16]}.*make setup"):
+        with pytest.raises(
+            MiniLMRefusedError, match=f"SHA-256 {MINILM_SHA256[weights.name][:16]}.*make setup"
+        ):
             load_minilm(copied)
     assert not sprung.exists()
     pickle.loads(foreign[1])
@@ -174,14 +174,10 @@ def test_compiler_is_not_imported():
 
 def test_foreign_tokenizer_or_config(folder, copied):
     shutil.copy(folder / "model.safetensors", copied)
-    tokenizer = json.loads((copied / "tokenizer.json").read_text(encoding="utf-8"))
-    tokenizer["model"]["vocab"].pop("animal")
-    (copied / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-    message = "tokenizer.json must have the model's vocabulary (30522), got 30521 tokens"
-    with raises_saying(MiniLMRefusedError, message):
-        load_minilm(copied)
-    (copied / "tokenizer.json").write_text("{}")
-    with pytest.raises(MiniLMRefusedError, match=r"tokenizer\.json must be a tokenizer, got: "):
+    tokenizer = (copied / "tokenizer.json").read_text(encoding="utf-8")
+    swapped = tokenizer.replace('"animal"', '"\\u0000"').replace('"street"', '"animal"')
+    (copied / "tokenizer.json").write_text(swapped, encoding="utf-8")
+    with pytest.raises(MiniLMRefusedError, match=r"tokenizer\.json must have SHA-256 "):
         load_minilm(copied)
     (copied / "config.json").write_text("not JSON")
     with pytest.raises(MiniLMRefusedError, match=r"config\.json must be JSON, got: "):

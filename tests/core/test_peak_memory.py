@@ -8,7 +8,6 @@ from torch.profiler import ProfilerActivity, profile
 
 from course_utils.attention import attend
 from course_utils.measure.peak_memory import growth_exponent, peak_bytes
-from tests.core.support_refused import each_refused
 
 KILO = 4 * 1000  # bytes of a thousand float32 numbers
 
@@ -127,14 +126,3 @@ def test_errors_come_through():
     with pytest.raises(RuntimeError, match="mine"):
         peak_bytes(fails)
     assert peak_bytes(lambda: torch.zeros(1000)) == KILO
-
-
-test_refused = each_refused(
-    (lambda: peak_bytes(7), "TypeError: function must be callable, got 7 (int)"),
-    (lambda: growth_exponent(3, [1]), "TypeError: sizes must be a sequence, got 3 (int)"),
-    (lambda: growth_exponent([1, 2], [1]),
-     "ValueError: values must be one for each of the 2 sizes, got 1"),
-    (lambda: growth_exponent([1, 0], [1, 1]), "ValueError: sizes must be positive, got 0"),
-    (lambda: growth_exponent([2, 2], [1, 1]),
-     "ValueError: sizes must be two different ones at least, got [2, 2]"),
-)  # fmt: skip

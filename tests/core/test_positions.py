@@ -16,7 +16,6 @@ from course_utils.positions import (
     shift_matrix,
     sinusoidal_positions,
 )
-from tests.core.support_refused import each_refused
 
 H, T, S, D = 3, 11, 13, 14
 # Coordinates of a few units in float32; each result is a sum of few products.
@@ -133,20 +132,3 @@ def test_alibi_bias_entry_by_entry(queries, keys):
     # The newest queries of a longer text see what they saw in it.
     longer = alibi_bias(H, max(queries, keys), max(queries, keys))
     assert torch.equal(bias, longer[:, -queries:, -keys:])
-
-
-test_refused = each_refused(
-    (lambda: sinusoidal_positions(0, 6), "ValueError: T must be at least 1, got 0"),
-    (lambda: sinusoidal_positions(5, 7),
-     "ValueError: C must be even, as coordinates are turned in pairs, got 7"),
-    (lambda: sinusoidal_positions(5, 6, base=0), "ValueError: base must be positive, got 0"),
-    (lambda: shift_matrix("1", 6), "TypeError: offset must be a real number, got '1' (str)"),
-    (lambda: shift_matrix(math.inf, 6), "ValueError: offset must be finite, got inf"),
-    (lambda: shift_matrix(1, 7),
-     "ValueError: C must be even, as coordinates are turned in pairs, got 7"),
-    (lambda: pairing_permutation(7),
-     "ValueError: D must be even, as coordinates are turned in pairs, got 7"),
-    (lambda: alibi_slopes(0), "ValueError: H must be at least 1, got 0"),
-    (lambda: alibi_bias(3, 5, 0), "ValueError: S must be at least 1, got 0"),
-    (lambda: alibi_bias(3.0, 5, 7), "TypeError: H must be an integer, got 3.0 (float)"),
-)  # fmt: skip

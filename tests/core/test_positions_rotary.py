@@ -4,16 +4,12 @@ import math
 
 import pytest
 import torch
-from torch.func import functional_call, grad, stack_module_state, vmap
 from transformers import LlamaConfig
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 
-from course_utils.attention import attend
-from course_utils.masks import causal_mask
 from course_utils.positions import (
     PAIRINGS,
-    alibi_bias,
     apply_rope,
     interpolated_positions,
     ntk_base,
@@ -21,7 +17,6 @@ from course_utils.positions import (
     rope_frequencies,
 )
 from tests.core.support_properties import given, st
-from tests.core.support_refused import each_refused
 
 B, H, T, S, D = 2, 3, 11, 13, 14
 FAR = torch.tensor([0, 1, 2, 17, 256, 1009, 2048, 4999, 7919, 9998, 9999, 10_000])
@@ -178,37 +173,6 @@ def test_gradient_turns_back(pairing):
     assert torch.allclose(x.grad, apply_rope(upstream, -torch.arange(T), pairing=pairing), **CLOSE)
 
 
-class TinyAttention(torch.nn.Module):
-    """One head with RoPE or ALiBi, for models trained side by side."""
-
-    def __init__(self, seed):
-        super().__init__()
-        torch.manual_seed(seed)
-        self.project = torch.nn.Linear(D, 2 * D)
-
-    def forward(self, x):
-        q, k = self.project(x).chunk(2, dim=-1)
-        q, k = (apply_rope(part, torch.arange(T)) for part in (q, k))
-        return attend(q, k, x, may_attend=causal_mask(T), bias=alibi_bias(1, T, T)[0])[0]
-
-
-def test_rope_and_alibi_under_vmap():
-    models = [TinyAttention(seed) for seed in range(3)]
-    parameters, _ = stack_module_state(models)
-    x = normal(3, T, D)  # its own data for each model
-
-    def loss(parameters, x):
-        return functional_call(models[0], parameters, (x,)).square().sum()
-
-    gradients = vmap(grad(loss))(parameters, x)
-    for index, model in enumerate(models):
-        model(x[index]).square().sum().backward()
-        for name, parameter in model.named_parameters():
-            # Sums over 11 tokens of 14 coordinates, in another order.
-            assert torch.allclose(gradients[name][index], parameter.grad, rtol=1e-4, atol=1e-4)
-            assert parameter.grad.abs().max() > 1e-2
-
-
 # Longer texts
 
 
@@ -242,34 +206,3 @@ def test_ntk_slows_the_last_pair(factor, pairs, base):
     assert ratio[0] == 1
     assert ratio[-1].item() == pytest.approx(factor, rel=1e-9)
     assert (ratio.diff() >= -1e-9).all()
-
-
-test_refused = each_refused(
-    (lambda: rope_frequencies(7),
-     "ValueError: D must be even, as coordinates are turned in pairs, got 7"),
-    (lambda: rope_frequencies(6, base=-1.0), "ValueError: base must be positive, got -1.0"),
-    (lambda: apply_rope(torch.zeros(3, 7), torch.arange(3)),
-     "ValueError: x must have an even width D, as coordinates are turned in pairs, got shape "
-     "(3, 7)"),
-    (lambda: apply_rope(torch.zeros(3, 4).long(), torch.arange(3)),
-     "TypeError: x must be a floating-point tensor, got torch.int64"),
-    (lambda: apply_rope(torch.zeros(3, 4), [0, 1, 2]),
-     "TypeError: positions must be a torch.Tensor, got list"),
-    (lambda: apply_rope(torch.zeros(3, 4), torch.arange(3).bfloat16()),
-     "TypeError: positions must be integers, or floats of 32 bits or more, got torch.bfloat16"),
-    (lambda: apply_rope(torch.zeros(3, 4), torch.arange(5)),
-     "ValueError: positions must have an entry for each token, T (3), got shape (5,)"),
-    (lambda: apply_rope(torch.zeros(2, 3, 4), torch.zeros(5, 3)),
-     "ValueError: positions must broadcast to the tokens of x (..., T) = (2, 3), got shape (5, 3)"),
-    (lambda: apply_rope(torch.zeros(3, 4), torch.arange(3), pairing="halves"),
-     "ValueError: pairing must be one of half, interleaved, got 'halves'"),
-    (lambda: interpolated_positions(torch.tensor(3), 2),
-     "ValueError: positions must have at least 1 axis (..., T), got shape ()"),
-    (lambda: interpolated_positions(torch.arange(3), 0.25),
-     "ValueError: factor must be at least 1 (new length over trained one), got 0.25"),
-    (lambda: ntk_base(4, 2), "ValueError: D must be at least 4, got 2"),
-    (lambda: ntk_base(1e250, 6),
-     "ValueError: factor must leave base * factor^(D / (D - 2)) finite, got 1e+250 with D = "
-     "6, base = 10000.0"),
-    (lambda: ntk_base(4, 6, base=0), "ValueError: base must be positive, got 0"),
-)  # fmt: skip

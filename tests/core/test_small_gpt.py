@@ -7,9 +7,9 @@ import pytest
 import torch
 import transformers
 
-from course_utils.data import packaged
+from course_utils.data import package_files
 from course_utils.data.course_text import course_prose
-from course_utils.data.packaged import DATA, PackagedFileError
+from course_utils.data.package_files import DATA, PackagedFileError
 from course_utils.language_modeling import (
     split_text,
     text_loss,
@@ -47,7 +47,14 @@ def ids(texts, pairs):
 
 @pytest.fixture(scope="module")
 def samples(model, pairs):
-    return script.write_samples(model, pairs)
+    return some_samples(model, pairs)
+
+
+def some_samples(model, pairs):
+    """The script's samples, but shorter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(script, "LENGTH", 48)
+        return script.write_samples(model, pairs)
 
 
 def test_it_is_small_and_not_tiny(model, pairs):
@@ -102,7 +109,7 @@ def test_samples_look_like_the_text(samples, texts, pairs):
     written = [word for sample in samples for word in words(sample)]
     assert len(written) > 150
     assert sum(word in known for word in written) > 0.7 * len(written)
-    untrained = script.write_samples(GPT2(SMALL_GPT).eval(), pairs)
+    untrained = some_samples(GPT2(SMALL_GPT).eval(), pairs)
     noise = [word for sample in untrained for word in words(sample)]
     assert sum(word in known for word in noise) < 0.5 * len(noise)
 
@@ -117,7 +124,7 @@ def test_tokens_of_the_text(texts, pairs):
 
 def test_a_file_that_changed_is_refused(monkeypatch, tmp_path):
     shutil.copytree(DATA / "small_gpt", tmp_path / "small_gpt")
-    monkeypatch.setattr(packaged, "DATA", tmp_path)
+    monkeypatch.setattr(package_files, "DATA", tmp_path)
     weights = tmp_path / "small_gpt" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1

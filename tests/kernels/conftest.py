@@ -131,21 +131,20 @@ def language_patched_once():
         yield
 
 
-ONEDNN, BOUNDED = "tiled with oneDNN", "tiled without a maximum"
-BACKENDS = [pytest.param("triton", marks=needs_triton), "tiled", ONEDNN, BOUNDED, "reference"]
+TILED = ["tiled", "tiled, fast", "tiled, fast with oneDNN"]
+BACKENDS = [pytest.param("triton", marks=needs_triton), *TILED, "reference"]
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request, monkeypatch) -> str:
     """Each backend of `flash_attend` that can compute here, one of them in three ways."""
-    if request.param not in (ONEDNN, BOUNDED):
+    if request.param not in TILED:
         return request.param
-    if HAS_GPU:
+    if HAS_GPU and request.param != "tiled":
         pytest.skip("only the CPU has other ways, and these tests run on the GPU")
-    # Not before the interpreter was asked for.
-    from support_paths import multiply_by_onednn, spare_the_maximum
+    from support_paths import take_path  # not before the interpreter was asked for
 
-    {ONEDNN: multiply_by_onednn, BOUNDED: spare_the_maximum}[request.param](monkeypatch)
+    take_path(monkeypatch, request.param)
     return "tiled"
 
 

@@ -1,30 +1,22 @@
-"""Which path the tiled backend takes, whatever the processor and the inputs."""
+"""Which path the tiled backend takes, with tiles so small that small sizes have several."""
 
 import pytest
-import torch
 
-from course_utils.kernels import onednn, tiled_products, tiled_schedule
+from course_utils.kernels import fast_cpu, tiled_schedule
+
+PLAIN, FAST, ONEDNN = "tiled", "tiled, fast", "tiled, fast with oneDNN"
 
 
-def multiply_by_onednn(monkeypatch) -> None:
-    """Let the tiled backend take oneDNN's product wherever it can, or skip the test."""
-    if onednn._tried_product() is None:
+def take_path(monkeypatch, path: str) -> None:
+    """Let the tiled backend compute in one of its three ways, or skip the test."""
+    if path == ONEDNN and not fast_cpu._onednn_multiplies():
         pytest.skip("this torch has no such product")
-
-    def product(device, dtype):
-        can = device.type == "cpu" and dtype == torch.float32
-        return onednn._tried_product() if can else None
-
-    monkeypatch.setattr(tiled_products, "faster_product", product)
-    monkeypatch.setattr(tiled_products, "_FEWEST", 1)
-    monkeypatch.setattr(tiled_schedule, "_FEWEST_SCORES", 1)
-
-
-def spare_the_maximum(monkeypatch):
-    """Let the tiled backend ask for a bound on the weights even where few scores are computed."""
-    monkeypatch.setattr(tiled_products, "_WORTH_ASKING", 0)
-
-
-def carry_the_maximum(monkeypatch):
-    """Let the tiled backend carry the maximum of the scores where it could do without."""
-    monkeypatch.setattr(tiled_products.TileProducts, "weights_are_bounded", lambda *inputs: False)
+    changes = [(fast_cpu, "ENABLED", path != PLAIN), (fast_cpu, "_FEWEST_SCORES", 1)]
+    by_onednn = lambda dtype: path == ONEDNN and dtype.itemsize == 4  # noqa: E731
+    changes += [(fast_cpu, "faster_by_onednn", by_onednn)]
+    changes += [(tiled_schedule, "_ROWS", 64), (tiled_schedule, "_KEYS", 80)]
+    changes += [(tiled_schedule, "_MOST_KEYS", 80), (tiled_schedule, "_FEWEST_ROWS", 8)]
+    changes += [(fast_cpu, name, 64) for name in ("_ROWS", "_CAUSAL_ROWS", "_FEWEST_ROWS")]
+    changes += [(fast_cpu._TorchProducts, "keys", 80), (fast_cpu._OneDNNProducts, "keys", 80)]
+    for place, name, value in changes:
+        monkeypatch.setattr(place, name, value)

@@ -10,8 +10,8 @@ def qkv(T=5, S=7, *, B=2, H=6, G=2, D=3, dtype=torch.float64, grad=False):
     return tuple(torch.randn(shape).to(dtype).requires_grad_(grad) for shape in shapes)
 
 
-def run(inputs, *, causal=True):
+def run(inputs, *, causal=True, attend=attend_tiled):
     inputs = [x.detach().requires_grad_() for x in inputs]
-    out, lse = attend_tiled(*inputs, causal=causal, scale=0.2)
+    out, lse = attend(*inputs, causal=causal, scale=0.2)
     given = torch.linspace(-1, 1, out.numel()).view(out.shape).to(out.dtype)
     return out, lse, *torch.autograd.grad(out, inputs, given)

@@ -15,9 +15,13 @@ import torch
 from support_mutants import Edit, broken_copy
 
 CPU = torch.device("cpu")
-BACKENDS = {"tiled": ("tiled", "attend_tiled"), "triton": ("launch", "attend_triton")}
+BACKENDS = {
+    "tiled": ("tiled", "attend_tiled"),
+    "fast": ("tiled", "attend_tiled"),
+    "triton": ("launch", "attend_triton"),
+}
 # Sizes with several tiles of keys: the torch tiles are larger than those of the interpreter.
-SEVERAL_TILES = {"tiled": (269, 2203), "triton": (67, 300)}
+SEVERAL_TILES = {"tiled": (269, 1103), "fast": (269, 1103), "triton": (67, 300)}
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,14 @@ class Mutant:
     def noticed_by(self, attend: Callable) -> None:
         """The test of the error rule, on a case with several tiles of keys."""
         usual = {"lengths": SEVERAL_TILES[self.backend], "heads": (1, 2, 1), "width": 24}
-        usual |= {"dtype": torch.float32, "causal": False, "scale": 1.0}
+        scale = 0.2 if self.backend == "fast" else 1.0  # its weights are bounded
+        usual |= {"dtype": torch.float32, "causal": False, "scale": scale}
         test_suite_errors.test_error_beside_plain_torch(attend, CPU, usual | self.case)
 
 
-SCHEDULE, TILED, TRITON = "tiled_schedule.py", "tiled.py", "tiled_triton.py"
-CAUSAL = {"lengths": (113, 203), "causal": True}
+SCHEDULE, TILED, FAST = "tiled_schedule.py", "tiled.py", "fast_cpu.py"
+TRITON = "tiled_triton.py"
+CAUSAL, LARGE = {"lengths": (113, 203), "causal": True}, {"causal": True}
 OTHER_STRIDES = {"heads": (1, 2, 2), "layout": "mixed"}
 MUTANTS = [
     Mutant("tiled", "the accumulator is not rescaled",
@@ -47,12 +53,14 @@ MUTANTS = [
     Mutant("tiled", "l is not rescaled", (Edit(TILED, r"l \* alpha", "l"),)),
     Mutant("triton", "l is not rescaled", (Edit(TRITON, r"l \* alpha", "l"),)),
     Mutant("tiled", "causal is aligned at the top left",
-           (Edit(SCHEDULE, r" \+ self\.S - self\.T", "", times=2),
+           (Edit(SCHEDULE, r" \+ self\.S - self\.T", "", times=1),
+            Edit(SCHEDULE, r"shift = self\.S - self\.T", "shift = 0"),
             Edit(SCHEDULE, r"max\(0, self\.T - self\.S\)", "0")), CAUSAL),
     Mutant("triton", "causal is aligned at the top left",
            (Edit(TRITON, r"shift = S - T if CAUSAL", "shift = 0 if CAUSAL", times=3),), CAUSAL),
     Mutant("tiled", "the tail of a causal tile is not masked",
-           (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n"),), CAUSAL),
+           (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n", times=2),),
+           CAUSAL),
     Mutant("triton", "the tail behind the last key is not masked",
            (Edit(TRITON, r"tl\.minimum\(rows \+ shift, S - 1\)", "rows + shift", times=2),)),
     Mutant("tiled", "k is read with the strides of q",
@@ -63,13 +71,23 @@ MUTANTS = [
            (Edit(TRITON, r"v_ptr, k_strides\[2\]", "v_ptr, q_strides[2]", 2, "forward"),),
            OTHER_STRIDES),
     Mutant("tiled", "the scale is multiplied in twice",
-           (Edit(TILED, r"\.mul_\(factor\)", ".mul_(scale * factor)", within="forward_tiles"),),
+           (Edit(TILED, r"\(scale \* LOG2_E\)", "(scale * scale * LOG2_E)", 1, "forward_tiles"),),
            {"scale": 0.7}),
     Mutant("triton", "the scale is multiplied in twice",
            (Edit(TRITON, r"s = (tl\.dot\(.*\))", r"s = \1 * scale_log2", within="read_keys"),),
            {"scale": 0.7}),
     Mutant("tiled", "what flows back through lse is lost",
-           (Edit(TILED, r"heads\.rows_of\(dlse, rows\) - delta", "-delta"),)),
+           (Edit(TILED, r" - heads\.rows_of\(dlse, rows\)", ""),)),
+    Mutant("fast", "what flows back through lse is lost",
+           (Edit(FAST, r"\n +delta -= .*\n", "\n"),)),
+    Mutant("fast", "weights of later keys stay",
+           (Edit(FAST, r"\n +tiles\.drop_later\(weights, rows, at\)\n", "\n", times=2),), LARGE),
+    Mutant("fast", "causal is aligned at the top left",
+           (Edit(FAST, r" \+ self\.S - self\.T", "", times=2),), LARGE),
+    Mutant("fast", "the scale is multiplied in twice",
+           (Edit(FAST, r"\(scale \* LOG2_E\)", "(scale * scale * LOG2_E)", 1, "fast_forward"),)),
+    Mutant("fast", "l is that of the last tile",
+           (Edit(FAST, r"\bl\.add_\(", "l.copy_("),)),
     Mutant("triton", "what flows back through lse is lost",
            (Edit(TRITON, r", 1\) - dlse\n", ", 1)\n"),)),
 ]  # fmt: skip
@@ -91,6 +109,8 @@ def where_triton_is_interpreted(request, interpreted):
 
 def attend_of(package, backend: str) -> Callable:
     module, name = BACKENDS[backend]
+    fast_cpu = importlib.import_module(f"{package.__name__}.fast_cpu")
+    fast_cpu.ENABLED = backend == "fast"
     return getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
 
 

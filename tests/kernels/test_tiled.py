@@ -1,6 +1,6 @@
 """The tiles of the tiled backend: which there are, what they hold, what they give as gradients.
 
-Its memory and its precision are in test_tiled_products.py, what every backend must do in
+Its memory and its precision are in test_tiled_memory.py, what every backend must do in
 test_suite_*.
 """
 
@@ -25,9 +25,8 @@ causal_or_not = pytest.mark.parametrize("causal", [False, True])
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Blocks of 2 queries and 3 keys, and few heads in a tile, so that small sizes have many."""
-    for name in ("_FORWARD", "_BACKWARD"):
-        monkeypatch.setattr(tiled_schedule, name, (2, 3))
-    for name, value in {"_FEWEST_ROWS": 2, "_MOST_KEYS": 3, "_TILE": 2 * 3 * 3}.items():
+    sizes = {"_ROWS": 2, "_KEYS": 3, "_FEWEST_ROWS": 2, "_MOST_KEYS": 3, "_TILE": 2 * 3 * 3}
+    for name, value in sizes.items():
         monkeypatch.setattr(tiled_schedule, name, value)
 
 
@@ -112,7 +111,7 @@ def test_only_tiles_on_the_diagonal_are_masked(T, S):
         count = 0
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            self.count += function is torch.ops.aten.tril_.default
+            self.count += function is torch.ops.aten.masked_fill_.Scalar
             return function(*args, **(kwargs or {}))
 
     q, k, v = qkv(T, S, B=1, H=2, G=1)
@@ -168,46 +167,6 @@ def test_the_tiles_fit_the_sizes(sizes, most_rows, fewest_keys):
     for heads, _ in schedule.blocks_of_queries():
         at_once = len(heads.batch) * len(heads.kv)
         assert at_once * max(rows, q.shape[-1]) * schedule.block_n <= tiled_schedule._TILE
-
-
-@pytest.mark.parametrize(
-    ("sizes", "rows", "keys"),
-    [
-        ({"T": 4099, "S": 4099, "H": 8, "G": 8}, 512, 1024),
-        ({"T": 509, "S": 521, "H": 8, "G": 8}, 509, 521),
-        ({"T": 256, "S": 8191, "H": 12, "G": 3}, 1024, 1024),  # four query heads one below another
-        ({"T": 251, "S": 1021, "H": 8, "G": 8}, None, None),  # 251 × 1021 scores are too few
-        ({"T": 1, "S": 8191, "H": 32, "G": 8}, None, None),
-    ],
-)
-def test_one_head_to_a_tile_where_faster(sizes, rows, keys):
-    q, k, _ = qkv(**sizes, B=3, D=64, dtype=torch.float32)
-    alone, together = (
-        TileSchedule(q, k, causal=True, one_head=True),
-        TileSchedule(q, k, causal=True),
-    )
-    if rows is None:
-        assert vars(alone) == vars(together)
-        assert together.heads_at_once > 1
-    else:
-        assert (alone.group * alone.block_m, alone.block_n) == (rows, keys)
-        assert alone.heads_at_once == 1
-        assert rows * keys <= tiled_schedule._TILE
-    blocks = {"causal": True, "block_m": 512, "block_n": 1024}
-    assert vars(TileSchedule(q, k, one_head=True, **blocks)) == vars(TileSchedule(q, k, **blocks))
-
-
-def test_one_mask_is_kept():
-    """Blocks of 7 and 64 meet the diagonal in a new way each time."""
-    q, k, _ = qkv(211, 223, B=1, H=2, G=1)
-    schedule, masks = TileSchedule(q, k, causal=True, block_m=7, block_n=64), set()
-    for heads, rows in schedule.blocks_of_queries():
-        for keys in schedule.blocks_of_keys(rows):
-            schedule.hide_later(heads.rows_of(q, rows) @ heads.keys_of(k, keys).mT, rows, keys)
-            masks.add(schedule._mask[0])
-    assert len(masks) > 20
-    held = [x for x in vars(schedule).values() if isinstance(x, tuple | dict | list)]
-    assert len(held) == 1 and len(schedule._mask) == 2
 
 
 @pytest.mark.parametrize("name", ["block_m", "block_n"])

@@ -137,7 +137,6 @@ BAD = [
     ({"k": torch.zeros(7, 2)}, "ValueError: k must have the width of q (3), got (7, 2)"),
     ({"v": torch.zeros(5, 3)}, "ValueError: v must have the shape of k (7, 3), got (5, 3)"),
     ({"v": V.double()}, "TypeError: v must have the dtype of q (torch.float32), got torch.float64"),
-    ({"causal": 1}, "TypeError: causal must be True or False, got 1 (int)"),
     ({"scale": float("nan")}, "ValueError: scale must be finite, got nan"),
     ({"block_m": 0}, "ValueError: block_m must be at least 1, got 0"),
     ({"block_n": 2.0}, "TypeError: block_n must be an integer, got 2.0 (float)"),

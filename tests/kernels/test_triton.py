@@ -3,9 +3,6 @@
 `test_suite_*.py` holds them, like every backend, against the oracles.
 """
 
-from collections import defaultdict
-from contextlib import nullcontext
-
 import pytest
 import torch
 from support_error import check_error
@@ -14,13 +11,11 @@ from support_problems import LAYOUTS, make_problem
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from course_utils.kernels import configurations, launch, tiled_triton
-from course_utils.kernels.configurations import Configuration
-from course_utils.kernels.configurations import Problem as Work
+from course_utils.kernels import launch, tiled_triton
+from course_utils.kernels.configurations import tiles_for
 
 TILES = [(16, 16), (16, 64), (64, 16), (32, 32), (128, 64)]
 INTERPRETED = launch.INTERPRETED
-compiled_only = pytest.mark.skipif(INTERPRETED, reason="needs a GPU: the kernels are compiled")
 
 
 def with_tiles(block_m: int, block_n: int):
@@ -188,106 +183,25 @@ def test_nothing_starts_for_nothing(shape, device, started):
 # Which tiles
 
 
-def work(**changes) -> Work:
-    return Work("forward", "wgmma", 16, 64, False, False)._replace(**changes)
-
-
-@pytest.fixture
-def nothing_chosen(monkeypatch):
-    monkeypatch.setattr(configurations, "_chosen", {})
-
-
-@pytest.mark.usefixtures("nothing_chosen")
-def test_the_fastest_tiles_are_kept():
-    wanted = Configuration(64, 128, 4, 3)
-    asked = []
-
-    def seconds(tiles):
-        asked.append(tiles)
-        return 1.0 if tiles == wanted else 2.0
-
-    assert configurations.choose(work(), 1e15, seconds) == wanted
-    assert configurations.chosen_configurations() == {work(): wanted}
-    assert set(asked) == set(configurations.candidates(work())) and len(asked) == len(set(asked))
-    # From now on without measuring, for short work too, but not for another kernel.
-    assert configurations.choose(work(), 1.0, lambda tiles: pytest.fail("measured")) == wanted
-    other = work(kernel="backward_keys")
-    assert configurations.choose(other, 1.0, seconds) == configurations.fixed(other)
-
-
-@pytest.mark.usefixtures("nothing_chosen")
-def test_tiles_that_do_not_fit_are_never_chosen():
-    small = configurations.candidates(work())[-1]
-    fits = {small: 3.0}
-    assert configurations.choose(work(), 1e15, lambda tiles: fits.get(tiles, float("inf"))) == small
-
-
-@pytest.mark.usefixtures("nothing_chosen")
-def test_where_no_tiles_fit():
-    chosen = configurations.choose(work(), 1e15, lambda tiles: float("inf"))
-    assert chosen == configurations.fixed(work())
-
-
-def test_tiles_that_do_not_compile():
-    def fails(error):
-        def run(tiles):
-            raise error
-
-        return launch._seconds(run, Configuration(64, 64, 4, 2))
-
-    assert fails(RuntimeError("PassManager::run failed")) == float("inf")
-    with pytest.raises(TypeError):
-        fails(TypeError("a mistake"))
-
-
-@pytest.mark.parametrize("recorded", [True, False])
-def test_no_measurement_in_a_cuda_graph(recorded, monkeypatch):
-    asked = []
-
-    def choose(problem, work, seconds):
-        asked.append(work)
-        return configurations.fixed(problem)
-
-    monkeypatch.setattr(launch, "INTERPRETED", False)
-    monkeypatch.setattr(launch, "_ready", lambda q: nullcontext())
-    monkeypatch.setattr(launch, "_instruction", lambda q: "wgmma")
-    monkeypatch.setattr(launch, "choose", choose)
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recorded)
-    monkeypatch.setitem(tiled_triton.KERNELS, "forward", defaultdict(lambda: lambda *_, **__: None))
-    q = torch.zeros(1, 1, 1, 1).expand(1, 32, 4096, 64)
-    launch._start("forward", (q, q, q, q, q[..., 0]), launch._How(False, 0.125, None))
-    assert asked == [0.0 if recorded else configurations.WORTH_MEASURING]
-
-
-def test_hopper_measures_wgmma_tiles():
-    for kernel in tiled_triton.KERNELS:
-        for block_d in (64, 128):
-            for tiles in configurations.candidates(work(kernel=kernel, block_d=block_d)):
-                rows = tiles.block_n if kernel == "backward_keys" else tiles.block_m
-                assert rows >= 64 and rows % 64 == 0 and tiles.warps in (4, 8)
-
-
-@compiled_only
-@pytest.mark.usefixtures("nothing_chosen")
-def test_long_work_is_measured_on_the_gpu(device):
-    q = torch.randn(4, 16, 4096, 64, device=device, dtype=torch.float16, requires_grad=True)
-    out, _ = launch.attend_triton(q, q, q, causal=True, scale=0.125)
-    out.sum().backward()
-    chosen = configurations.chosen_configurations()
-    assert {problem.kernel for problem in chosen} == set(tiled_triton.KERNELS)
+@pytest.mark.parametrize("D", [64, 128])
+@pytest.mark.parametrize("kernel", list(tiled_triton.KERNELS))
+def test_hopper_has_tiles_for_wgmma(kernel, D):
+    tiles = tiles_for(kernel, "wgmma", 16, D)
+    rows = tiles.block_n if kernel == "backward_keys" else tiles.block_m
+    assert rows >= 64 and rows % 64 == 0 and tiles.warps in (4, 8)
 
 
 def test_what_the_kernels_refuse(device, monkeypatch):
     good = torch.zeros(1, 1, 2, 16, device=device)
-    assert launch.refusal(good) is None
-    assert "got torch.float64" in launch.refusal(good.double())
+    assert launch.unsupported_reason(good) is None
+    assert "got torch.float64" in launch.unsupported_reason(good.double())
     monkeypatch.setattr(tiled_triton, "wants_interpreter", lambda: not INTERPRETED)
-    assert "TRITON_INTERPRET must stay as it was" in launch.refusal(good)
+    assert "TRITON_INTERPRET must stay as it was" in launch.unsupported_reason(good)
     monkeypatch.undo()
     wide = torch.zeros(1, 1, 2, 129, device=device)
-    assert "at most 128, got 129" in launch.refusal(wide)
+    assert "at most 128, got 129" in launch.unsupported_reason(wide)
     elsewhere = "meta" if device.type == "cpu" else "cpu"
-    assert f"got {elsewhere}" in launch.refusal(good.to(elsewhere))
+    assert f"got {elsewhere}" in launch.unsupported_reason(good.to(elsewhere))
     with pytest.raises(ValueError, match="at most 128, got 129"):
         launch.attend_triton(
             *[torch.zeros(1, 1, 2, 129, device=device)] * 3, causal=True, scale=1.0

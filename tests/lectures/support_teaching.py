@@ -7,12 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from tests.lectures.support_notebooks import NOTEBOOKS
-from tools.notebook_file import Cell, read_cells
-from tools.presenting.slides import Slide, read_slides
+from tools.notebook_file import SOLUTION, read_cells
+from tools.presenting.slides import read_slides
 
 EMPHASISED = re.compile(r"(?<!\*)\*(?![*\s])([^*\n]+)(?<!\s)\*(?!\*)")
 HEADING = re.compile(r"^(#{1,6}) (.+?) *$", re.MULTILINE)
-SOLUTION = re.compile(r"<summary>Solution \((\w+), (\d+) min\)</summary>")
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Lecture:
     minutes: int  # in class, as its first cell states
     planned: int  # in class, as the presenter's notes add up
     headings: frozenset[str]
-    sections: dict[int, int]  # number in its heading → minutes of the presenter's notes
+    sections: frozenset[int]  # the numbers in its headings
     explorers: frozenset[str]
     exercises: tuple[tuple[str, str, int], ...]  # title with its number, difficulty, minutes
 
@@ -45,26 +44,10 @@ def _lecture(path: Path) -> Lecture:
         minutes=int(stated[1]),
         planned=sum(slide.minutes or 0 for slide in slides),
         headings=frozenset(headings),
-        sections=_section_minutes(cells, slides),
+        sections=frozenset(map(int, re.findall(r"^(\d+) · ", "\n".join(headings), re.MULTILINE))),
         explorers=frozenset(name for slide in slides for name in slide.explorers),
         exercises=tuple(_exercises([cell.source for cell in cells])),
     )
-
-
-def _section_minutes(cells: list[Cell], slides: tuple[Slide, ...]) -> dict[int, int]:
-    """Return the minutes of each numbered section: those of the slides that begin in it."""
-    starts = [
-        (cell.place, int(heading[1] or 0))
-        for cell in cells
-        if (heading := re.search(r"^## (?:(\d+) · )?", cell.source, re.MULTILINE))
-    ]
-    minutes = {number: 0 for _, number in starts}
-    for slide in slides:
-        begun = [number for place, number in starts if place <= slide.cells[0]]
-        if begun:
-            minutes[begun[-1]] += slide.minutes or 0
-    minutes.pop(0, None)  # failure, source notes, summary: they have no number
-    return minutes
 
 
 def _exercises(sources: list[str]) -> Iterator[tuple[str, str, int]]:

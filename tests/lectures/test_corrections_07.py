@@ -124,7 +124,7 @@ def test_24_capacity_bounds_an_expert(factor):
     routing = layer.route(torch.randn(1, 41, 5))
     room = math.ceil(factor * 41 * 2 / 8)
     assert expert_capacity(41, 8, 2, factor) == room == routing.load.max()
-    assert routing.dropped == (routing.asked - room).clamp(min=0).sum() > 0
+    assert routing.dropped == (routing.assigned - room).clamp(min=0).sum() > 0
 
 
 def sparse_attention_as_written(q, k, v, keep):

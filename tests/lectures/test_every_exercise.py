@@ -1,16 +1,11 @@
 """Every exercise of every lecture, from what it declares: mistakes, reference, stub, solution."""
 
-import ast
-import functools
-import math
-import re
-
-import nbformat
 import pytest
 import torch
 
 from course_utils.lectures import COURSE
-from tools.notebook_file import find_lecture
+from tests.teaching.support_exercises import defined, solution, stub
+from tools.notebook_file import SOLUTION
 
 EXERCISES = [
     pytest.param(lecture, exercise, id=f"{lecture.number:02}-{exercise.function}")
@@ -37,36 +32,6 @@ BROKEN = {
     "shape": (lambda *inputs: torch.ones(11, 13), True, "shape (11, 13)"),
     "result": (torch.ones(2), True, "needs the function itself, without a call"),
 }
-
-
-@functools.cache
-def sources(stem):
-    """The code of a lecture's stubs with their tags, of its solutions with their headings."""
-    cells = nbformat.read(find_lecture(stem), as_version=4).cells
-    tagged = [(cell.source, cell.metadata.get("tags", [])) for cell in cells]
-    stubs = [(source, tags) for source, tags in tagged if "exercise" in tags]
-    solutions = [
-        (block, re.search(r"<summary>(.*?)</summary>", cell.source)[1])
-        for cell in cells
-        if "<summary>Solution" in cell.source
-        for block in re.findall(r"```python\n(.*?)```", cell.source, re.S)
-    ]
-    return stubs, solutions
-
-
-def the_one_that_defines(name, pairs):
-    def defines(source):
-        body = ast.parse(source).body
-        return any(isinstance(node, ast.FunctionDef) and node.name == name for node in body)
-
-    (found,) = [pair for pair in pairs if defines(pair[0])]
-    return found
-
-
-def run(source, name):
-    names = {"torch": torch, "math": math}
-    exec(compile(source, f"<{name}>", "exec"), names)
-    return names[name]
 
 
 @pytest.mark.parametrize(("stage", "mistake"), MISTAKES)
@@ -102,16 +67,17 @@ def test_no_answer_at_all(lecture, exercise, broken):
 
 @pytest.mark.parametrize(("lecture", "exercise"), EXERCISES)
 def test_the_stub_is_untouched(lecture, exercise):
-    source, _ = the_one_that_defines(exercise.function, sources(lecture.stem)[0])
-    verdict = exercise.check(run(source, exercise.function))
+    source = stub(lecture.stem, exercise.function).source
+    verdict = exercise.check(defined(source, exercise.function))
     assert (verdict.passed, verdict.started) == (False, False)
 
 
 @pytest.mark.parametrize(("lecture", "exercise"), EXERCISES)
 def test_the_solution_passes(lecture, exercise):
-    source, heading = the_one_that_defines(exercise.function, sources(lecture.stem)[1])
-    assert exercise.check(run(source, exercise.function)).passed
-    assert exercise.heading == exercise.title + heading.removeprefix("Solution")
+    source, heading = solution(lecture.stem, exercise.function)
+    assert exercise.check(defined(source, exercise.function)).passed
+    level, minutes = SOLUTION.fullmatch(heading).groups()
+    assert exercise.heading == f"{exercise.title} ({level}, {minutes} min)"
 
 
 @pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)

@@ -56,7 +56,7 @@ def test_sections_and_exercises_exist(notes):
     text = " ".join(page.split())
     for other, first, rest in SECTIONS.findall(text):
         about = lectures()[other] if other else lecture
-        assert set(numbers(first + rest)) <= about.sections.keys()
+        assert set(numbers(first + rest)) <= about.sections
     for number in re.findall(r"[Ee]xercise (\d+)", text):
         assert 1 <= int(number) <= len(lecture.exercises)
 

@@ -1,65 +1,49 @@
-"""The published solutions: the folded code of a lecture, and the function it defines."""
+"""Stubs and published solutions of a lecture, and the functions that they define."""
 
 import ast
+import math
 import re
-from collections.abc import Callable
-from pathlib import Path
+from functools import cache
 
-import nbformat
 import torch
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+from tools.notebook_file import SOLUTION, Cell, lecture_file, read_cells
 
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-def solution_cell(notebook_path: Path, function_name: str) -> str:
-    """Return the folded cell under a Solution heading whose code defines `function_name`."""
-    notebook = nbformat.read(notebook_path, as_version=4)
-    found = [
-        cell.source
-        for cell in notebook.cells
-        if cell.cell_type == "markdown" and "<summary>Solution" in cell.source
+def stub(stem: str, function_name: str) -> Cell:
+    """Return the cell tagged `exercise` that defines `function_name`."""
+    (found,) = [
+        cell
+        for cell in _cells(stem)
+        if "exercise" in cell.tags and function_name in _functions(cell.source)
+    ]
+    return found
+
+
+def solution(stem: str, function_name: str) -> tuple[str, str]:
+    """Return the folded code that defines `function_name`, and the heading that unfolds it."""
+    (found,) = [
+        (block, heading[0])
+        for cell in _cells(stem)
+        if (heading := SOLUTION.search(cell.source))
         for block in _BLOCK.findall(cell.source)
         if function_name in _functions(block)
     ]
-    if len(found) != 1:
-        raise LookupError(
-            f"{notebook_path.name} must hold one solution that defines {function_name}, "
-            f"found {len(found)}"
-        )
-    return found[0]
+    return found
 
 
-def solution_source(notebook_path: Path, function_name: str) -> str:
-    """Return the code block of the solution that defines `function_name`."""
-    blocks = _BLOCK.findall(solution_cell(notebook_path, function_name))
-    return next(block for block in blocks if function_name in _functions(block))
-
-
-def stub_source(notebook_path: Path, function_name: str) -> str:
-    """Return the cell tagged `exercise` that defines `function_name`."""
-    notebook = nbformat.read(notebook_path, as_version=4)
-    found = [
-        cell.source
-        for cell in notebook.cells
-        if "exercise" in cell.metadata.get("tags", []) and function_name in _functions(cell.source)
-    ]
-    if len(found) != 1:
-        raise LookupError(
-            f"{notebook_path.name} must hold one stub that defines {function_name}, "
-            f"found {len(found)}"
-        )
-    return found[0]
-
-
-def defined(source: str, function_name: str) -> Callable:
+def defined(source: str, function_name: str):
     """Run `source` as a lecture would, with torch and math at hand, and return the function."""
-    import math
-
     names = {"torch": torch, "math": math}
     exec(compile(source, f"<{function_name}>", "exec"), names)
     return names[function_name]
+
+
+@cache
+def _cells(stem: str) -> tuple[Cell, ...]:
+    return read_cells(lecture_file(stem))
 
 
 def _functions(source: str) -> set[str]:

@@ -187,6 +187,14 @@ class TestUnknownMistakes:
         verdict = said(PAIR, answer)
         assert verdict.message.startswith("With x of shape (2, 3): " + message)
 
+    def test_what_has_another_shape_is_not_copied(self):
+        """A meta tensor cannot be: a terabyte that somebody gave by mistake is told its shape."""
+        huge = torch.empty(1 << 40, device="meta")
+        assert "a tensor of shape (1099511627776,)" in said(DOUBLE, lambda x, y: huge).message
+        assert (
+            "`same` has shape (1099511627776,)" in said(PAIR, lambda x: (x.sum(-1), huge)).message
+        )
+
     def test_the_entry_that_is_furthest_off_is_named(self):
         def answer(x):
             wrong = x.clone()

@@ -5,25 +5,23 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 
 from tools import bench_gpu
-from tools.bench_gpu import count_tests, failures, finish, start
+from tools.bench_gpu import finish, start
 from tools.setup import cli
 from tools.setup.place import ROOT, CommandError, Place
 
 FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0"}
 RESULT = {
-    "configurations": ["forward 64: 128 x 64"],
     "cases": [{"left_out": {}}, {"left_out": {"ours": "wrong: off by 1.0e+00", "flex": "no"}}],
     "left_out": ["for want of time: a case"],
 }
 TABLES = "# Attention, measured\n\n## Goals\n\n| one | 1.1 | 1.23 | N 4096 | met |\n"
-PASSES = "print('collected 1 items\\na.py::x PASSED [100%]')"
+PASSES = "print('1 passed in 0.01s')"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups to end")
 
 
@@ -39,14 +37,10 @@ def bench(out, monkeypatch):
     """Run it as on a machine with a GPU, whose suite and benchmark are a few lines of Python."""
 
     def run(suite, benchmark, shards=1):
-        def compiler(index):
-            return [sys.executable, "-c", f"print('compiler {index}')"]
-
-        command = [sys.executable, "-c", benchmark]
+        command = [sys.executable, "-S", "-c", benchmark]
         monkeypatch.setattr(bench_gpu, "SHARDS", shards)
         monkeypatch.setattr(bench_gpu, "PROBE", f"print({json.dumps(FACTS)!r})")
         monkeypatch.setattr(bench_gpu, "suite_command", lambda: [sys.executable, "-c", suite])
-        monkeypatch.setattr(bench_gpu, "compile_command", compiler)
         monkeypatch.setattr(bench_gpu, "benchmark_command", lambda out, seconds: command)
         return cli.run(["bench-gpu"])
 
@@ -67,28 +61,24 @@ def test_the_table_comes_last_and_all_is_in_the_folder(bench, out, capsys):
     table = (out / "summary.md").read_text(encoding="utf-8")
     assert said.endswith(table) and "device: a device" in said
     for line in (
-        "kernel suite, compiled: 1 passed in",
-        "- chosen tiles: forward 64: 128 x 64",
+        "1 passed in 0.01s",
         "- cases measured: 2, left out: 1",
         "- flash_attend left out: wrong: off by 1.0e+00",
         "| one | 1.1 | 1.23 | N 4096 | met |",
     ):
         assert line in table
-    compiled = re.findall(r"compiler \d", (out / "bench-gpu.log").read_text())
-    assert sorted(compiled) == [f"compiler {index}" for index in range(bench_gpu.COMPILERS)]
 
 
-def test_a_failed_suite_does_not_stop_the_benchmark(bench, out, capsys):
-    suite = "print('a.py::x PASSED [ 50%]\\na.py::y[1 2] FAILED [100%]'); raise SystemExit(1)"
-    assert bench(suite, writes(out)) == 1
+def test_a_failed_suite_does_not_stop_the_benchmark(bench, out, capsys, monkeypatch):
+    """Of two processes one ends well, one with a failure."""
+    suite = (
+        "import os\nif os.environ['SHARD'] == '0/2':\n    print('FAILED a.py::y[1 2] - no')\n"
+        "    print('1 failed in 0.02s')\n    raise SystemExit(1)\nprint('2 passed in 0.03s')"
+    )
+    monkeypatch.setattr(bench_gpu.os, "cpu_count", lambda: 2)
+    assert bench(suite, writes(out), shards=2) == 1
     said = capsys.readouterr().out
-    assert "1 failed, 1 passed in" in said and "pytest ended with status 1" in said
-    assert "failed: a.py::y[1 2]" in said and "| one | 1.1 |" in said
-
-
-def test_a_suite_without_a_test_is_no_success(bench, out, capsys):
-    assert bench("", writes(out)) == 1
-    assert "kernel suite, compiled: no test ran" in capsys.readouterr().out
+    assert "1 failed in 0.02s" in said and "FAILED a.py::y[1 2]" in said and "| one | 1.1 |" in said
 
 
 def test_a_failed_benchmark_shows_no_older_result(bench, out, capsys):
@@ -97,7 +87,7 @@ def test_a_failed_benchmark_shows_no_older_result(bench, out, capsys):
     (out / bench_gpu.TABLES).write_text(TABLES)
     assert bench(PASSES, "raise SystemExit('it broke')") == 1
     said = capsys.readouterr().out
-    assert "benchmark: ended with status 1, see bench-gpu.log" in said and "| one |" not in said
+    assert "benchmark: ended with status 1" in said and "| one |" not in said
     assert "it broke" in (out / "bench-gpu.log").read_text()
 
 
@@ -113,34 +103,16 @@ def test_steps_compile_and_have_a_cache_of_their_own(bench, out, monkeypatch):
 
 
 @POSIX
-@pytest.mark.slow
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
 def test_a_suite_that_hangs_leaves_time_for_the_rest(bench, out, capsys, monkeypatch, handler):
     """It may write down how far it came, also where a shell runs all of it in the background."""
     signal.signal(signal.SIGINT, handler)
-    monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 5.0)
-    suite = (
-        "import time\ntry:\n    print('collected 9 items\\na.py::x PASSED [ 9%]', flush=True)\n"
-        "    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('half done')\n"
-    )
+    monkeypatch.setattr(bench_gpu, "SUITE_SECONDS", 3.0)
+    suite = "import time\ntry:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('half')\n"
     assert bench(suite, writes(out)) == 1
     said = capsys.readouterr().out
-    assert "1 passed in" in said and "stopped at its limit of 5 s; 8 did not run" in said
-    assert "half done" in (out / bench_gpu.SUITE_LOG).read_text() and "| one | 1.1 |" in said
-
-
-def test_a_shard_that_breaks_off_is_seen(bench, out, capsys, monkeypatch):
-    """One ends well, one crashes: the suite has failed, and what is missing is counted."""
-    monkeypatch.setattr(bench_gpu.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    code = (
-        "import os; print('collected 5 items / 3 deselected / 2 selected'); "
-        "print('a.py::x PASSED [ 50%]', flush=True); "
-        "os.environ['SHARD'] == '1/2' and os._exit(3); "
-        "print('a.py::y PASSED [100%]')"
-    )
-    assert bench(code, writes(out), shards=2) == 1
-    said = capsys.readouterr().out
-    assert re.search(r"3 passed in \d+ s; pytest ended with status 3; 2 did not run", said)
+    assert "stopped at its limit of 3 s" in said and "| one | 1.1 |" in said
+    assert "half" in (out / bench_gpu.SUITE_LOG).read_text()
 
 
 def test_without_a_gpu_earlier_results_stay(out, capsys, monkeypatch):
@@ -150,32 +122,8 @@ def test_without_a_gpu_earlier_results_stay(out, capsys, monkeypatch):
     (out / bench_gpu.RESULT).write_text("of an earlier run, on a GPU")
     assert cli.run(["bench-gpu"]) == 1
     said = capsys.readouterr().err
-    assert "needs a GPU that torch can use" in said and "Nothing was measured" in said
-    assert re.search(r"torch \S+ finds no GPU", said)
+    assert re.search(r"torch \S+ finds no GPU", said) and "Nothing was measured" in said
     assert (out / bench_gpu.RESULT).exists()
-
-
-@pytest.mark.parametrize(
-    ("lacks", "said"),
-    [("numpy", "No module named 'numpy'"), ("cc", "no C compiler on the PATH"), ("", '"compiler"')],
-)
-def test_what_a_machine_lacks_is_named(tmp_path, lacks, said):
-    """Beside a torch and a triton of a few lines, which find a GPU."""
-    for name in {"triton", "numpy", "pytest"} - {lacks}:
-        (tmp_path / f"{name}.py").write_text("__version__ = '1'")
-    (tmp_path / "torch.py").write_text(
-        "from types import SimpleNamespace as N\n"
-        "__version__, version = '2.11', N(cuda='13.0', hip=None)\n"
-        "device = N(name='a GPU', total_memory=2**30)\n"
-        "cuda = N(is_available=lambda: True, get_device_properties=lambda index: device)\n"
-    )
-    if lacks != "cc":
-        (tmp_path / "cc").touch(mode=0o755)
-    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}]\n{bench_gpu.PROBE}"
-    # -S: a Python with nothing installed.
-    bare = [sys.executable, "-S", "-c", code]
-    answer = subprocess.run(bare, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
-    assert said in (answer.stdout or answer.stderr).splitlines()[-1]
 
 
 def test_results_lie_where_out_says_or_beside_the_others(tmp_path, monkeypatch):
@@ -188,57 +136,31 @@ def test_results_lie_where_out_says_or_beside_the_others(tmp_path, monkeypatch):
         bench_gpu.results_folder(Place(tmp_path))
 
 
-@pytest.fixture
-def suite(tmp_path, monkeypatch):
-    """Run the suite of a small copy of the course, as a machine with nothing but pytest would."""
-    monkeypatch.setattr(bench_gpu, "ROOT", tmp_path)
-    monkeypatch.setattr(bench_gpu, "compile_command", lambda index: [sys.executable, "-c", ""])
-    (tmp_path / "tests" / "kernels").mkdir(parents=True)
-
-    def run(shards):
-        monkeypatch.setattr(bench_gpu, "shards", lambda: shards)
-        variables = {**bench_gpu.variables_for(tmp_path / "cache"), "CUDA_VISIBLE_DEVICES": ""}
-        outcome = bench_gpu.run_suite(variables, tmp_path, tmp_path, 120)
-        return outcome, (tmp_path / bench_gpu.SUITE_LOG).read_text()
-
-    return run
-
-
-def test_the_suite_needs_pytest_alone(suite, tmp_path):
+def test_the_suite_needs_pytest_alone_and_is_shared(tmp_path, monkeypatch):
     """The course's own settings ask for plug-ins and a conftest that a bare machine lacks."""
+    monkeypatch.setattr(bench_gpu, "ROOT", tmp_path)
+    monkeypatch.setattr(bench_gpu.os, "cpu_count", lambda: 2)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "conftest.py").write_text("import no_such_package")
     tests = tmp_path / "tests" / "kernels"
-    (tests / "test_broken.py").write_text("import no_such_package")
-    (tests / "test_inspect.py").write_text("def test_anywhere(): assert False")
-    (tests / "test_one.py").write_text(
-        "import warnings, pytest, beside\n"
-        "@pytest.mark.gpu\ndef test_right(): warnings.warn('not an error here')\n"
-        "@pytest.mark.parametrize('pair', ['a b'])\ndef test_wrong(pair): assert False\n"
-    )
-    (tmp_path / "beside.py").touch()
-    outcome, log = suite(shards=1)
-    assert outcome.status == 1 and "no_such_package" in log
-    assert count_tests(log) == {"passed": 1, "failed": 1}
-    assert failures(log) == ["failed: tests/kernels/test_one.py::test_wrong[a b]"]
-
-
-@pytest.mark.slow
-def test_shards_are_the_suite_together_and_triton_comes_first(suite, tmp_path):
-    tests = tmp_path / "tests" / "kernels"
+    tests.mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "kernels" / "conftest.py", tests)
     (tests / "support_problems.py").write_text("def is_telling(params): return True")
-    many = "import pytest\n@pytest.mark.parametrize('x', range({}))\ndef test_{}(x): pass\n"
-    (tests / "test_a.py").write_text(many.format(4, "plain"))
-    (tests / "test_b.py").write_text(many.format(3, "triton"))
-    outcome, log = suite(shards=3)
-    assert outcome.status == 0 and "did not run" not in bench_gpu.describe(outcome, log, 120)
-    ran = re.findall(r"^tests/kernels/test_\w\.py::test_(\w+\[\d\]) PASSED", log, re.MULTILINE)
-    assert ran == [
-        *("triton[0]", "plain[0]", "plain[3]"),
-        *("triton[1]", "plain[1]"),
-        *("triton[2]", "plain[2]"),
+    (tests / "test_inspect.py").write_text("def test_anywhere(): assert False")
+    (tests / "test_one.py").write_text(
+        "import warnings, pytest\n"
+        "@pytest.mark.parametrize('x', range(2))\ndef test_triton(x): pass\n"
+        "def test_right(): warnings.warn('not an error here')\n"
+        "@pytest.mark.parametrize('pair', ['a b'])\ndef test_wrong(pair): assert False\n"
+    )
+    variables = {**bench_gpu.variables_for(tmp_path / "cache"), "CUDA_VISIBLE_DEVICES": ""}
+    assert bench_gpu.run_suite(variables, tmp_path, tmp_path, 120) == "ended with status 1"
+    said = bench_gpu.describe((tmp_path / bench_gpu.SUITE_LOG).read_text())
+    assert [re.findall(r"(\d) (passed|failed)", line) for line in said[:2]] == [
+        [("2", "passed")],
+        [("1", "failed"), ("1", "passed")],
     ]
+    assert said[2].startswith("FAILED tests/kernels/test_one.py::test_wrong[a b]")
 
 
 STUBBORN = """
@@ -266,7 +188,6 @@ def test_a_step_over_its_limit_ends_with_all_it_has_started(tmp_path, monkeypatc
     while "begun" not in log.read_text():
         assert process.poll() is None, log.read_text()
         time.sleep(0.02)
-    outcome = finish([process], 0.1)
-    assert outcome.timed_out and outcome.status == -9
+    assert "stopped at its limit" in finish([process], 0.1) and process.returncode == -9
     with (tmp_path / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # given up by the child only when it ends

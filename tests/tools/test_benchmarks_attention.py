@@ -12,9 +12,11 @@ import torch
 from benchmarks import _measure, _memory, _rivals, attention
 from benchmarks._cases import Case
 from benchmarks._check import TOLERANCE, references, worst_error
-from benchmarks._goals import cpu_goals, gpu_goals, slopes
+from benchmarks._goals import GOALS
+from benchmarks._report import time_section
 from benchmarks._rivals import attend_naive, passes
 from benchmarks._timing import Spread, WallClock, interleave, ratio
+from course_utils.kernels import fast_cpu
 from course_utils.threads import one_thread
 from tools.setup.place import ROOT
 
@@ -23,9 +25,8 @@ linux = pytest.mark.skipif(not _memory.STATUS.exists(), reason="only Linux has /
 
 
 def run(out, *options):
-    """Measure on the CPU, and leave torch's threads and oneDNN as they were."""
-    with one_thread(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.backends.mkldnn, "enabled", True)
+    """Measure on the CPU, and leave torch's threads as they were."""
+    with one_thread():
         return attention.main(["--quick", "--threads", "1", "--out", str(out), *options])
 
 
@@ -48,7 +49,8 @@ def test_a_quick_run_measures_every_rival(quick):
         *((67, False, 4), (131, False, 4), (131, True, 4), (67, False, 2)),
     ]
     for case in quick["cases"]:
-        rivals = ["ours", *(["ours_mha"] if case["G"] < case["H"] else []), "sdpa", "naive"]
+        more = ["ours_mha"] if case["G"] < case["H"] else []
+        rivals = ["ours", *more, "plain", "sdpa", "naive"]
         assert list(case["results"]) == rivals and case["left_out"] == {}
         for found in case["results"].values():
             assert 0 < found["error"] <= TOLERANCE["float32"]
@@ -78,10 +80,21 @@ def test_a_wrong_result_gets_no_figure(tmp_path, monkeypatch):
     assert case["left_out"]["ours"].startswith("wrong: off by ")
 
 
-def test_torchs_own_products(tmp_path):
-    assert run(tmp_path, "--torch-products") == 0
-    read = written(tmp_path / "attention-cpu-torch-products.json")
-    assert read["conditions"]["our float32 products"] == "torch's own" and not read["memory"]
+def test_plain_tiles_are_without_the_fast_form(monkeypatch):
+    taken = []
+    monkeypatch.setattr(fast_cpu, "_many_scores", lambda q, k: taken.append(q.shape) or True)
+    inputs = SMALL.inputs("cpu", gradients=True)
+    for rival in ("plain", "ours"):
+        out = _rivals.attend_with(rival, SMALL, "cpu")(*inputs)
+        torch.autograd.grad(out.sum(), inputs)
+        assert len(taken) == (rival == "ours")
+
+
+@pytest.mark.parametrize("name", ["attention-cpu", "attention-cpu-busy", "attention-cpu-intel"])
+def test_committed_results_give_the_committed_tables(name):
+    results = ROOT / "benchmarks" / "results"
+    table = "\n".join(time_section(written(results / f"{name}.json")["cases"]))
+    assert table in (results / f"{name}.md").read_text(encoding="utf-8")
 
 
 # Cases
@@ -190,14 +203,14 @@ def test_a_ratio_is_taken_within_each_round():
 
 
 def test_a_ratio_to_who_sat_out():
-    entrant = _measure.Entrant(lambda q, k, v: q, (), ("forward",), 0.0, 0.0)
+    entrant = _measure.Entrant(lambda q, k, v: q, (), ("forward",), 0.0)
     laps = {"ours forward": [[1.0], [2.0], [90.0]], "naive forward": [[2.0], [4.0]]}
-    found = _measure.summary("naive", dict.fromkeys(("ours", "naive"), entrant), laps, SMALL)
-    assert found["passes"]["forward"]["ours_takes_times"]["median"] == 0.5
+    found = _measure.summary("naive", dict.fromkeys(("ours", "naive"), entrant), laps)
+    assert found["passes"]["forward"]["ours_takes_times"][0] == 0.5
 
 
 def test_backward_and_both_come_from_laps():
-    entrant = _measure.Entrant(lambda q, k, v: q, (), ("forward", "both"), 0.0, 0.0)
+    entrant = _measure.Entrant(lambda q, k, v: q, (), ("forward", "both"), 0.0)
     laps = {"x forward": [[1.0], [2.0]], "x both": [[3.0, 5.0], [4.0, 6.0]]}
     found = _measure.seconds_by_pass("x", entrant, laps)
     assert found == {"forward": [1.0, 2.0], "backward": [5.0, 6.0], "both": [8.0, 10.0]}
@@ -207,10 +220,10 @@ def test_a_budget_starts_only_what_fits(monkeypatch):
     time = [0.0]
     monkeypatch.setattr(attention.time, "monotonic", lambda: time[0])
     budget = attention.Budget(100.0)
-    with budget.spending(8.0):
-        time[0] += 80.0
-    assert budget.allows(1.0) and not budget.allows(2.0), "a quarter of the work takes 20 s"
-    assert not budget.allows(1.0, at_least=20.0)
+    for seconds, more in ((30.0, True), (20.0, True), (19.0, True), (2.0, False)):
+        with budget.spending():
+            time[0] += seconds
+        assert budget.allows() == more
 
 
 # Memory
@@ -249,41 +262,26 @@ def made_up(times, **shape):
     """A case in which ours takes so many times as long: {rival: {pass: ratio}}."""
     case = {"B": 1, "H": 8, "G": 8, "N": 2048, "D": 64, "dtype": "float32", "causal": False}
     results = {
-        rival: {"passes": {what: {"ours_takes_times": {"median": r}} for what, r in found.items()}}
+        rival: {"passes": {what: {"ours_takes_times": [r, 0, 9]} for what, r in found.items()}}
         for rival, found in times.items()
     }
     return {**case, **shape, "results": {"ours": {"passes": {}}, **results}, "left_out": {}}
 
 
-def remembered(rival, extra):
-    """Rows of the memory table: {N: bytes}."""
-    base = {"rival": rival, "what": "forward", "causal": False, "dtype": "float32"}
-    output = 16_777_216
-    return [
-        {**base, "N": N, "extra": size, "result": output, "beyond_result": size - output}
-        for N, size in extra.items()
-    ]
-
-
-def verdicts(goals):
-    return [goal.verdict for goal in goals]
+def met(device, cases):
+    return [goal.judge(cases)["met"] for goal in GOALS[device]]
 
 
 def test_cpu_goals_met_and_not():
     fast = [
-        made_up({"sdpa": {"forward": 1.09, "both": 1.14}}, N=1024),
+        made_up({"sdpa": {"forward": 1.04, "both": 1.14}}, N=1024),
         made_up({"sdpa": {"forward": 0.7}, "naive": {"forward": 1 / 3, "both": 0.2}}),
     ]
-    small = remembered("ours", {8192: 30_000_000, 16384: 50_000_000})
-    small += remembered("naive", {N: 8 * N * N for N in (1024, 2048, 4096)})
-    assert verdicts(cpu_goals(fast, small)) == ["met"] * 7
+    assert met("cpu", fast) == [True] * 4
     slow = {"sdpa": {"forward": 1.11, "both": 1.16}, "naive": {"forward": 0.34, "both": 0.4}}
-    large = remembered("ours", {N: 8 * N * N for N in (2048, 4096, 8192)})
-    large += remembered("naive", {N: 9000 * N for N in (1024, 2048, 4096)})
-    assert verdicts(cpu_goals([made_up(slow)], large)) == ["not met"] * 7
-    others = [{"N": 512}, {"D": 128}, {"G": 2}, {"dtype": "bfloat16"}]
-    cases = [made_up(slow, **other) for other in others]
-    assert verdicts(cpu_goals(cases, [])) == ["not measured"] * 7
+    assert met("cpu", [made_up(slow)]) == [False] * 4
+    others = [{"N": 64}, {"D": 128}, {"G": 2}, {"dtype": "bfloat16"}]
+    assert met("cpu", [made_up(slow, **other) for other in others]) == [None] * 4
 
 
 def test_the_worst_case_decides():
@@ -291,19 +289,13 @@ def test_the_worst_case_decides():
         made_up({"sdpa": {"forward": 0.5}}),
         made_up({"sdpa": {"forward": 1.2}}, N=4096, causal=True),
     ]
-    forward = cpu_goals(cases, [])[0]
-    assert (forward.verdict, forward.worst) == ("not met", 1.2)
-    assert forward.where == "N 4096 causal float32"
+    judged = GOALS["cpu"][0].judge(cases)
+    assert (judged["met"], judged["worst"]) == (False, 1.2)
+    assert judged["where"] == "N 4096 causal float32"
 
 
-def test_slopes_of_the_largest_sizes():
-    extra = {N: 7_000_000 + 2048 * N for N in (128, 32768, 65536, 131072)}
-    (slope,) = slopes(remembered("ours", extra), "ours")
-    assert 0.9 < slope["slope"] < 1.0 and slope["sizes"] == "N 32768 to 131072 full"
-
-
-@pytest.mark.parametrize(("slower", "N", "verdict"), [(1, 8192, "met"), (2, 8192, "not met"),
-                                                      (2, 2048, "not measured")])  # fmt: skip
+@pytest.mark.parametrize(("slower", "N", "verdict"), [(1, 8192, True), (2, 8192, False),
+                                                      (2, 2048, None)])  # fmt: skip
 def test_gpu_goals(slower, N, verdict):
     times = {"flash": {"forward": 0.83, "backward": 1.05}, "cudnn": {"forward": 1.1}}
     times |= {"ours_mha": {"forward": 1.0, "backward": 0.99}}
@@ -311,4 +303,4 @@ def test_gpu_goals(slower, N, verdict):
         rival: {what: slower * x for what, x in found.items()} for rival, found in times.items()
     }
     shape = {"B": 2, "H": 32, "G": 32, "N": N, "dtype": "bfloat16"}
-    assert verdicts(gpu_goals([made_up(slow, **shape, D=D) for D in (64, 128)])) == [verdict] * 8
+    assert met("cuda", [made_up(slow, **shape, D=D) for D in (64, 128)]) == [verdict] * 8

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from course_utils.data import gpt2_files
 from course_utils.data.gpt2_files import GPT2FileError, find_gpt2
 from course_utils.models import GPT2, GPT2Config, generate, save_gpt2
-from course_utils.models.published_gpt2 import load_published_gpt2
+from course_utils.models.gpt2_weights import load_published_gpt2
 from tools.scripts import fetch_gpt2
 
 CONTENT = {name: f"the content of {name}".encode() for name in fetch_gpt2.SHA256}
@@ -142,6 +142,13 @@ def test_a_failure_is_one_sentence_with_its_cause(hub, monkeypatch, capsys, erro
     assert fetch_gpt2.main() == 1
     words = capsys.readouterr().err
     assert words.count("\n") == 1 and said in words
+
+
+@pytest.mark.parametrize("hub_address", ["nonsense", "http://no such host"])
+def test_an_odd_hub_is_one_sentence(hub, monkeypatch, capsys, hub_address):
+    monkeypatch.setenv("HF_ENDPOINT", hub_address)
+    assert fetch_gpt2.main() == 1
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_file_that_changed_is_refused(hub):

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -85,13 +86,18 @@ class Server:
 
     def save(self, path, notebook, token):
         """Save a notebook as the page does, and return what the file then has."""
-        data = json.dumps({"type": "notebook", "format": "json", "content": notebook}).encode()
-        address = f"http://127.0.0.1:{self.port}/api/contents/{path}"
+        data = {"type": "notebook", "format": "json", "content": notebook}
+        self.post(f"/api/contents/{path}", data, token, method="PUT")
+        return json.loads(self.get(f"/api/contents/{path}", token)[1])["content"]
+
+    def post(self, path, data, token, method="POST"):
+        """Make something on the server, and return what it says of it."""
+        address, content = f"http://127.0.0.1:{self.port}{path}", json.dumps(data).encode()
         headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(address, data, headers, method="PUT")
+        request = urllib.request.Request(address, content, headers, method=method)
         with urllib.request.urlopen(request, timeout=20) as answer:
             assert answer.status == 201
-        return json.loads(self.get(f"/api/contents/{path}", token)[1])["content"]
+            return json.load(answer)
 
     def setting(self, plugin, name):
         """Return a setting's default here, and what this user has set."""
@@ -160,6 +166,12 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
         {"text/plain": "4"},
         {"text/plain": "A picture.", "text/html": "<p>The explorer</p>"},
     ]
+
+    if sys.platform == "linux":
+        kernel = server.post("/api/kernels", {"name": "python3"}, server.token)["id"]
+        [connection] = Path(tempfile.gettempdir()).glob(f"course-*/kernel-{kernel}.json")
+        assert json.loads(connection.read_text())["transport"] == "ipc"
+        assert connection.parent.stat().st_mode & 0o077 == 0
 
     second = serve("present")  # beside the first: another port
     assert second.port != server.port

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.editions.my_course import RECORD, CopyError, copies_of, update_copies
+from tools.editions import my_course
+from tools.editions.my_course import CopyError, copies_of, stamped, update_copies
 from tools.editions.reader import reader_text
 
 
@@ -32,14 +33,24 @@ class Course:
         (self.lectures / f"{stem}.ipynb").write_text(json.dumps(notebook(text)), encoding="utf-8")
 
     def update(self):
-        return update_copies(self.lectures, self.copies)
+        return update_copies(self.lectures, self.copies, ("00_a", "01_b"))
 
     def edition(self, text):
-        return reader_text(notebook(text)).encode()
+        return stamped(reader_text(notebook(text)))
+
+    def work_in(self, name, text):
+        """Write into a copy as a reader does: what it says of its edition stays."""
+        path = self.copies / name
+        content = json.loads(path.read_bytes())
+        content["cells"][0]["source"] = text
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path.read_bytes()
 
     def held(self):
         """What each copy holds."""
-        return {path.name: path.read_bytes() for path in self.copies.glob("*.ipynb")}
+        return {
+            path.name: path.read_bytes() for path in self.copies.glob("*.ipynb") if path.is_file()
+        }
 
 
 @pytest.fixture
@@ -62,7 +73,7 @@ def test_opening_and_saving_is_no_work(course):
     """JupyterLab writes the kernel's name and version, and each source as it likes."""
     path = course.copies / "00_a.ipynb"
     content = json.loads(path.read_text(encoding="utf-8"))
-    content["metadata"] = {"kernelspec": {"name": "python3"}, "language_info": {"version": "3.12"}}
+    content["metadata"] |= {"kernelspec": {"name": "python3"}, "language_info": {"version": "3.12"}}
     content["cells"][0] |= {"source": "first edition", "metadata": {"trusted": True}}
     path.write_text(json.dumps(content), encoding="utf-8")
     course.edit("00_a", "second edition")
@@ -70,10 +81,19 @@ def test_opening_and_saving_is_no_work(course):
     assert course.held()["00_a.ipynb"] == course.edition("second edition")
 
 
-def test_an_output_is_work(course):
+@pytest.mark.parametrize(
+    "work",
+    [
+        {"cell_type": "code", "outputs": [{"output_type": "stream"}]},
+        {"metadata": {"tags": ["mine"]}},
+        {"attachments": {"a.png": {}}},
+    ],
+    ids=["output", "metadata", "attachment"],
+)
+def test_what_is_work_beside_the_text(course, work):
     path = course.copies / "00_a.ipynb"
     content = json.loads(path.read_text(encoding="utf-8"))
-    content["cells"][0] |= {"cell_type": "code", "outputs": [{"output_type": "stream"}]}
+    content["cells"][0] |= work
     path.write_text(json.dumps(content), encoding="utf-8")
     before = path.read_bytes()
     course.edit("00_a", "second edition")
@@ -88,8 +108,7 @@ def test_nothing_new_is_nothing_written(course):
 
 
 def test_work_stays_and_the_new_edition_lies_beside_it(course):
-    mine = json.dumps(notebook("my work")).encode()
-    (course.copies / "00_a.ipynb").write_bytes(mine)
+    mine = course.work_in("00_a.ipynb", "my work")
     assert course.update() == []  # its lecture is the same
     course.edit("00_a", "second edition")
     (line,) = course.update()
@@ -104,7 +123,7 @@ def test_work_stays_and_the_new_edition_lies_beside_it(course):
 
 
 def test_an_untouched_second_edition_follows(course):
-    (course.copies / "00_a.ipynb").write_bytes(json.dumps(notebook("mine")).encode())
+    course.work_in("00_a.ipynb", "mine")
     for text in ("second edition", "third edition"):
         course.edit("00_a", text)
         course.update()
@@ -129,19 +148,77 @@ def test_a_deleted_copy_comes_back(course):
     assert course.held()["00_a.ipynb"] == course.edition("first edition")
 
 
-@pytest.mark.parametrize("record", [None, "", "[1]", '{"00_a.ipynb": 7}'])
-def test_without_its_record_nothing_is_overwritten(course, record):
-    (course.copies / RECORD).unlink()
-    if record is not None:
-        (course.copies / RECORD).write_text(record, encoding="utf-8")
+def test_an_old_tab_saved_over_a_newer_edition(course):
+    """Untouched it follows; where it has work, the new edition is offered again."""
+    path = course.copies / "00_a.ipynb"
+    open_tab = path.read_bytes()
     course.edit("00_a", "second edition")
     course.update()
-    assert course.held()["00_a.ipynb"] == course.edition("first edition")
+    path.write_bytes(open_tab)
+    course.update()
+    assert course.held()["00_a.ipynb"] == course.edition("second edition")
+    path.write_bytes(open_tab)
+    mine = course.work_in("00_a.ipynb", "mine")
+    assert len(course.update()) == 1
+    assert course.held()["00_a.ipynb"] == mine
     assert course.held()["00_a (edition 2).ipynb"] == course.edition("second edition")
 
 
+def test_a_save_during_an_update_stays(course, monkeypatch):
+    """At the last moment before the new edition takes the copy's place."""
+    course.edit("00_a", "second edition")
+    write, saved = my_course.write_whole, []
+
+    def slow_write(path, content, unless):
+        saved.append(course.work_in("00_a.ipynb", "mine"))
+        write(path, content, unless)
+
+    monkeypatch.setattr(my_course, "write_whole", slow_write)
+    course.update()
+    assert course.held()["00_a.ipynb"] == saved[0]
+
+
+def test_a_copy_that_says_no_edition_is_never_overwritten(course):
+    mine = json.dumps(notebook("first edition")).encode()
+    (course.copies / "00_a.ipynb").write_bytes(mine)
+    course.edit("00_a", "second edition")
+    course.update()
+    assert course.held()["00_a.ipynb"] == mine
+    assert course.held()["00_a (edition 2).ipynb"] == course.edition("second edition")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets not everybody make links")
+def test_links_are_not_written_through(course, tmp_path):
+    (course.copies / "00_a.ipynb").unlink()
+    (course.copies / "00_a.ipynb").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "target").write_text("theirs")
+    (course.copies / ".01_b.ipynb.part").symlink_to(tmp_path / "target")
+    course.edit("01_b", "second edition")
+    assert len(course.update()) == 1
+    assert (course.copies / "00_a.ipynb").is_symlink() and not (tmp_path / "nowhere").exists()
+    assert (course.copies / "00_a (edition 2).ipynb").is_file()
+    assert course.held()["01_b.ipynb"] == course.edition("second edition")
+    assert (tmp_path / "target").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("damage", ["", "<<<<<<< HEAD", "[]", '{"cells": [{}]}', None])
+def test_one_bad_source_keeps_no_other_from_the_reader(course, damage):
+    before = course.held()["00_a.ipynb"]
+    course.edit("01_b", "second edition")
+    source = course.lectures / "00_a.ipynb"
+    source.unlink() if damage is None else source.write_text(damage)
+    (course.lectures / "Untitled.ipynb").write_text("")
+    (course.lectures / "._00_a.ipynb").write_bytes(b"\x00\x05")
+    (line,) = course.update()
+    assert "00_a.ipynb cannot be read" in line
+    assert course.held() == {
+        "00_a.ipynb": before,
+        "01_b.ipynb": course.edition("second edition"),
+    }
+
+
 STEPS = st.tuples(
-    st.sampled_from(["work", "edit", "update", "delete", "forget"]), st.integers(0, 2)
+    st.sampled_from(["work", "edit", "update", "delete", "replace"]), st.integers(0, 2)
 )
 
 
@@ -159,10 +236,10 @@ def test_whatever_happens_no_work_is_lost(tmp_path_factory, steps):
             course.edit("00_a", f"edition {which}")
         elif step == "update":
             course.update()
-        elif step == "forget":
-            (course.copies / RECORD).unlink(missing_ok=True)
         elif path and step == "work":
-            work[path] = json.dumps(notebook(f"work {number}")).encode()
+            work[path] = course.work_in(path.name, f"work {number}")
+        elif path and step == "replace":
+            work[path] = json.dumps(notebook(f"another file {number}")).encode()
             path.write_bytes(work[path])
         elif path and step == "delete":
             work.pop(path, None)
@@ -171,7 +248,7 @@ def test_whatever_happens_no_work_is_lost(tmp_path_factory, steps):
     course.update()
     assert {path: path.read_bytes() for path in work} == work
     newest = (course.lectures / "00_a.ipynb").read_text(encoding="utf-8")
-    offered = reader_text(json.loads(newest)).encode()
+    offered = stamped(reader_text(json.loads(newest)))
     # The present edition is there, unless its reader works in a copy that began as it.
     assert offered in course.held().values() or any(path.name in course.held() for path in work)
 
@@ -194,7 +271,7 @@ class TestTrouble:
             "import resource, sys; from pathlib import Path\n"
             "from tools.editions.my_course import CopyError, update_copies\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-            "try: update_copies(*map(Path, sys.argv[1:]))\n"
+            "try: update_copies(*map(Path, sys.argv[1:]), ('00_a', '01_b'))\n"
             "except CopyError as error: sys.exit(str(error))"
         )
         command = [sys.executable, "-c", code, course.lectures, course.copies]
@@ -212,7 +289,8 @@ class TestTrouble:
         code = (
             "import sys; from pathlib import Path\n"
             "from tools.editions.my_course import update_copies\n"
-            "update_copies(*map(Path, sys.argv[1:]))"
+            "lectures, copies = map(Path, sys.argv[1:])\n"
+            "update_copies(lectures, copies, sorted(each.stem for each in lectures.iterdir()))"
         )
         command = [sys.executable, "-c", code, course.lectures, course.copies]
         both = [subprocess.Popen(command) for _ in range(2)]

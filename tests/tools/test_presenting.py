@@ -6,14 +6,14 @@ from nbconvert.exporters.slides import _RevealMetadataPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_utils.lectures import COURSE, EXPLORERS
-from tools.notebook_file import NotebookFileError, find_lecture, read_cells
+from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.presenting import timing
 from tools.presenting.slides import read_slides
 
 
 @pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
 def test_slides_begin_where_nbconvert_begins_them(stem):
-    path = find_lecture(stem)
+    path = lecture_file(stem)
     prepared, _ = _RevealMetadataPreprocessor().preprocess(nbformat.read(path, as_version=4), {})
     begin = [cell.id for cell in prepared.cells if cell.metadata.get("subslide_start")]
     sections = [cell.id for cell in prepared.cells if cell.metadata.get("slide_start")]

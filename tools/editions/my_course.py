@@ -3,9 +3,11 @@
     python -m tools.editions.my_course              into my_course/ beside the lectures
     python -m tools.editions.my_course FOLDER       into another folder
 
-A copy that nobody has worked in follows its lecture. One that was worked in stays as it is, byte
-for byte; when its lecture changes, the new edition is put beside it. A copy that is deleted comes
-back as new. Python alone is needed.
+A copy says in its metadata which edition it came from, by a digest. So it is known without any
+record whether somebody has worked in it: its digest is then another. A copy that nobody has worked
+in follows its lecture. One that was worked in stays as it is, byte for byte; when its lecture
+changes, the new edition is put beside it. A copy that is deleted comes back as new. Python alone is
+needed.
 """
 
 from __future__ import annotations
@@ -14,32 +16,41 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from course_utils.lectures import COURSE
 from tools.editions.reader import reader_text
-from tools.setup.lock import exclusive
+from tools.files import exclusive, write_whole
 
 __all__ = ["CopyError", "copies_of", "update_copies"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LECTURES, MY_COURSE = ROOT / "notebooks", ROOT / "my_course"
-RECORD = ".editions.json"  # a copy's file name → digest of the edition that was written there
+STEMS = tuple(lecture.stem for lecture in COURSE)
+EDITION = "course_edition"  # the place in a copy's metadata
+# What front ends write unasked, for the notebook and for a cell.
+UNASKED = (
+    *("kernelspec", "language_info", "widgets", "vscode", "colab"),
+    *("trusted", "execution", "ExecuteTime", "collapsed", "scrolled", "jupyter"),
+)
 
 
 class CopyError(Exception):
     """The copies could not be brought up to date; the message says why and what to do."""
 
 
-def update_copies(lectures: Path, folder: Path) -> list[str]:
+def update_copies(lectures: Path, folder: Path, stems: Iterable[str] = STEMS) -> list[str]:
     """Bring the copies in `folder` up to date; return a line for each that the reader should know.
 
     Raises:
-        CopyError: if something cannot be read or written. Each copy is then as it was, or new.
+        CopyError: if nothing can be written there. Each copy is then as it was, or new.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder / ".lock", "Waiting for another update of these copies ..."):
-            return _update_all(lectures, folder)
+            return [line for stem in stems for line in _update(stem, lectures, folder)]
     except OSError as error:
         raise CopyError(
             f"Your copies of the lectures, in {folder}, could not be brought up to date: "
@@ -51,7 +62,7 @@ def update_copies(lectures: Path, folder: Path) -> list[str]:
 def copies_of(stem: str, folder: Path) -> list[Path]:
     """Return `04_positions.ipynb`, `04_positions (edition 2).ipynb`, …: those there, in order."""
     found: list[Path] = []
-    while (path := _name(stem, folder, len(found) + 1)).exists():
+    while os.path.lexists(path := _name(stem, folder, len(found) + 1)):
         found.append(path)
     return found
 
@@ -60,77 +71,80 @@ def _name(stem: str, folder: Path, number: int) -> Path:
     return folder / (f"{stem}.ipynb" if number == 1 else f"{stem} (edition {number}).ipynb")
 
 
-def _update_all(lectures: Path, folder: Path) -> list[str]:
-    record = _read_record(folder)
-    before = dict(record)
-    try:
-        return [
-            line
-            for lecture in sorted(lectures.glob("*.ipynb"))
-            for line in _update(lecture, folder, record)
-        ]
-    finally:
-        if record != before:
-            _write(folder / RECORD, json.dumps(record, indent=1).encode())
-
-
-def _update(lecture: Path, folder: Path, record: dict[str, str]) -> list[str]:
+def _update(stem: str, lectures: Path, folder: Path) -> list[str]:
     """Bring a lecture's newest copy up to date, or put the new edition beside it and say so."""
-    new = reader_text(json.loads(lecture.read_text(encoding="utf-8"))).encode()
-    copies, said = copies_of(lecture.stem, folder), []
-    target = copies[-1] if copies else _name(lecture.stem, folder, 1)
-    old = target.read_bytes() if copies else b""
-    if copies and _digest(old) not in (_digest(new), record.get(target.name)):  # it was worked in
-        damaged = _work(old) is None
-        if record.get(target.name) == _digest(new) and not damaged:
-            return []
-        worked_in, target = target, _name(lecture.stem, folder, len(copies) + 1)
-        why = (
-            "is damaged: it is no notebook" if damaged else "has your work, and its lecture changed"
-        )
-        said = [f"{worked_in.name} {why}. It stays as it is; {target.name} is the new edition."]
-    if _digest(old) != _digest(new):
-        _write(target, new)
-    record[target.name] = _digest(new)
-    return said
-
-
-def _work(content: bytes) -> list | None:
-    """Return what a reader may have worked on, cell by cell; None where this is no notebook.
-
-    The rest, such as the kernel's name, JupyterLab saves unasked.
-    """
-    names = ("cell_type", "attachments", "outputs")
+    source = lectures / f"{stem}.ipynb"
     try:
-        cells = json.loads(content)["cells"]
-        return [["".join(cell["source"]), *map(cell.get, names)] for cell in cells]
+        new = stamped(reader_text(json.loads(source.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        return [f"{source} cannot be read ({error}). Your copy stays as it is."]
+    copies = copies_of(stem, folder)
+    if not copies:
+        write_whole(_name(stem, folder, 1), new)
+        return []
+    newest, old = copies[-1], _read(copies[-1])
+    if edition_of(old) == edition_of(new):
+        return []
+    if not is_untouched(old):
+        why = "has your work, and its lecture changed" if work(old) else "is damaged: no notebook"
+        target = _name(stem, folder, len(copies) + 1)
+        write_whole(target, new)
+        return [f"{newest.name} {why}. It stays as it is; {target.name} is the new edition."]
+    # What was saved in the meantime is found at the next update.
+    write_whole(newest, new, unless=lambda: _read(newest) != old)
+    return []
+
+
+def _read(path: Path) -> bytes:
+    """Return what a copy holds; nothing where it cannot be read, such as a link to nowhere."""
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""
+
+
+def stamped(text: str) -> bytes:
+    """Return a reader's copy that says which edition it is."""
+    notebook = json.loads(text)
+    notebook["metadata"][EDITION] = _digest(text.encode())
+    return (json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def edition_of(content: bytes) -> str | None:
+    """Return which edition a copy came from; None where it does not say."""
+    try:
+        return json.loads(content)["metadata"].get(EDITION)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
 
 
-def _read_record(folder: Path) -> dict[str, str]:
-    """Return what was written; where that is unknown, nothing: all then counts as worked in."""
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
+def is_untouched(content: bytes) -> bool:
+    """Return whether nobody has worked in a copy since it was written."""
+    edition = edition_of(content)
+    return edition is not None and edition == _digest(content)
 
 
 def _digest(content: bytes) -> str:
-    work = _work(content)
-    content = content if work is None else json.dumps(work, sort_keys=True).encode()
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(json.dumps(work(content), sort_keys=True).encode()).hexdigest()
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
+def work(content: bytes) -> list[Any] | None:
+    """Return what a reader may have worked on, cell by cell; None where this is no notebook."""
+    names = ("cell_type", "attachments", "outputs")
     try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+        notebook = json.loads(content)
+        cells = [
+            ["".join(cell["source"]), *map(cell.get, names), _asked(cell["metadata"])]
+            for cell in notebook["cells"]
+        ]
+        return [_asked(notebook["metadata"]), *cells]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+
+
+def _asked(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata without what front ends write unasked."""
+    return {k: v for k, v in metadata.items() if k not in (*UNASKED, EDITION)}
 
 
 def main(arguments: list[str]) -> int:

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from course_utils.lectures import COURSE, Lecture
-from course_utils.teaching.claims import read_records
-from tools.claims import claims_of
+from course_utils.teaching.claims import read_replications
+from tools.replicate import claims_of
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -43,7 +43,7 @@ def _card(lecture: Lecture) -> str:
 
 def claims_held(lecture: Lecture) -> str:
     """In how many of all fresh runs the lecture's claims held."""
-    records = [read_records()[claim.name] for claim in claims_of(lecture)]
+    records = [read_replications()[claim.name] for claim in claims_of(lecture)]
     return f"{sum(r.held for r in records)} of {sum(r.tried for r in records)}" if records else ""
 
 

@@ -58,8 +58,8 @@ class Slide:
 def read_slides(path: str | Path) -> tuple[Slide, ...]:
     """Read the slides of a lecture; refuse cells that no slide can show.
 
-    >>> from tools.notebook_file import find_lecture
-    >>> first, *_ = read_slides(find_lecture("01"))
+    >>> from tools.notebook_file import lecture_file
+    >>> first, *_ = read_slides(lecture_file("01"))
     >>> first.title, first.ids[0], first.kind
     ('01 · Why divide by √d_k?', 'title', 'slide')
     """

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from tools.notebook_file import Cell, NotebookFileError, find_lecture, read_cells
+from tools.notebook_file import SOLUTION, Cell, NotebookFileError, lecture_file, read_cells
 from tools.presenting.slides import Slide, read_slides
+from tools.setup.place import CommandError
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "lectures.json"
 HEAVY_SECONDS = 1.0  # a shorter wait is no wait for a room
@@ -27,7 +28,6 @@ WIDTH, TITLE_WIDTH = 100, 80
 
 _STATED = re.compile(r"\b(\d+) minutes in class")
 _EXERCISE = re.compile(r"^### (\d+ · .+)$", re.MULTILINE)
-_SOLUTION = re.compile(r"<summary>Solution \((\w+), (\d+) min\)</summary>")
 _OPTIONAL = re.compile(r"^(?:Source notes?|A failure worth seeing)\b")
 
 
@@ -35,11 +35,11 @@ def main(arguments: list[str]) -> int:
     """Print the plan of the lecture named; return the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        path = find_lecture(options.lecture)
+        path = lecture_file(options.lecture)
         cells, slides = read_cells(path), read_slides(path)
         slot = options.slot or stated_minutes(cells)
         seconds = measure_cells(path) if options.measure else _written_down(path.name[:2])
-    except NotebookFileError as error:
+    except (CommandError, NotebookFileError) as error:
         print(error)
         return 2
     planned = sum(slide.minutes or 0 for slide in slides)
@@ -158,7 +158,7 @@ def _later(cells: tuple[Cell, ...]) -> Iterator[str]:
     yield "After class, beside the quiz:"
     title = ""
     for cell in cells:
-        heading, solution = _EXERCISE.search(cell.source), _SOLUTION.search(cell.source)
+        heading, solution = _EXERCISE.search(cell.source), SOLUTION.search(cell.source)
         title = heading[1] if heading else title
         if solution:
             yield f"  {title} ({solution[1]}, {solution[2]} min)"

@@ -1,4 +1,4 @@
-"""A worked copy of a lecture, as text: where its answers stand. Nothing is executed here."""
+"""A worked copy of a lecture, as text: where its answers are. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -10,21 +10,13 @@ from importlib import import_module
 from pathlib import Path
 
 from course_utils.lectures import COURSE, Lecture
-from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
+from course_utils.teaching.exercise import Exercise
+from tools.notebook_file import UNREADABLE, Cell, NotebookFileError, calls, read_cells
 
-_TITLE = re.compile(r"^# (\d\d) · ", re.MULTILINE)
-_OWN_IMPORT = re.compile(r"\bcourse_utils\.lectures\.l(\d\d)_")
+_LECTURE = re.compile(r"^# (\d\d) · |\bcourse_utils\.lectures\.l(\d\d)_", re.MULTILINE)
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)
 _LECTURES = {f"{lecture.number:02}": lecture for lecture in COURSE}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One exercise of a lecture: its title, what its stub defines, the name of its check."""
-
-    title: str
-    function: str
-    check: str
+_SHOWS = ("predict", "guesses", "with_answers", "show_claims")
 
 
 @dataclass(frozen=True)
@@ -32,14 +24,14 @@ class Answer:
     """Where a copy answers an exercise.
 
     Attributes:
-        asked: the exercise.
-        cells: the code cells that define the answer, in order; none where they were deleted.
+        exercise: the exercise.
         name: what the function is called in this copy.
+        cells: the code cells that define it, in order; none where they were deleted.
     """
 
-    asked: Asked
-    cells: tuple[Cell, ...]
+    exercise: Exercise
     name: str
+    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -47,17 +39,14 @@ class Copy:
     """A worked copy.
 
     Attributes:
-        path: its file.
         lecture: the lecture it is a copy of.
         setup: the code cells with the imports.
         lesson: the code cells before the exercises, the set-up among them.
-        work: the code cells from the exercises on, and stubs that were moved up, without those that
-            only call a check or quiz.
+        work: the exercises' code cells, without those that only check, ask or show.
         answers: one for each exercise of the lecture.
         letters: the recorded answers to the quiz, empty where there are none.
     """
 
-    path: Path
     lecture: Lecture
     setup: tuple[Cell, ...]
     lesson: tuple[Cell, ...]
@@ -66,137 +55,83 @@ class Copy:
     letters: str
 
 
-def asked_in(lecture: Lecture) -> tuple[Asked, ...]:
-    """What a lecture asks, in its order.
-
-    >>> [asked.function for asked in asked_in(COURSE[8])]
-    ['merge', 'tiled_bytes', 'online_attention', 'causal_flash']
-    """
-    module = import_module(f"{lecture.package}.exercises")
-    checks = {name: value for name, value in vars(module).items() if name.startswith("check_")}
-    return tuple(
-        Asked(
-            exercise.title,
-            exercise.function,
-            next(name for name, check in checks.items() if check == exercise.check),
-        )
-        for exercise in module.EXERCISES
-    )
-
-
-def read_copy(path: Path, *, number: str | None = None) -> Copy:
-    """Find the answers in a worked copy: by cell id, by the function's name, by the check's call.
-
-    Cells may have been moved, renamed, doubled or deleted, and may have lost their ids.
-
-    Args:
-        path: the copy.
-        number: of the lecture that it must be of, such as ``"04"``; of any where None.
+def read_copy(path: Path) -> Copy:
+    """Find the answers in a worked copy, whose cells may have been moved, doubled or deleted.
 
     Raises:
-        NotebookFileError: for what is no notebook, no lecture of this course, or another lecture.
+        NotebookFileError: for what is no notebook, or no lecture of this course.
     """
     cells = read_cells(path)
-    found = _lecture_number(path, cells)
-    if number not in (None, found):
-        raise NotebookFileError(f"the copy must be of lecture {number}; {path} is of {found}")
-    asked = asked_in(_LECTURES[found])
-    start = _start_of_exercises(cells, asked)
+    lecture = _lecture(path, cells)
+    exercises = _exercises(lecture)
+    headings = [c.place for c in cells if c.kind == "markdown" and _EXERCISES.search(c.source)]
+    stubs = [cell.place for cell in cells if "exercise" in cell.tags]
+    start = min([*headings[:1], *(stubs if not headings else ())], default=len(cells))
     code = [cell for cell in cells if cell.kind == "code"]
-    later = [cell for cell in code if cell.place >= start or "exercise" in cell.tags]
-    lesson = tuple(cell for cell in code if cell not in later)
-    # A cell that only calls a check is left out: the check is called by us, with a time limit.
-    work = tuple(cell for cell in later if not _only_asks(cell.source))
+    lesson = tuple(c for c in code if c.place < start and c.place not in stubs)
+    work = tuple(c for c in code if c not in lesson and not _only_asks(c.source))
+    called = {name: call.args for cell in code for name, call in calls(cell.source) if call.args}
+    letters = called.get("with_answers", [ast.Constant("")])[0]
     return Copy(
-        path=path,
-        lecture=_LECTURES[found],
+        lecture=lecture,
         setup=tuple(cell for cell in lesson if cell.id.startswith("setup")) or lesson[:1],
         lesson=lesson,
         work=work,
-        answers=tuple(_answer(each, n, code, work) for n, each in enumerate(asked, start=1)),
-        letters=_letters(code),
+        answers=tuple(
+            _answer(number, exercise, called.get(check), work)
+            for number, (check, exercise) in enumerate(exercises.items(), start=1)
+        ),
+        letters=str(letters.value) if isinstance(letters, ast.Constant) else "",
     )
 
 
-def _lecture_number(path: Path, cells: tuple[Cell, ...]) -> str:
-    """The lecture that most of the titles and imports speak of."""
-    votes = Counter[str]()
-    for cell in cells:
-        pattern = _TITLE if cell.kind == "markdown" else _OWN_IMPORT
-        votes.update(number for number in pattern.findall(cell.source) if number in _LECTURES)
+def _lecture(path: Path, cells: tuple[Cell, ...]) -> Lecture:
+    """The lecture that most of the titles and imports name."""
+    named = [a or b for cell in cells for a, b in _LECTURE.findall(cell.source)]
+    votes = Counter(number for number in named if number in _LECTURES)
     if not votes:
-        raise NotebookFileError(
-            f"the notebook must be a copy of lecture {', '.join(_LECTURES)}; {path} has neither "
-            "the title nor an import of one"
-        )
-    return votes.most_common(1)[0][0]
+        raise NotebookFileError(f"{path} has neither the title nor an import of a lecture")
+    return _LECTURES[votes.most_common(1)[0][0]]
 
 
-def _start_of_exercises(cells: tuple[Cell, ...], asked: tuple[Asked, ...]) -> int:
-    """The place of the exercises' heading, or, where no check follows it, of their first cell.
+def _exercises(lecture: Lecture) -> dict[str, Exercise]:
+    """The exercises of a lecture, in its order, by the name of their check.
 
-    A single cell that was moved up does not take the lecture with it. The end where there is none.
+    >>> list(_exercises(COURSE[8]))
+    ['check_merge', 'check_tiled_bytes', 'check_missing_rescale', 'check_causal_kernel']
     """
-    checks = {each.check for each in asked}
-    calling = [c.place for c in cells if any(name in checks for name, _ in calls(c.source))]
-    headings = [c.place for c in cells if c.kind == "markdown" and _EXERCISES.search(c.source)]
-    if headings and any(place > headings[0] for place in calling):
-        return headings[0]
-    tagged = [cell.place for cell in cells if "exercise" in cell.tags]
-    return min([*headings, *calling, *tagged], default=len(cells))
+    module = import_module(f"{lecture.package}.exercises")
+    checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}
+    return {
+        next(name for name, check in checks.items() if check == exercise.check): exercise
+        for exercise in module.EXERCISES
+    }
 
 
-def _answer(asked: Asked, number: int, code: list[Cell], work: tuple[Cell, ...]) -> Answer:
-    """The cells that define the function that the check is called with, or is meant to be."""
-    called = [
-        call.args[0].id
-        for cell in code
-        for name, call in calls(cell.source)
-        if name == asked.check and call.args and isinstance(call.args[0], ast.Name)
-    ]
-    for name in (*called[-1:], asked.function):
-        cells = tuple(cell for cell in work if _defines(cell.source, name))
-        if cells:
-            return Answer(asked, cells, name)
+def _answer(
+    number: int, exercise: Exercise, checked: list[ast.expr] | None, work: tuple[Cell, ...]
+) -> Answer:
+    """The cells that define the function that the copy gives to the check, or is meant to."""
+    names = [exercise.function]
+    if checked and isinstance(checked[0], ast.Name):
+        names.insert(0, checked[0].id)
+    for name in names:
+        if cells := tuple(cell for cell in work if _defines(cell.source, name)):
+            return Answer(exercise, name, cells)
     stub = tuple(cell for cell in work if cell.id == f"ex-{number}-stub")
-    return Answer(asked, stub, asked.function)
+    return Answer(exercise, exercise.function, stub)
 
 
 def _defines(source: str, name: str) -> bool:
     """Whether a line defines the name. By its text: a cell with an error in it counts, too."""
-    name = re.escape(name)
-    return re.search(rf"^(?:def {name}\b|{name}\s*(?::[^=]*)?=(?!=))", source, re.M) is not None
+    return re.search(rf"^(?:def {name}\b|{name}\s*(?::[^=\n]*)?=(?!=))", source, re.M) is not None
 
 
 def _only_asks(source: str) -> bool:
-    """Whether a cell does nothing but import, check, or show quiz, predictions or claims."""
+    """Whether a cell defines nothing and calls a check or shows quiz, predictions or claims."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError):
+    except UNREADABLE:
         return False
-    asks = [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return bool(asks) and all(_is_check_or_quiz(node) for node in asks)
-
-
-def _is_check_or_quiz(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Expr):
-        return False
-    called = _last_name(node.value.func) if isinstance(node.value, ast.Call) else ""
-    if called.startswith("check_") or called in ("predict", "guesses", "show_claims"):
-        return True
-    return any(_last_name(part) == "QUIZ" for part in ast.walk(node))
-
-
-def _last_name(node: ast.AST) -> str:
-    """``check_it`` of ``exercises.check_it`` and of ``check_it``."""
-    return getattr(node, "attr", None) or getattr(node, "id", "")
-
-
-def _letters(code: list[Cell]) -> str:
-    """What the last ``QUIZ.with_answers("…")`` records."""
-    found = ""
-    for cell in code:
-        for name, call in calls(cell.source):
-            if name == "with_answers" and call.args and isinstance(call.args[0], ast.Constant):
-                found = str(call.args[0].value)
-    return found
+    asks = any(name.startswith("check_") or name in _SHOWS for name, _ in calls(source))
+    return asks and all(isinstance(node, ast.Expr | ast.Import | ast.ImportFrom) for node in body)

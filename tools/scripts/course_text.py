@@ -190,7 +190,7 @@ def without_docstrings(source: str) -> str:
 
 
 def main() -> None:
-    """Write both files, and say their hashes, which course_utils/data/packaged.py has to know."""
+    """Write both files, and print their hashes for course_utils/data/package_files.py."""
     texts = {
         "prose.txt": "\n\n".join(mixed(each_line_once(documents()))) + "\n",
         "code.txt": "\n\n\n".join(mixed(code())) + "\n",

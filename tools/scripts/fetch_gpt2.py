@@ -15,12 +15,13 @@ import sys
 import urllib.error
 import urllib.request
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 
 from tqdm import tqdm
 
 from course_utils.data.gpt2_files import FOLDER, MODEL, REVISION, SHA256, sha256_of
-from tools.setup.lock import exclusive
+from tools.files import exclusive
 
 SILENCE = 30  # seconds without a byte, after which the connection is given up
 
@@ -35,7 +36,7 @@ def main() -> int:
                 print(f"Fetching GPT-2 into {FOLDER}: 550 MB, once.", flush=True)
             for name in missing:
                 fetch(name)
-    except OSError as error:
+    except (OSError, ValueError, HTTPException) as error:  # as for HF_ENDPOINT=nonsense
         print(
             f"GPT-2 could not be fetched, and the course works without it: {reason(error)}. "
             "`make gpt2` goes on where this stopped.",
@@ -91,7 +92,7 @@ def download(name: str, part: Path) -> None:
         raise ConnectionError(f"the connection broke off in {name}")
 
 
-def reason(error: OSError) -> str:
+def reason(error: Exception) -> str:
     """Return why a file could not be had, as one line."""
     cause = getattr(error, "reason", None) or error
     if isinstance(cause, ssl.SSLCertVerificationError):

@@ -7,7 +7,7 @@ Each block of the packaged small GPT becomes a ``MixtureOfDepths``. Its routers 
 to learn while the blocks still take every token. From then on each capacity goes its own way, once
 with its routers and once with tokens chosen at random, for equally many steps on the course's
 prose; so does capacity 1, the yardstick. To be run again whenever train_small_gpt.py has made
-another small GPT. The hash it prints is for course_utils/data/packaged.py.
+another small GPT. The hash it prints is for course_utils/data/package_files.py.
 """
 
 import argparse
@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from course_utils.data.packaged import SHA256
+from course_utils.data.package_files import SHA256
 from course_utils.language_modeling import text_batch, text_loss
-from course_utils.layers.mod import Kept, MixtureOfDepths, predictor_loss
+from course_utils.layers.mod import MixtureOfDepths, RoutingDecision, predictor_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import LENGTH, course_tokens
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import (
     CAPACITIES,
@@ -88,7 +88,7 @@ def with_capacity(model: GPT2, capacity: float) -> GPT2:
 
 def read(
     model: GPT2, ids: Tensor, *, routing: str = "top_k", chance: Randoms = None
-) -> tuple[Tensor, list[Kept]]:
+) -> tuple[Tensor, list[RoutingDecision]]:
     """Return the next tokens' logits (B, T, V), and what each block's router decided."""
     h, kept = model.tokens(ids) + model.positions.weight[: ids.shape[1]], []
     for block in model.blocks:

@@ -6,7 +6,7 @@
 Each rank, and two fine-tunes without LoRA, get the best of three learning rates, chosen by one
 seed's loss on unseen code; so all losses are a little too good, and alike. Three seeds are measured
 at that rate. To be run again whenever train_small_gpt.py has made another small GPT. The hash it
-prints is for course_utils/data/packaged.py.
+prints is for course_utils/data/package_files.py.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 import torch
 from torch import Tensor, nn
 
-from course_utils.data.packaged import SHA256
+from course_utils.data.package_files import SHA256
 from course_utils.language_modeling import text_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     FULL_RATE,

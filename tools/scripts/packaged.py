@@ -3,17 +3,17 @@
 import hashlib
 import json
 
-from course_utils.data.packaged import DATA
+from course_utils.data.package_files import DATA
 
 
 def write_packaged(name: str, content: bytes) -> None:
-    """Write a file of course_utils/data, and print its line for course_utils/data/packaged.py."""
+    """Write a file of course_utils/data, and print its line for package_files.py there."""
     (DATA / name).write_bytes(content)
     print_line(name)
 
 
 def print_line(name: str) -> None:
-    """Print the line that course_utils/data/packaged.py has to have for a file."""
+    """Print the line that course_utils/data/package_files.py has to have for a file."""
     content = (DATA / name).read_bytes()
     print(f'"{name}": "{hashlib.sha256(content).hexdigest()}",  # {len(content)} bytes')
 

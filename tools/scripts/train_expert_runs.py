@@ -6,7 +6,7 @@ One run for each way of balancing and each size of the shared coordinate, as
 ``experts.train_experts`` trains it, from one seed, with the router kept on the way. Whether
 training makes a favourite depends on the start (the lecture says how often it does), so the runs
 whose shares start even have a seed with which it happens. The hash that is printed last is for
-course_utils/data/packaged.py.
+course_utils/data/package_files.py.
 """
 
 from itertools import product
@@ -79,7 +79,7 @@ def _kept(model: PlaneExperts) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         model.layer.capacity = capacity
         predicted, routing = model(points)
         errors.insert(0, (predicted - targets).square().mean())
-    shares = routing.asked / routing.chosen.numel()
+    shares = routing.assigned / routing.chosen.numel()
     layer = model.layer
     return (
         layer.router.weight.detach().clone(),

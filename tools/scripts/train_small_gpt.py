@@ -8,7 +8,7 @@ of the models along the way the one is kept that says the held-out text best: th
 a model that reads it many times begins to know it by heart. The loss on the held-out text is
 therefore a little too good, as it was chosen by.
 
-The hashes it prints are for course_utils/data/packaged.py. Other versions of torch, or another
+The hashes it prints are for course_utils/data/package_files.py. Other versions of torch, or another
 number of threads, round otherwise, and give another model of the same quality.
 """
 
@@ -20,7 +20,7 @@ import time
 import torch
 
 from course_utils.data.course_text import course_prose
-from course_utils.data.packaged import DATA
+from course_utils.data.package_files import DATA
 from course_utils.language_modeling import (
     next_token_loss,
     split_text,

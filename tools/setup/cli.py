@@ -46,7 +46,7 @@ COMMANDS = {
     "timing": Command("say whether the slides of LECTURE=01 fit its minutes", tasks.timing, TEST),
     "edit": Command("open the source of the lectures, or of LECTURE=04", lab.edit, LAB),
     "setup": Command("make the environment, and nothing else", setup, LAB),
-    "doctor": Command("say what works here and what mends the rest", tasks.doctor),
+    "doctor": Command("say what works here and what fixes the rest", tasks.doctor),
     "test-browser": Command("drive JupyterLab in Chromium", tasks.test_browser, BROWSER),
     "test-hub": Command("let two students work in a JupyterHub", tasks.test_hub, CLASS),
     "test-colab": Command("run all lectures with Colab's packages", tasks.test_colab, LAB),

@@ -6,6 +6,7 @@ starts and comes back when pip is done: an environment without it was cut off, a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -15,10 +16,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .lock import exclusive
+from tools.files import exclusive
+
 from .pip import explain, install
 from .place import CommandError, Place, how_to_run, say
 
@@ -101,18 +103,43 @@ def set_up(extras: Iterable[str], place: Place, again: str) -> None:
     """Install the extras beside those that are there; the stamp is written last."""
     say(f"Setting up the course in {place.venv} (this is done once).")
     extras = sorted({*extras, *read_stamp(place).get("extras", ())})
-    if not is_whole(place):
-        if place.venv.exists():
-            say("  The environment there is incomplete, or its folder was moved: it is made anew.")
-            remove(place, again)
-        make_venv(place, again)
+    with contextlib.ExitStack() as stack:
+        if not is_whole(place):
+            if place.venv.exists():
+                say("  The environment there is incomplete, or its folder was moved: a new one.")
+                stack.enter_context(put_aside(place, again))
+            make_venv(place, again)
+        install_all(extras, place, again)
+    say("Set-up is complete.")
+
+
+@contextlib.contextmanager
+def put_aside(place: Place, again: str) -> Iterator[None]:
+    """Remove the environment; one that was moved comes back if no new one can be made."""
+    moved = place.root / ".venv.moved"
+    if "root" not in read_stamp(place):
+        remove(place.venv, again)
+        yield
+        return
+    remove(moved, again)
+    place.venv.rename(moved)
+    try:
+        yield
+    except CommandError:
+        remove(place.venv, again)
+        moved.rename(place.venv)
+        raise
+    remove(moved, again)
+
+
+def install_all(extras: list[str], place: Place, again: str) -> None:
+    """Install the extras into an environment that is whole; it is vouched for after each step."""
     steps = pip_steps(extras, place.root)
     for number, (what, arguments) in enumerate(steps, start=1):
         say(f"  step {number} of {len(steps)}: {what}")
         install(place, arguments, again)
         write_stamp(place, extras)
     write_stamp(place, extras, fingerprint(place.root))
-    say("Set-up is complete.")
 
 
 def pip_steps(extras: list[str], root: Path) -> list[tuple[str, list[str]]]:
@@ -147,19 +174,20 @@ def make_venv(place: Place, again: str) -> None:
         [python, "-m", "venv", "--without-pip", place.venv],
         [place.python, "-I", "-m", "ensurepip", "--upgrade", "--default-pip"],
     ):
-        made = subprocess.run(command, capture_output=True, text=True)
+        # Should this process be killed, its child holds the lock until it ends.
+        made = subprocess.run(command, capture_output=True, text=True, close_fds=False)
         if made.returncode != 0:
             raise CommandError(explain(made.stdout + made.stderr, again))
     write_stamp(place, [])
 
 
-def remove(place: Place, again: str = "clean") -> None:
-    """Remove the environment, whatever state it is in."""
+def remove(venv: Path, again: str = "clean") -> None:
+    """Remove an environment, whatever state it is in."""
     try:
-        if place.venv.is_symlink() or place.venv.is_file():
-            place.venv.unlink()
-        elif place.venv.exists():
-            shutil.rmtree(place.venv)
+        if venv.is_symlink() or venv.is_file():
+            venv.unlink()
+        elif venv.exists():
+            shutil.rmtree(venv)
     except OSError as error:
         raise CommandError(
             f"{error.filename} cannot be removed ({error.strerror}): close JupyterLab and every "

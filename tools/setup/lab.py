@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -49,8 +50,10 @@ def lab(place: Place, arguments: list[str]) -> int:
             say(line)
     except CopyError as error:
         raise CommandError(str(error)) from None
-    newest = copies_of(lecture.stem, folder)[-1]
-    return serve(place, f"lab/tree/my_course/{quote(newest.name)}")
+    copies = copies_of(lecture.stem, folder)
+    if not copies:
+        raise CommandError(f"There is no notebook of lecture {lecture.stem}: get a new copy of it.")
+    return serve(place, f"lab/tree/my_course/{quote(copies[-1].name)}")
 
 
 def edit(place: Place, arguments: list[str]) -> int:
@@ -105,17 +108,29 @@ def lab_command(place: Place, page: str) -> list[str]:
     return command
 
 
+def kernel_options(runtime: str) -> list[str]:
+    """Return how kernels are reached: by sockets in a folder that nobody else may enter.
+
+    On a TCP port anyone who is logged in here could listen to what a kernel prints. Elsewhere than
+    on Linux a socket's path must be shorter, or there are none.
+    """
+    short = len(runtime) < 50
+    return ["--KernelManager.transport=ipc"] if sys.platform == "linux" and short else []
+
+
 def serve(place: Place, page: str, *options: str) -> int:
     """Run JupyterLab until it is stopped; print its link, its warnings and nothing else."""
     say("Starting JupyterLab ...")
     # Told to end, this process takes JupyterLab along instead of leaving it behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with (
+        tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as runtime,
         private_file(place.venv / "lab.log") as log,
         subprocess.Popen(
-            [*lab_command(place, page), *options],
+            [*lab_command(place, page), *kernel_options(runtime), *options],
             cwd=place.root,
-            env={**place.activated(), "COURSE_PAGES": "1"},  # which SAVING keeps
+            # COURSE_PAGES: which SAVING keeps.
+            env={**place.activated(), "COURSE_PAGES": "1", "JUPYTER_RUNTIME_DIR": runtime},
             stdout=subprocess.DEVNULL,  # what is worth reading comes on the error stream
             stderr=subprocess.PIPE,
             text=True,

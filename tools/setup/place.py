@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class CommandError(Exception):
-    """Something the reader can mend: its message is one sentence and the command that helps."""
+    """Something the reader can fix: its message is one sentence and the command that helps."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def claims(place: Place, arguments: list[str]) -> int:
     """Run the lectures' claims on fresh seeds and say how often each held."""
     lecture = [str(find_lecture(wanted).number)] if (wanted := os.environ.get("LECTURE")) else []
     seeds = ["--seeds", os.environ["SEEDS"]] if os.environ.get("SEEDS") else []
-    return run(place, "-m", "tools.claims", *lecture, *seeds, *arguments)
+    return run(place, "-m", "tools.replicate", *lecture, *seeds, *arguments)
 
 
 def lint(place: Place, arguments: list[str]) -> int:
@@ -181,7 +181,7 @@ def constraints(place: Place, arguments: list[str]) -> int:
 
 def clean(place: Place, arguments: list[str]) -> int:
     """Remove the environment and what tools have left behind."""
-    remove(place)
+    remove(place.venv)
     for folder in [place.root / name for name in LEFT_BEHIND]:
         shutil.rmtree(folder, ignore_errors=True)
     for folder in place.root.rglob("__pycache__"):

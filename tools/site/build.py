@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from course_utils.lectures import COURSE, EXPLORERS
-from tools.claims import TABLE as CLAIMS
+from tools.replicate import TABLE as CLAIMS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font

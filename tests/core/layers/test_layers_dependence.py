@@ -57,9 +57,8 @@ def test_two_blocks_follow_the_mask(rule, scheme, norm_first):
     assert torch.equal(reach(lambda x: run(x, mask), x) != 0, reach_through(mask, BLOCKS))
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_decoder_depends_on_past_and_memory(norm_first):
-    blocks = [DecoderBlock(C, H, HIDDEN, norm_first=norm_first) for _ in range(BLOCKS)]
+def test_decoder_depends_on_past_and_memory():
+    blocks = [DecoderBlock(C, H, HIDDEN) for _ in range(BLOCKS)]
     x, memory = torch.randn(T, C), torch.randn(S, C)
     padding = padding_mask([5], S)
 

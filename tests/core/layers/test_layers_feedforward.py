@@ -8,7 +8,6 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaMLP
 
 from course_utils.layers.feedforward import ACTIVATIONS, FeedForward, SwiGLU
-from tests.core.support_refused import each_refused
 
 B, T, C, F = 2, 7, 5, 11
 
@@ -65,24 +64,3 @@ def test_the_plain_layer_is_its_formula(activation, x):
     hidden = bend(functional.linear(x, expand.weight, expand.bias))
     expected = functional.linear(hidden, contract.weight, contract.bias)
     torch.testing.assert_close(ours(x), expected)
-
-
-@pytest.mark.parametrize("layer", [SwiGLU(C), FeedForward(C, F)])
-def test_each_token_is_treated_alone(layer, x):
-    torch.testing.assert_close(layer(x)[1, 3], layer(x[1, 3]))
-
-
-test_refused = each_refused(
-    (lambda: FeedForward(0, F), "ValueError: width must be at least 1, got 0"),
-    (lambda: FeedForward(C, 2.0), "TypeError: hidden must be an integer, got 2.0 (float)"),
-    (lambda: FeedForward(C, F, "swish"),
-     "ValueError: activation must be one of relu, gelu, gelu_tanh, got 'swish'"),
-    (lambda: FeedForward(C, F)(torch.zeros(C + 1)),
-     "ValueError: x must have the model width, C (5), got shape (6,)"),
-    (lambda: FeedForward(C, F)(torch.zeros(C).long()),
-     "TypeError: x must be a floating-point tensor, got torch.int64"),
-    (lambda: SwiGLU(0), "ValueError: width must be at least 1, got 0"),
-    (lambda: SwiGLU(C, 0), "ValueError: hidden must be at least 1, got 0"),
-    (lambda: SwiGLU(C)(torch.zeros(C).double()),
-     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
-)  # fmt: skip

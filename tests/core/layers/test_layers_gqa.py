@@ -2,16 +2,14 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.attention import attend
-from course_utils.layers import KVCache, MultiHeadAttention, Rotary, split_heads
-from course_utils.layers.gqa import GroupedQueryAttention, flash_self_attention
+from course_utils.layers import KVCache, MultiHeadAttention, split_heads
+from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.masks import causal_mask
 from course_utils.measure.costs import kv_cache_bytes
-from tests.core.support_refused import each_refused
 
 B, T, C, H, D = 2, 7, 30, 6, 5
 GROUPS = (1, 2, 3, 6)
@@ -35,7 +33,6 @@ def test_as_many_groups_as_heads(bias):
         (out, heads), (expected, of_all) = (one(x, may_attend=mask) for one in (same, layer))
         assert torch.equal(out, expected)
         assert all(map(torch.equal, heads, of_all))
-    assert torch.equal(same.flash(x, causal=True), flash_self_attention(layer, x, causal=True))
 
 
 @pytest.mark.parametrize("num_kv_heads", GROUPS)
@@ -55,9 +52,6 @@ def test_as_the_fused_function(num_kv_heads, bias):
         torch.testing.assert_close(out, expected, **CLOSE)
         torch.testing.assert_close(heads.queries, q)
         torch.testing.assert_close(heads.keys, k)
-        if mask is None or mask.dim() == 2:
-            flash = layer.flash(x, causal=mask is not None)
-            torch.testing.assert_close(flash, expected, **CLOSE)
 
 
 def test_neighbouring_heads_share():
@@ -72,19 +66,6 @@ def test_neighbouring_heads_share():
         torch.testing.assert_close(weights[:, h], expected, **CLOSE)
         _, wrong = attend(q[:, h], k[:, h % 2], v[:, h % 2])
         assert (h // 3 == h % 2) == torch.allclose(weights[:, h], wrong, atol=1e-3)
-
-
-@pytest.mark.parametrize("num_kv_heads", GROUPS)
-def test_gradients_of_both_ways(num_kv_heads):
-    layer, x = grouped(num_kv_heads), torch.randn(B, T, C)
-
-    def gradients(out):
-        return torch.autograd.grad(out.square().sum(), list(layer.parameters()))
-
-    by_weights, _ = layer(x, may_attend=causal_mask(T))
-    for one, two in zip(gradients(by_weights), gradients(layer.flash(x, causal=True)), strict=True):
-        # Sums over B * T tokens: their sizes reach about 30.
-        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-4)
 
 
 # Nothing is copied for a second query head.
@@ -107,15 +88,14 @@ class Largest(TorchDispatchMode):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("way", ["weights", "flash"])
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
-def test_no_copy_for_every_query_head(way, num_kv_heads):
+def test_no_copy_for_every_query_head(num_kv_heads):
     layer, x, S = grouped(num_kv_heads), torch.ones(B, 1, C), 503
-    cache, ones = KVCache(S), torch.randn(2, B, num_kv_heads, S, D)
-    cache.append(*ones)  # takes its room, which is not the question here
+    cache, ones = KVCache(), torch.randn(2, B, num_kv_heads, S, D)
+    cache.append(*ones)  # its buffers are not the question here
     cache.length -= 1
     with Largest() as largest:
-        layer(x, cache=cache) if way == "weights" else layer.flash(x, causal=True, cache=cache)
+        layer(x, cache=cache)
     assert largest.numbers < B * H * S * D
 
 
@@ -134,18 +114,14 @@ def test_cache_of_shared_heads(num_kv_heads):
 
 
 @pytest.mark.parametrize("num_kv_heads", GROUPS)
-@pytest.mark.parametrize("way", ["weights", "flash"])
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1], [T]])
-def test_cached_steps_equal_the_full_pass(num_kv_heads, way, chunks):
-    layer, x, cache, start = grouped(num_kv_heads), torch.randn(B, T, C), KVCache(T), 0
+@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
+def test_cached_steps_equal_the_full_pass(num_kv_heads, chunks):
+    layer, x, cache, start = grouped(num_kv_heads), torch.randn(B, T, C), KVCache(), 0
     full, _ = layer(x, may_attend=causal_mask(T))
     with torch.no_grad():
         for part in x.split(chunks, dim=1):
             end = start + part.shape[1]
-            if way == "flash":
-                out = layer.flash(part, causal=True, cache=cache)
-            else:
-                out, _ = layer(part, may_attend=causal_mask(end - start, end), cache=cache)
+            out, _ = layer(part, may_attend=causal_mask(end - start, end), cache=cache)
             torch.testing.assert_close(out, full[:, start:end], **CLOSE)
             start = end
     assert cache.keys.shape == (B, num_kv_heads, T, D)
@@ -190,47 +166,3 @@ def test_parameters_by_formula(num_kv_heads):
     for bias in (True, False):
         found = sum(weight.numel() for weight in grouped(num_kv_heads, bias).parameters())
         assert found == 2 * C**2 + 2 * C * shared + (2 * C + 2 * shared if bias else 0)
-
-
-@pytest.mark.parametrize("way", ["weights", "flash"])
-def test_no_sequences_give_no_output(way):
-    layer, none = grouped(2), torch.randn(0, T, C)
-    out = layer(none)[0] if way == "weights" else layer.flash(none)
-    assert out.shape == (0, T, C)
-
-
-X, ROTARY = torch.zeros(B, T, C), MultiHeadAttention(36, H, position=Rotary())
-
-
-def filled(num_kv_heads, **options):
-    cache = KVCache(**options)
-    cache.append(*torch.zeros(2, B, num_kv_heads, 4, D))
-    return cache
-
-
-@pytest.mark.parametrize("way", ["weights", "flash"])
-def test_a_refused_step_leaves_the_cache(way):
-    cache = filled(2, max_positions=7)
-    with pytest.raises(ValueError):
-        grouped(2)(X, cache=cache) if way == "weights" else grouped(2).flash(X, cache=cache)
-    assert cache.length == 4
-
-
-test_refused = each_refused(
-    (lambda: grouped(4), "ValueError: num_kv_heads (4) must divide num_heads (6)"),
-    (lambda: GroupedQueryAttention(C, 7, 1), "ValueError: num_heads (7) must divide width (30)"),
-    (lambda: GroupedQueryAttention(C, H, 2, bias=1), "TypeError: bias must be True or False"),
-    (lambda: grouped(2)(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (7, 30)"),
-    (lambda: grouped(2).flash(X, causal=None), "TypeError: causal must be True or False"),
-    (lambda: grouped(3).flash(X, cache=filled(2)),
-     "ValueError: cache must hold x's batch size, heads and head width (2, 3, 5), got (2, 2, 5)"),
-    (lambda: GroupedQueryAttention.from_multi_head(nn.Linear(2, 2), 1),
-     "TypeError: layer must be a MultiHeadAttention, got Linear(in_features=2, "
-     "out_features=2, bias=True) (Linear)"),
-    (lambda: GroupedQueryAttention.from_multi_head(ROTARY, 2),
-     "ValueError: layer must have no positions of its own, got one with "
-     "position=Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
-    (lambda: flash_self_attention(ROTARY, torch.zeros(B, T, 36)),
-     "ValueError: layer must have no positions of its own, got one with "
-     "position=Rotary(base=10000.0, pairing='half', interpolation=1.0, ntk=1.0)"),
-)  # fmt: skip

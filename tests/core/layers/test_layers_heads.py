@@ -6,7 +6,6 @@ import torch
 from course_utils.layers import MultiHeadAttention, merge_heads, split_heads
 from course_utils.measure.costs import attention_parameters
 from tests.core.support_properties import given, st
-from tests.core.support_refused import each_refused
 
 B, T, S, C, H = 2, 7, 11, 15, 3
 D = C // H
@@ -36,19 +35,3 @@ def test_parameters_by_formula(num_heads):
         layer = MultiHeadAttention(C, num_heads, bias=bias)
         counted = sum(p.numel() for p in layer.parameters())
         assert counted == attention_parameters(C, bias=bias) == 4 * C * C + 4 * C * bias
-
-
-def test_an_empty_batch():
-    assert split_heads(torch.zeros(0, 3, 15), 3).shape == (0, 3, 3, 5)
-
-
-test_refused = each_refused(
-    (lambda: split_heads(torch.zeros(1, 3, 512), 7),
-     "ValueError: num_heads (7) must divide the width of x, C (512)"),
-    (lambda: split_heads(torch.zeros(3, 15), 3), "ValueError: x must have 3 axes (B, T, C)"),
-    (lambda: split_heads(torch.zeros(1, 0, 15), 3), "ValueError: x must not be empty"),
-    (lambda: split_heads(torch.zeros(1, 3, 15).long(), 3),
-     "TypeError: x must be a floating-point tensor, got torch.int64"),
-    (lambda: merge_heads(numbered()), "ValueError: x must have 4 axes (B, H, T, D)"),
-    (lambda: merge_heads(torch.zeros(1, 3, 0, 5)), "ValueError: x must not be empty"),
-)  # fmt: skip

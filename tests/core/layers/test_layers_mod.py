@@ -1,7 +1,5 @@
 """Mixture of depths: the block it was made from, half of its work, and no look into the future."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -10,17 +8,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.layers import KVCache
 from course_utils.layers.mod import (
     GATES,
-    Kept,
     MixtureOfDepths,
+    RoutingDecision,
     kept_tokens,
-    predictor_accuracy,
     predictor_loss,
 )
 from course_utils.masks import causal_mask
 from course_utils.measure.costs import attention_mixing_flops, attention_projection_flops
 from course_utils.measure.dependence import gradient_reach, leaks
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
-from tests.core.support_refused import each_refused
 
 B, T, C, H = 2, 11, 15, 3
 CLOSE = {"rtol": 0, "atol": 1e-5}  # float32, sums of fifteen numbers of size one
@@ -229,50 +225,10 @@ def test_predictor_learns_alone(block, x):
         torch.autograd.grad(predictor_loss(layer(inputs)[1]), inputs)
 
 
-def test_accuracy_and_loss_by_hand():
+def test_loss_by_hand():
     mask = torch.tensor([[True, False, False]])
     logits = torch.tensor([[2.0, 1.0, -1.0]])
-    kept = Kept(mask, logits, logits)
-    assert predictor_accuracy(kept) == pytest.approx(2 / 3)
+    kept = RoutingDecision(mask, logits, logits)
     chances = logits.sigmoid()
     by_hand = -(chances[0, 0].log() + (1 - chances[0, 1:]).log().sum()) / 3
     torch.testing.assert_close(predictor_loss(kept), by_hand)
-
-
-@pytest.mark.parametrize("gate", GATES)
-def test_it_runs_under_vmap(block, x, gate):
-    layer = layer_of(block, 0.5, gate=gate)
-    found = torch.func.vmap(lambda row: layer(row)[0])(x[:, None])
-    torch.testing.assert_close(found.squeeze(1), layer(x)[0], **CLOSE)
-
-
-BLOCK, X = GPT2Block(GPT2Config(width=C, num_heads=H)), torch.zeros(B, T, C)
-LAYER = MixtureOfDepths(BLOCK, 0.5, C)
-
-
-test_refused = each_refused(
-    (lambda: MixtureOfDepths(None, 0.5, C), "TypeError: block must be an nn.Module"),
-    (lambda: MixtureOfDepths(BLOCK, 0, C), "ValueError: capacity must be above 0 and at most 1"),
-    (lambda: MixtureOfDepths(BLOCK, 0.5, C, gate="half"),
-     "ValueError: gate must be one of one, weight, got 'half'"),
-    (lambda: LAYER(X[0]), "ValueError: x must have 3 axes (B, T, C), got shape (11, 15)"),
-    (lambda: LAYER(X[:0]), "ValueError: x must not be empty, got shape (0, 11, 15)"),
-    (lambda: LAYER(X, routing="random"), "ValueError: routing must be one of top_k, predicted"),
-    (lambda: LAYER(X.index_fill(1, torch.tensor(3), math.nan)), "ValueError: x must be finite"),
-    (lambda: LAYER(X.index_fill(1, torch.tensor(3), math.inf), routing="predicted"),
-     "ValueError: x must be finite, got NaN or infinity"),
-    (lambda: LAYER(X, weights=torch.zeros(B, 3)),
-     "ValueError: weights must be one for each token of x (2, 11), got shape (2, 3)"),
-    (lambda: LAYER(X, weights=torch.zeros(B, T).double()),
-     "TypeError: weights must have the dtype of x (torch.float32), got torch.float64"),
-    (lambda: LAYER(X, weights=torch.full((B, T), math.nan)), "ValueError: weights must be finite"),
-    (lambda: LAYER(X[:1], KVCache()),
-     "ValueError: routing must be 'predicted' with a cache: the best of a sequence are not "
-     "known before its end, got 'top_k'"),
-    (lambda: LAYER(X, KVCache(), routing="predicted"),
-     "ValueError: x must hold one sequence with a cache, since each keeps other tokens, got 2"),
-    (lambda: kept_tokens(0, 0.5), "ValueError: length must be at least 1, got 0"),
-    (lambda: kept_tokens(5, "half"), "TypeError: capacity must be a real number, got 'half' (str)"),
-    (lambda: predictor_loss(3), "TypeError: kept must be a Kept, got 3 (int)"),
-    (lambda: predictor_accuracy(None), "TypeError: kept must be a Kept, got None (NoneType)"),
-)  # fmt: skip

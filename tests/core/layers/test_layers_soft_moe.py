@@ -5,7 +5,6 @@ import torch
 
 from course_utils.layers.soft_moe import SoftMixtureOfExperts
 from course_utils.measure.dependence import gradient_reach
-from tests.core.support_refused import each_refused
 
 B, T, C, HIDDEN, EXPERTS, SLOTS = 2, 7, 5, 13, 3, 2
 # Two float32 paths through two small products: numbers of size 1, some ten roundings of 6e-8.
@@ -56,16 +55,3 @@ def test_sequences_do_not_mix():
     out, order = layer(x)[0], torch.randperm(T)
     torch.testing.assert_close(layer(x[:1])[0], out[:1], **CLOSE)
     torch.testing.assert_close(layer(x[:, order])[0], out[:, order], **CLOSE)
-
-
-def test_empty_batch():
-    assert soft()(torch.zeros(0, T, C))[0].shape == (0, T, C)
-
-
-test_refused = each_refused(
-    (lambda: soft(0), "ValueError: slots must be at least 1, got 0"),
-    (lambda: soft(activation="swish"),
-     "ValueError: activation must be one of relu, gelu, gelu_tanh, swiglu, got 'swish'"),
-    (lambda: soft()(torch.zeros(B, 0, C)), "ValueError: x must not be empty, got shape (2, 0, 5)"),
-    (lambda: soft()(torch.zeros(B, T, C + 1)), "ValueError: x must have the model width, C (5)"),
-)  # fmt: skip

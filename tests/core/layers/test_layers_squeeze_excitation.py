@@ -6,7 +6,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers.models.regnet.modeling_regnet import RegNetSELayer
 
 from course_utils.layers.squeeze_excitation import SqueezeExcitation
-from tests.core.support_refused import each_refused
 
 B, CHANNELS, REDUCTION, ROWS, COLUMNS = 3, 10, 5, 7, 11
 
@@ -43,16 +42,3 @@ def test_scale_depends_on_the_input():
             layer(loud * torch.randn(B, CHANNELS, ROWS))
         costs.append(counter.get_total_flops())
     assert costs[0] == costs[1] == 2 * 2 * B * CHANNELS * CHANNELS // REDUCTION
-
-
-test_refused = each_refused(
-    (lambda: SqueezeExcitation(15, 7), "ValueError: reduction (7) must divide channels (15)"),
-    (lambda: SqueezeExcitation(0, 1), "ValueError: channels must be at least 1, got 0"),
-    (lambda: SqueezeExcitation(15, 5)(torch.zeros(3, 15)),
-     "ValueError: x must have at least 3 axes (..., B, channels, places), got shape (3, 15)"),
-    (lambda: SqueezeExcitation(15, 5)(torch.zeros(3, 14, 2)),
-     "ValueError: x must have 15 channels, got shape (3, 14, 2)"),
-    (lambda: SqueezeExcitation(15, 5)(torch.zeros(3, 15, 0)), "ValueError: x must not be empty"),
-    (lambda: SqueezeExcitation(15, 5)(torch.zeros(3, 15, 2).double()),
-     "TypeError: x must have the dtype of the layer's weights (torch.float32), got torch.float64"),
-)  # fmt: skip

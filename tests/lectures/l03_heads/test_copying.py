@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.copying import TOKENS, copy_batch
 from course_utils.lectures.l03_heads.experiments.copying import (
     TwoPlaceCopier,
     copy_scores,
 )
+from course_utils.two_heads_task import TOKENS, copy_batch
 
 PAIRS = [(i, j) for i in range(TOKENS) for j in range(TOKENS)]
 

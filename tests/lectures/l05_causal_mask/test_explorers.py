@@ -35,7 +35,7 @@ def test_bytes_match_a_real_cache(cache, sharing, window):
     state = state_of(cache, **values, window=window)
     assert state.length == state.kept == 48 * model.context // FULL
     layer = KVCache()
-    shape = (texts, model.heads // sharing, state.length, model.width)
+    shape = (texts, model.heads // sharing, state.length, model.head_width)
     layer.append(*torch.zeros(2, *shape, dtype=torch.bfloat16))
     assert state.keys + state.values == model.layers * layer.bytes
     assert state.token * state.length * texts == state.keys + state.values
@@ -66,7 +66,8 @@ def test_fewer_bits_shrink_the_cache_alone(cache, bits):
     ],
 )
 def test_published_models(cache, name, gigabytes):
-    state = state_of(cache, model=name, filled=FULL, sharing=MODELS[name].sharing)
+    sharing = MODELS[name].heads // MODELS[name].kv_heads
+    state = state_of(cache, model=name, filled=FULL, sharing=sharing)
     assert (state.keys + state.values) / 1e9 == pytest.approx(gigabytes, rel=2e-3)
 
 

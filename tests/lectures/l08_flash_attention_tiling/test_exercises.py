@@ -14,7 +14,7 @@ from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale 
     MISSING_RESCALE,
 )
 from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
-from tests.teaching.support_exercises import NOTEBOOKS, defined, solution_source, stub_source
+from tests.teaching.support_exercises import defined, solution, stub
 
 RISING, FALLING, _, HIGH_FALLING = MISSING_RESCALE.probes
 
@@ -103,7 +103,7 @@ def edited(*edits):
 
 
 def test_the_loop_is_the_published_cell():
-    published = stub_source(NOTEBOOKS / "08_flash_attention_tiling.ipynb", "online_attention")
+    published = stub("08", "online_attention").source
     assert published.strip() == AS_GIVEN.strip()
 
 
@@ -130,7 +130,7 @@ def test_another_way_to_fix_it_passes(edits):
 
 # A causal kernel
 
-KERNEL = solution_source(NOTEBOOKS / "08_flash_attention_tiling.ipynb", "causal_flash")
+KERNEL = solution("08", "causal_flash")[0]
 MASK = 'scores = nt.where(keys.T <= rows, scores, -float("inf"))'
 RANGE = "(nt.program_id(0) + 1) * BLOCK, BLOCK)"
 
@@ -145,7 +145,7 @@ def judged(*edits):
 
 
 def test_the_kernel_is_the_published_cell():
-    published = stub_source(NOTEBOOKS / "08_flash_attention_tiling.ipynb", "causal_flash")
+    published = stub("08", "causal_flash").source
     assert published.strip() == CAUSAL_KERNEL.as_given.strip()
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS
+from course_utils.kernels.gpus import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     least_times,
     tile_memory,

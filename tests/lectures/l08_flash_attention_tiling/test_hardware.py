@@ -4,11 +4,7 @@ import dataclasses
 
 import pytest
 
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import (
-    GPUS,
-    KB,
-    MB,
-)
+from course_utils.kernels.gpus import GPUS, KB, MB
 
 # Multiply-adds that one SM does per clock: in tensor cores on 16-bit numbers with float32 sums
 # (whitepapers: A100 4 cores x 256, H100 4 x 512, Ada 4 x 64), and in its float32 lanes.

@@ -1,6 +1,5 @@
 """The stand-in for Triton: the kernels of lecture 08, as its readers without Triton run them."""
 
-import nbformat
 import numpy as np
 import pytest
 import torch
@@ -8,9 +7,9 @@ import torch
 from course_utils.attention import attend
 from course_utils.lectures.l08_flash_attention_tiling import numpy_triton
 from course_utils.teaching import check_close
-from tools.notebook_file import find_lecture
+from tools.notebook_file import lecture_file, read_cells
 
-CELLS = {cell.id: cell.source for cell in nbformat.read(find_lecture("08"), as_version=4).cells}
+CELLS = {cell.id: cell.source for cell in read_cells(lecture_file("08"))}
 STEPS = ("steps-add", "steps-rows", "steps-tile", "steps-flash", "steps-flash-run")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPUS, KB
+from course_utils.kernels.gpus import GPUS, KB
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     least_times,
     tile_memory,

@@ -1,7 +1,5 @@
 """A class of two on the real hub: each has a copy and a kernel, and neither has the other's."""
 
-from http.cookiejar import DefaultCookiePolicy
-
 import pytest
 
 from tests.tools.hub.support_hub import ROOT
@@ -19,22 +17,6 @@ def test_wrong_passwords_and_strangers(hub):
             assert answer.status_code == 403, name
             assert "Invalid username or password" in answer.text
             assert student.client.get("/hub/home").url.path == "/hub/login"
-
-
-@pytest.mark.parametrize("secure", [True, False])
-def test_cookies_are_secure_behind_https(hub, monkeypatch, secure):
-    """As Caddy sends them on: by X-Scheme. The hub's own proxy spoils X-Forwarded-Proto."""
-    # The way from Caddy to the hub is HTTP, and so is that of this test.
-    monkeypatch.setattr(DefaultCookiePolicy, "return_ok_secure", lambda *_: True)
-    with Student(hub, hub.students[0]) as student:
-        scheme = "https" if secure else "http"
-        student.client.headers.update({"X-Scheme": scheme, "X-Forwarded-Proto": scheme})
-        assert student.log_in().status_code == 200
-        student.open_server()
-        # The token against forged requests is no secret that would log anyone in.
-        cookies = [each for each in student.client.cookies.jar if each.name != "_xsrf"]
-        assert {cookie.path for cookie in cookies} >= {"/hub/", f"/user/{student.name}/"}
-        assert {cookie.secure for cookie in cookies} == {secure}
 
 
 @pytest.mark.parametrize("name", ["ada", "ben"])

@@ -1,14 +1,12 @@
 """What a student has, nobody else on the machine can read: by path, by address or by socket."""
 
 import json
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import websocket
 
-from tests.tools.hub.support_hub import CLASS, DEPLOY, MEMORY, ROOT, processes_of
+from tests.tools.hub.support_hub import DEPLOY, MEMORY, ROOT, processes_of
 from tests.tools.hub.support_student import NOTEBOOKS
 
 pytestmark = pytest.mark.hub
@@ -85,22 +83,6 @@ def test_no_program_runs_outside_the_unit(units, ben, bens_kernel):
     assert not Path("/var/lib/systemd/linger", ben.name).exists()
 
 
-@pytest.mark.skipif(not CLASS, reason="not tried here: no class is set up, with its rules in /etc")
-def test_nor_outside_the_hub(units, hub):
-    """Beside the hub, polkit refuses; what still came up would have the limits of an account."""
-    ask = ["loginctl", "enable-linger", hub.students[0]]
-    student = ["systemd-run", "-q", "--wait", "--pipe", f"--uid={hub.students[0]}"]
-    assert subprocess.run([*student, *ask], capture_output=True).returncode != 0
-    assert not Path("/var/lib/systemd/linger", hub.students[0]).exists()
-    uid = hub.home(hub.students[0]).stat().st_uid
-    subprocess.run(["systemctl", "start", f"user@{uid}.service"], check=True)
-    try:
-        show = ["systemctl", "show", f"user-{uid}.slice", "--property=TasksMax", "--value"]
-        assert subprocess.run(show, capture_output=True, text=True).stdout == "512\n"
-    finally:
-        subprocess.run(["systemctl", "stop", f"user@{uid}.service"], check=True)
-
-
 def test_by_the_hubs_addresses(ada, ben, diary):
     for path in (f"contents/{NOTEBOOKS}/diary.txt", "contents", "kernels", "sessions", "terminals"):
         answer = ben.api("GET", path, owner=ada.name)
@@ -123,16 +105,6 @@ def test_by_the_kernels_socket(ada, ben):
     connection = kernel.run("from ipykernel.connect import get_connection_info as i; print(i())")
     assert json.loads(connection.text)["transport"] == "ipc", "no port that others can listen on"
     kernel.stop()
-
-
-def test_by_the_debuggers_port(ada):
-    """JupyterLab's debugger would open a port to a running kernel, for every account."""
-    page = ada.client.get(f"/user/{ada.name}/lab").text
-    found = re.search(
-        r'id="jupyter-config-data" type="application/json">\s*(.*?)</script>', page, re.S
-    )
-    disabled = json.loads(found[1])["disabledExtensions"]
-    assert "@jupyterlab/debugger-extension" in disabled
 
 
 def test_the_course_itself_can_only_be_read(hub, bens_kernel):

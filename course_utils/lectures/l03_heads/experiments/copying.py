@@ -20,11 +20,11 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.attention import attend
-from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 from course_utils.layers import FeedForward, MultiHeadAttention, merge_heads, split_heads
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
+from course_utils.two_heads_task import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 
 __all__ = ["CopyScores", "TwoPlaceCopier", "copy_scores", "train_copier"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Steps, Toggle
 from course_utils.measure.costs import kv_cache_bytes
+from course_utils.models.published import PUBLISHED, PublishedModel
 
 FULL = 128  # steps of the context length: the last is the longest text of the model
 WINDOW = 4096  # tokens: Mistral 7B's
@@ -21,35 +22,15 @@ SHARING = (1, 2, 4, 8)
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-class Model(NamedTuple):
-    """A published model: its sizes, the longest text it was made for, its parameters."""
-
-    layers: int
-    heads: int
-    sharing: int
-    width: int
-    context: int
-    parameters: int
-
-
-# Radford et al., "Language models are unsupervised multitask learners", 2019, and its checkpoint;
-# Brown et al., "Language models are few-shot learners", 2020, table 2.1; Touvron et al., "Llama
-# 2", 2023, table 1 (7B without grouped queries); Llama team, "The Llama 3 herd of models", 2024,
-# table 3. Parameters, and sizes not printed there, are those of the published checkpoints.
-MODELS = {
-    "GPT-2 medium": Model(24, 16, 1, 64, 1024, 354_823_168),
-    "Llama 2 7B": Model(32, 32, 1, 128, 4096, 6_738_415_616),
-    "Llama 3.1 8B": Model(32, 32, 4, 128, 131072, 8_030_261_248),
-    "Llama 3.1 70B": Model(80, 64, 8, 128, 131072, 70_553_706_496),
-    "GPT-3 175B": Model(96, 96, 1, 128, 2048, 175_000_000_000),
-}
+NAMES = ("GPT-2 medium", "Llama 2 7B", "Llama 3.1 8B", "Llama 3.1 70B", "GPT-3 175B")
+MODELS = {name: PUBLISHED[name] for name in NAMES}
 
 
 def preset(name: str, tokens: int, texts: int = 1) -> dict[str, Any]:
     """The values of the controls at which a model, as published, reads texts of this length."""
     model = MODELS[name]
     values = {"model": name, "filled": tokens * FULL // model.context, "texts": texts}
-    return {**values, "sharing": model.sharing, "bits": 16, "window": False}
+    return {**values, "sharing": model.heads // model.kv_heads, "bits": 16, "window": False}
 
 
 START = preset("Llama 3.1 8B", 131072)
@@ -112,7 +93,7 @@ class CacheBytes(Explorer):
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
-        models = {name: model._asdict() for name, model in MODELS.items()}
+        models = {name: _as_given(model) for name, model in MODELS.items()}
         return {"models": models, "memories": list(MEMORIES.values()), "names": list(MEMORIES)}
 
     def compute(
@@ -157,6 +138,18 @@ class CacheBytes(Explorer):
             f"values [v:{size_of(state.values)}], weights {size_of(state.weights)}, in all "
             f"[b:{size_of(state.total)}]. {holder_of(state.total)}"
         )
+
+
+def _as_given(model: PublishedModel) -> dict[str, int]:
+    """The sizes under the names that cache.js uses."""
+    return {
+        "layers": model.layers,
+        "heads": model.heads,
+        "sharing": model.heads // model.kv_heads,
+        "width": model.head_width,
+        "context": model.context,
+        "parameters": model.parameters,
+    }
 
 
 def _full_at(room: float, token: int, most: int) -> float:

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.copying import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 from course_utils.layers import AttentionTrace, EncoderBlock, LayerNorm
 from course_utils.masks import causal_mask
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train, with_bar
+from course_utils.two_heads_task import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 
 __all__ = ["DeepCopier", "gradient_norms", "train_with_warmup"]
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from course_utils.data.packaged import read_measured
+from course_utils.data.package_files import read_measured
 from course_utils.shapes import Bool, Float
 
 __all__ = ["CAPACITIES", "DEPTH_RUNS_FILE", "DepthRuns", "DepthText", "depth_runs"]

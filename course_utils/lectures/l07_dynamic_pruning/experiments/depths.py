@@ -28,8 +28,8 @@ from torch.nn.functional import cross_entropy
 
 from course_utils.layers.mod import (
     ROUTINGS,
-    Kept,
     MixtureOfDepths,
+    RoutingDecision,
     predictor_loss,
 )
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
@@ -86,7 +86,7 @@ class CardPass(NamedTuple):
     """
 
     scores: Float[Tensor, "B T 6"]
-    kept: Kept
+    kept: RoutingDecision
 
 
 class CardReader(nn.Module):
@@ -136,7 +136,7 @@ class CardReader(nn.Module):
 
 
 def card_loss(
-    model: Callable[..., tuple[Tensor, Kept]],
+    model: Callable[..., tuple[Tensor, RoutingDecision]],
     cards: Int[Tensor, "B T 3"],
     answers: Int[Tensor, "B T"],
     draws: Float[Tensor, "B T"],

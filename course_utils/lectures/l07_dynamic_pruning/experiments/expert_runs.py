@@ -12,7 +12,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from course_utils.data.packaged import read_packaged
+from course_utils.data.package_files import read_packaged
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     PlaneExperts,
     plane_batch,

@@ -266,7 +266,7 @@ def expert_shares(model: nn.Module) -> Float[Tensor, " experts"]:
     """
     points, _ = plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=4096)
     routing = model(points)[1]
-    return routing.asked / routing.chosen.numel()
+    return routing.assigned / routing.chosen.numel()
 
 
 @torch.no_grad()

@@ -6,7 +6,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from course_utils.data.packaged import read_measured
+from course_utils.data.package_files import read_measured
 from course_utils.shapes import Float
 
 __all__ = ["LORA_RUNS_FILE", "LoraRun", "LoraRuns", "lora_runs"]

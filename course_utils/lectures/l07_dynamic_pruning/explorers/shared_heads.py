@@ -4,41 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from course_utils.explorers import Explorer
-from course_utils.explorers.bytes import describe_bytes
 from course_utils.explorers.inputs import Choice, Steps
+from course_utils.formats import describe_bytes
 from course_utils.measure.costs import kv_cache_bytes
+from course_utils.models.published import PUBLISHED
 
 LENGTHS = tuple(2**power for power in range(9, 18))
 BATCHES = tuple(2**power for power in range(7))
 LAPTOP, H100 = 16e9, 80e9  # bytes
 
 
-class Model(NamedTuple):
-    """What sizes a published model's cache, except for its key/value heads."""
-
-    heads: int
-    layers: int
-    head_width: int
-
-
-# Radford et al., "Language models are unsupervised multitask learners", 2019, and its checkpoint;
-# Touvron et al., "Llama 2", 2023, table 1, and the published checkpoints; Jiang et al., "Mistral
-# 7B", 2023, table 1; Llama team, "The Llama 3 herd of models", 2024, table 3.
 MODELS = {
-    "GPT-2, 12 heads": Model(12, 12, 64),
-    "7B: Llama 2, Mistral": Model(32, 32, 128),
-    "70B: Llama 2": Model(64, 80, 128),
-    "405B: Llama 3.1": Model(128, 126, 128),
+    "GPT-2, 12 heads": PUBLISHED["GPT-2"],
+    "7B: Llama 2, Mistral": PUBLISHED["Llama 2 7B"],
+    "70B: Llama 2": PUBLISHED["Llama 2 70B"],
+    "405B: Llama 3.1": PUBLISHED["Llama 3.1 405B"],
 }
 SMALL, SEVEN, SEVENTY, LARGEST = MODELS
 HEADS = tuple(
     sorted({n for model in MODELS.values() for n in range(1, 129) if model.heads % n == 0})
 )
+
+
+def _preset(name: str, label: str, *, length: int = 4096, batch: int = 1) -> dict[str, Any]:
+    groups = PUBLISHED[name].kv_heads
+    return {"key_value_heads": groups, "model": label, "length": length, "batch": batch}
 
 
 @dataclass(frozen=True)
@@ -72,15 +67,13 @@ class SharedHeads(Explorer):
         "batch": Steps("texts at once", BATCHES, 1),
     }
     presets = {
-        "Llama 2 7B": {"key_value_heads": 32, "model": SEVEN, "length": 4096, "batch": 1},
-        "Mistral 7B": {"key_value_heads": 8, "model": SEVEN, "length": 4096, "batch": 1},
+        "Llama 2 7B": _preset("Llama 2 7B", SEVEN),
+        "Mistral 7B": _preset("Mistral 7B", SEVEN),
         "multi-query": {"key_value_heads": 1, "model": SEVEN, "length": 4096, "batch": 1},
-        "Llama 2 70B": {"key_value_heads": 8, "model": SEVENTY, "length": 4096, "batch": 1},
-        "… for 32 readers": {"key_value_heads": 8, "model": SEVENTY, "length": 4096, "batch": 32},
-        "Llama 3.1 405B, 128k": {
-            "key_value_heads": 8, "model": LARGEST, "length": 131072, "batch": 1,
-        },
-    }  # fmt: skip
+        "Llama 2 70B": _preset("Llama 2 70B", SEVENTY),
+        "… for 32 readers": _preset("Llama 2 70B", SEVENTY, batch=32),
+        "Llama 3.1 405B, 128k": _preset("Llama 3.1 405B", LARGEST, length=131072),
+    }
     view = "shared_heads.js"
     reading = (
         "Each circle is a query head. The square that it is joined to holds the keys and values "
@@ -91,10 +84,11 @@ class SharedHeads(Explorer):
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
-        return {"models": {name: list(model) for name, model in MODELS.items()}}
+        sizes = {name: [m.heads, m.layers, m.head_width] for name, m in MODELS.items()}
+        return {"models": sizes}
 
     def compute(self, key_value_heads: int, model: str, length: int, batch: int) -> SharingState:
-        heads, layers, head_width = MODELS[model]
+        layers, heads, _, head_width, _, _ = MODELS[model]
         counts = [count for count in HEADS if heads % count == 0]
         groups = max(count for count in counts if count <= key_value_heads)
         caches = [kv_cache_bytes(layers, n, head_width, length, batch=batch) for n in counts]

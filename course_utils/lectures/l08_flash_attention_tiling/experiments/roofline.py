@@ -5,7 +5,7 @@ Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performan
 
 from typing import NamedTuple
 
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import GPU
+from course_utils.kernels.gpus import GPU
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import STATISTIC, Cost
 
 __all__ = ["TileMemory", "least_times", "tile_memory"]

@@ -1,5 +1,6 @@
 """What ``flash_attend`` takes, said before any kernel starts."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 
 from course_utils.checks import check_finite, check_like, check_rank
 
-__all__ = ["DTYPES", "autocast_dtype", "check_flash_inputs", "follow_autocast"]
+__all__ = ["DTYPES", "autocast_dtype", "check_flash_inputs", "follow_autocast", "no_autocast"]
 
 # float64 is there for gradient checks; the Triton kernels do not take it.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -25,6 +26,17 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
         return None
     on = torch.is_autocast_enabled(device.type)
     return torch.get_autocast_dtype(device.type) if on else None
+
+
+def no_autocast(device: torch.device) -> AbstractContextManager:
+    """Let a backend compute in the dtypes that it chooses itself.
+
+    >>> with torch.autocast("cpu"), no_autocast(torch.device("cpu")):
+    ...     autocast_dtype(torch.device("cpu")) is None
+    True
+    """
+    off = autocast_dtype(device) is None
+    return nullcontext() if off else torch.autocast(device.type, enabled=False)
 
 
 def follow_autocast(*inputs: Any) -> tuple[Any, ...]:

@@ -1,9 +1,10 @@
 """Run the lectures' claims on fresh seeds and at other settings; keep how often each held.
 
-    python -m tools.claims [LECTURE] [--seeds 12] [--first 70000]
+    python -m tools.replicate [LECTURE] [--seeds 12] [--first 70000]
 
 Claims run side by side, one on each processor, and each for a few seeds at a time. What is done is
 kept in build/claims: when the run was interrupted, the same command goes on where it stopped.
+Fewer than 12 seeds, or fewer than those recorded, are shown and not recorded.
 """
 
 from __future__ import annotations
@@ -22,21 +23,24 @@ from dataclasses import asdict
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NoReturn
 
 from tqdm import tqdm
 
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import (
     HEADER,
-    RECORDS,
+    REPLICATIONS,
     Claim,
-    Record,
+    DamagedError,
+    Replication,
     Setting,
     rate,
-    read_records,
+    read_replications,
 )
 from course_utils.threads import one_thread
 from course_utils.training import learning_rates_times
+from tools.files import exclusive, write_whole
 from tools.notebook_file import read_cells
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +48,7 @@ KEPT, TABLE = ROOT / "build" / "claims", ROOT / "benchmarks" / "results" / "clai
 FIRST = 70_000  # seeds that nobody chose a threshold with
 GROUP = 6  # seeds at a time: more are faster side by side, fewer lose less when interrupted
 ENOUGH = 0.9
+SEEDS = 12  # and fewer are not recorded
 AS_STATED = Setting("as the lecture has it")
 # What a lecture says behind a sentence: [[11 of 12; 4 of 6 at 3 × rate]](#place "claim").
 SAID = re.compile(r"\[\[(\d+ of \d+[^\]]*)\]\]\(\S+ \"(\w+)\"\)")
@@ -118,23 +123,23 @@ def said_rates(lecture: Lecture) -> dict[str, str]:
     return {name: said for said, name in SAID.findall(prose)}
 
 
-def is_right(said: str, record: Record) -> bool:
+def is_right(said: str, found: Replication) -> bool:
     """Whether a lecture says what was measured: ``11 of 12; 4 of 6 at 3 × rate``."""
     held, *elsewhere = said.split("; ")
     parts = [re.split(" at | with ", each, maxsplit=1) for each in elsewhere]
-    return held == record.rate and all(
-        name in record.settings and part == rate(record.settings[name]) for part, name in parts
+    return held == found.rate and all(
+        name in found.settings and part == rate(found.settings[name]) for part, name in parts
     )
 
 
-def verdict(claim: Claim, record: Record, said: str) -> str:
+def verdict(claim: Claim, found: Replication, said: str) -> str:
     """Return what is wrong with saying so after these runs; "" if nothing."""
     if not said:
         return f"{claim.name}: its lecture does not say how often it held"
     stated, out_of = map(int, said.partition(";")[0].split(" of "))
-    if record.held >= ENOUGH * record.tried or stated < ENOUGH * out_of:
+    if found.held >= ENOUGH * found.tried or stated < ENOUGH * out_of:
         return ""
-    return f"{claim.name} held in {record.rate} runs, and its lecture says {said}"
+    return f"{claim.name} held in {found.rate} runs, and its lecture says {said}"
 
 
 def run_group(stem: str, name: str, seeds: list[int], setting: Setting) -> list[dict[str, float]]:
@@ -144,7 +149,10 @@ def run_group(stem: str, name: str, seeds: list[int], setting: Setting) -> list[
     claim = next(claim for claim in claims_of(lecture) if claim.name == name)
     if setting == AS_STATED:
         check_seeds_apart(claim, seeds[0], seeds[0] + 1)
-    return measure(claim, seeds, claim.budget, setting)
+    found = measure(claim, seeds, claim.budget, setting)
+    for numbers in found:
+        check_numbers(claim, numbers)
+    return found
 
 
 def kept_file(lecture: Lecture, claim: Claim, seeds: list[int], setting: Setting) -> Path:
@@ -173,55 +181,73 @@ def what_runs(path: Path) -> str:
     return ast.dump(tree)
 
 
-def run_all(lectures: Sequence[Lecture], seeds: list[int]) -> dict[str, Record]:
+def run_all(lectures: Sequence[Lecture], seeds: list[int]) -> dict[str, Replication]:
     """Run every claim of these lectures on these seeds, or take what an earlier run has kept."""
     KEPT.mkdir(parents=True, exist_ok=True)
     groups = [seeds[start : start + GROUP] for start in range(0, len(seeds), GROUP)]
-    claims = [(lecture, claim) for lecture in lectures for claim in claims_of(lecture)]
-    jobs, files = {}, {claim.name: {} for _, claim in claims}
-    for lecture, claim in claims:
-        for setting in (AS_STATED, *claim.settings):
-            parts = groups if setting == AS_STATED else groups[:1]
-            paths = [kept_file(lecture, claim, group, setting) for group in parts]
-            files[claim.name][setting.name] = paths
-            for path, group in zip(paths, parts, strict=True):
-                jobs[path] = (lecture.stem, claim.name, group, setting)
-    run_jobs(jobs)
+    parts = [
+        (lecture, claim, setting, group, kept_file(lecture, claim, group, setting))
+        for lecture in lectures
+        for claim in claims_of(lecture)
+        for setting in (AS_STATED, *claim.settings)
+        for group in (groups if setting == AS_STATED else groups[:1])
+    ]
+    missing = {
+        path: (lecture.stem, claim.name, group, setting)
+        for lecture, claim, setting, group, path in parts
+        if not kept(path, claim, len(group))
+    }
+    run_jobs(missing, len({path for *_, path in parts}))
+    numbers: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for _, claim, setting, group, path in parts:
+        found = numbers.setdefault(claim.name, {}).setdefault(setting.name, [])
+        found += kept(path, claim, len(group)) or unusable(path, claim)
     return {
-        claim.name: summed_up(
-            claim, seeds, {at: kept(paths) for at, paths in files[claim.name].items()}
-        )
-        for _, claim in claims
+        claim.name: summed_up(claim, seeds, numbers[claim.name])
+        for lecture in lectures
+        for claim in claims_of(lecture)
     }
 
 
-def kept(paths: Sequence[Path]) -> list[dict[str, float]]:
-    """Return the numbers of each seed from the files that hold them."""
-    return [each for path in paths for each in json.loads(path.read_text(encoding="utf-8"))]
+def kept(path: Path, claim: Claim, count: int) -> list[dict[str, float]]:
+    """Return the numbers of `count` seeds that an earlier run has kept; none if it kept no such."""
+    try:
+        numbers = json.loads(path.read_text(encoding="utf-8"))
+        for each in numbers:
+            check_numbers(claim, each)
+    except (FileNotFoundError, ValueError, TypeError, AttributeError, ClaimError):
+        return []
+    return numbers if len(numbers) == count else []
 
 
-def run_jobs(jobs: dict[Path, tuple[str, str, list[int], Setting]]) -> None:
-    """Run what is not kept yet, one job on each processor, and keep each as it ends."""
-    missing = [path for path in jobs if not path.exists()]
+def unusable(path: Path, claim: Claim) -> NoReturn:
+    """Say which file must go: claims that share a run must find their numbers in it."""
+    raise ClaimError(f"{claim.name}: its numbers are not in {path}: delete that file")
+
+
+def run_jobs(jobs: dict[Path, tuple[str, str, list[int], Setting]], total: int) -> None:
+    """Run the jobs that are missing of `total`, one on each processor; keep each as it ends."""
     with (
         ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers,
-        tqdm(total=len(jobs), initial=len(jobs) - len(missing), unit="group") as bar,
+        tqdm(total=total, initial=total - len(jobs), unit="group") as bar,
     ):
-        running = {workers.submit(run_group, *jobs[path]): path for path in missing}
+        running = {workers.submit(run_group, *job): path for path, job in jobs.items()}
         try:
             for job in as_completed(running):
-                running[job].write_text(json.dumps(job.result()), encoding="utf-8")
+                write_whole(running[job], json.dumps(job.result()).encode())
                 bar.update()
         except BaseException:
             workers.shutdown(cancel_futures=True)
             raise
 
 
-def summed_up(claim: Claim, seeds: list[int], numbers: dict[str, list[dict[str, float]]]) -> Record:
+def summed_up(
+    claim: Claim, seeds: list[int], numbers: dict[str, list[dict[str, float]]]
+) -> Replication:
     """Return the record of a claim from what each seed gave at each setting."""
     holds = {name: [claim.judge(each) for each in found] for name, found in numbers.items()}
     stated = numbers[AS_STATED.name]
-    return Record(
+    return Replication(
         budget=claim.budget,
         seeds=seeds,
         holds=holds.pop(AS_STATED.name),
@@ -236,54 +262,73 @@ def rounded(number: float) -> float:
     return float(f"{number:.4g}")
 
 
-def write_records(records: dict[str, Record]) -> None:
-    """Keep the records, in the lectures' order, and the table that people read."""
-    every = [(lecture, claim) for lecture in COURSE for claim in claims_of(lecture)]
-    known = {**(read_records() if RECORDS.exists() else {}), **records}
-    known = {claim.name: known[claim.name] for _, claim in every if claim.name in known}
-    lines = [f" {json.dumps(name)}: {json.dumps(asdict(known[name]))}" for name in known]
-    RECORDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    TABLE.write_text(table(known), encoding="utf-8")
+def record(replications: dict[str, Replication]) -> None:
+    """Keep what was measured, in the lectures' order, and write the page that people read.
+
+    What was measured on more seeds stays.
+    """
+    names = [claim.name for lecture in COURSE for claim in claims_of(lecture)]
+    with exclusive(KEPT / ".lock", "Waiting for another run to record its claims ..."):
+        read_replications.cache_clear()
+        known = dict(read_replications(REPLICATIONS))
+        for name, found in replications.items():
+            if len(found.seeds) >= max(SEEDS, len(known[name].seeds) if name in known else 0):
+                known[name] = found
+            else:
+                print(f"{name}: {len(found.seeds)} seeds are too few to be recorded")
+        known = {name: known[name] for name in names if name in known}
+        lines = [f" {json.dumps(name)}: {json.dumps(asdict(known[name]))}" for name in known]
+        write_whole(REPLICATIONS, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+        write_whole(TABLE, table(known).encode())
+        read_replications.cache_clear()
 
 
-def table(records: dict[str, Record]) -> str:
+def table(replications: dict[str, Replication]) -> str:
     """Return the claims of all lectures as a page."""
     parts = [TITLE]
     for lecture in COURSE:
-        if claims := [claim for claim in claims_of(lecture) if claim.name in records]:
-            rows = [records[claim.name].row(claim) for claim in claims]
+        if claims := [claim for claim in claims_of(lecture) if claim.name in replications]:
+            rows = [replications[claim.name].row(claim) for claim in claims]
             title = f"## {lecture.number:02} · {lecture.title}\n"
-            seeds = records[claims[0].name].seeds
+            seeds = replications[claims[0].name].seeds
             where = f"Seeds {seeds[0]} to {seeds[-1]}; elsewhere the first six.\n"
             parts.append("\n".join([title, where, HEADER, *rows, ""]))
     return "\n".join(parts)
 
 
+def at_least_one(text: str) -> int:
+    """Read a number of seeds."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"there must be at least one, got {text}")
+    return int(text)
+
+
 def main(arguments: list[str]) -> int:
     """Run what is asked for; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("lecture", nargs="?", type=int, help="its number; all without it")
-    parser.add_argument("--seeds", type=int, default=12, help="how many runs each claim gets")
+    numbers = [lecture.number for lecture in COURSE]
+    parser.add_argument("lecture", nargs="?", type=int, choices=numbers, help="all without it")
+    parser.add_argument("--seeds", type=at_least_one, default=SEEDS, help="runs of each claim")
     parser.add_argument("--first", type=int, default=FIRST, help="the first of the seeds")
     chosen = parser.parse_args(arguments)
     lectures = [each for each in COURSE if chosen.lecture in (None, each.number)]
     seeds = list(range(chosen.first, chosen.first + chosen.seeds))
     try:
-        records = run_all(lectures, seeds)
-    except ClaimError as error:
+        replications = run_all(lectures, seeds)
+        record(replications)
+    except (ClaimError, DamagedError) as error:
         print(error, file=sys.stderr)
         return 1
-    write_records(records)
     wrong = []
     for lecture in lectures:
         said = said_rates(lecture)
         for claim in claims_of(lecture):
-            record = records[claim.name]
-            elsewhere = (f"{name}: {rate(holds)}" for name, holds in record.settings.items())
-            print(f"{record.rate:>8}  {claim.name} ({', '.join(elsewhere)})")
-            wrong.append(verdict(claim, record, said.get(claim.name, "")))
+            found = replications[claim.name]
+            elsewhere = (f"{name}: {rate(holds)}" for name, holds in found.settings.items())
+            print(f"{found.rate:>8}  {claim.name} ({', '.join(elsewhere)})")
+            wrong.append(verdict(claim, found, said.get(claim.name, "")))
     print(*filter(None, wrong), sep="\n", file=sys.stderr)
-    return any(wrong)
+    return int(any(wrong))
 
 
 if __name__ == "__main__":

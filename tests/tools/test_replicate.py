@@ -13,14 +13,14 @@ from course_utils.teaching.claims import (
     LONGER,
     RATES,
     Claim,
-    Record,
+    Replication,
     Setting,
-    read_records,
+    read_replications,
     wilson_interval,
 )
 from course_utils.training import train
-from tools import claims
-from tools.claims import (
+from tools import replicate
+from tools.replicate import (
     AS_STATED,
     SAID,
     ClaimError,
@@ -44,10 +44,10 @@ def test_every_claim_has_its_own_name():
 
 @pytest.mark.parametrize(("lecture", "claim"), STATED, ids=NAMES)
 def test_lecture_says_how_often_the_claim_held(lecture, claim):
-    record = read_records()[claim.name]
+    record = read_replications()[claim.name]
     assert is_right(said_rates(lecture)[claim.name], record)
     assert record.budget == claim.budget and len(record.seeds) >= 12
-    assert min(record.seeds) >= claims.FIRST
+    assert min(record.seeds) >= replicate.FIRST
     assert [*record.settings] == [setting.name for setting in claim.settings]
     assert len(claim.settings) >= 2
 
@@ -74,7 +74,7 @@ def test_claim_runs_at_its_settings_and_depends_on_its_seed_alone(lecture, claim
 
 
 def test_table_is_what_was_measured():
-    assert claims.TABLE.read_text(encoding="utf-8") == claims.table(read_records())
+    assert replicate.TABLE.read_text(encoding="utf-8") == replicate.table(read_replications())
 
 
 def run_line(seeds, steps, slope=3.0):
@@ -166,7 +166,9 @@ def test_run_with_nothing_to_lose_does_not_count():
     ],
 )
 def test_what_a_lecture_says_is_compared_with_the_record(said, right):
-    record = Record(7, [1, 2, 3, 4], [True, None, False, True], [], [], {"3 × rate": [False, None]})
+    record = Replication(
+        7, [1, 2, 3, 4], [True, None, False, True], [], [], {"3 × rate": [False, None]}
+    )
     assert is_right(said, record) == right
     assert SAID.findall(f'It holds [[{said}]](#How-often "line"), mostly.') == [(said, "line")]
 
@@ -215,35 +217,81 @@ def test_run_is_the_same_on_one_thread_and_on_two():
     assert found[0] == found[1]
 
 
-def test_interrupted_run_goes_on(monkeypatch, tmp_path):
-    asked, lecture = [], COURSE[3]
+@pytest.fixture
+def line(monkeypatch, tmp_path):
+    """A course with one claim, LINE, whose runs are kept in a folder; the seeds that were run."""
+    ran = []
 
     def run(seeds, steps):
-        asked.extend(seeds)
-        if len(asked) == 40:
+        ran.extend(seeds)
+        if len(ran) == 16 + 24:
             raise KeyboardInterrupt
         return run_line(seeds, steps)
 
     claim = dataclasses.replace(LINE, run=run, settings=())
-    monkeypatch.setattr(claims, "KEPT", tmp_path)
-    monkeypatch.setattr(claims, "claims_of", lambda _: (claim,))
+    monkeypatch.setattr(replicate, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(replicate, "REPLICATIONS", tmp_path / "replications.json")
+    monkeypatch.setattr(replicate, "TABLE", tmp_path / "claims.md")
+    (tmp_path / "replications.json").write_text("{}")
     monkeypatch.setattr(
-        claims,
+        replicate, "claims_of", lambda lecture: (claim,) if lecture == COURSE[3] else ()
+    )
+    monkeypatch.setattr(
+        replicate,
         "run_group",
         lambda stem, name, seeds, setting: measure(claim, seeds, claim.budget, setting),
     )
     monkeypatch.setattr(
-        claims, "ProcessPoolExecutor", lambda count, mp_context: ThreadPoolExecutor(1)
+        replicate, "ProcessPoolExecutor", lambda count, mp_context: ThreadPoolExecutor(1)
     )
+    yield ran
+    read_replications.cache_clear()
+
+
+def test_interrupted_run_goes_on(line, tmp_path):
     seeds = list(range(10, 34))
-    asked.extend([0] * 16)  # the fourth group is interrupted
+    line.extend([0] * 16)  # the fourth group is interrupted
     with pytest.raises(KeyboardInterrupt):
-        claims.run_all([lecture], seeds)
-    done = len(list(tmp_path.iterdir()))
+        replicate.run_all([COURSE[3]], seeds)
+    done = len(list((tmp_path / "kept").iterdir()))
     assert 0 < done < 4
-    del asked[:]
-    assert claims.run_all([lecture], seeds)["line"].held == 24
-    assert len(asked) == 24 - 6 * done
+    del line[:]
+    assert replicate.run_all([COURSE[3]], seeds)["line"].held == 24
+    assert len(line) == 24 - 6 * done
+
+
+@pytest.mark.parametrize("damage", ["[1", "7", '[{"fit": 1.0}]', '[{"fit": NaN, "mean": 1.0}]'])
+def test_damaged_results_are_measured_again(line, tmp_path, damage):
+    replicate.run_all([COURSE[3]], [10])
+    [path] = (tmp_path / "kept").iterdir()
+    whole = path.read_text()
+    path.write_text(damage)
+    replicate.run_all([COURSE[3]], [10])
+    assert line == [10, 10] and path.read_text() == whole
+
+
+def test_few_seeds_replace_nothing(line, tmp_path):
+    seeds_of = lambda: read_replications(tmp_path / "replications.json")["line"].seeds  # noqa: E731
+    replicate.main(["3", "--seeds", "13", "--first", "100"])
+    assert seeds_of() == [*range(100, 113)]
+    for arguments in (["--seeds", "1"], ["--seeds", "12"]):
+        replicate.main(["3", *arguments])
+        assert seeds_of() == [*range(100, 113)]
+    assert "Seeds 100 to 112" in (tmp_path / "claims.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--seeds", "-3"], ["99"]])
+def test_what_cannot_be_run_is_refused(line, tmp_path, arguments):
+    with pytest.raises(SystemExit):
+        replicate.main(arguments)
+    assert (tmp_path / "replications.json").read_text() == "{}"
+
+
+def test_damaged_replications_are_named(line, tmp_path, capsys):
+    (tmp_path / "replications.json").write_text("<<<<<<<")
+    assert replicate.main(["3"]) == 1
+    assert "replications.json is damaged" in capsys.readouterr().err
+    assert (tmp_path / "replications.json").read_text() == "<<<<<<<"
 
 
 def test_what_a_claim_says_of_its_numbers_decides_no_run(tmp_path):
@@ -252,7 +300,7 @@ def test_what_a_claim_says_of_its_numbers_decides_no_run(tmp_path):
         path.write_text(
             f"# {comment}\nClaim(sentence='{sentence}', holds={holds}, budget={budget})\n"
         )
-        return claims.what_runs(path)
+        return replicate.what_runs(path)
 
     assert written("a", "b", 3, "c") == written("d", "e", 3, "f") != written("a", "b", 4, "c")
 
@@ -269,7 +317,9 @@ def test_interval_covers_the_rate():
 
 def test_row_says_rates_effect_and_rival():
     holds = [True, False, None]
-    record = Record(7, [1, 2, 3], holds, [1.0, 3.0, 2.0], [5.0, 5.0, 5.0], {"steep": [None, True]})
+    record = Replication(
+        7, [1, 2, 3], holds, [1.0, 3.0, 2.0], [5.0, 5.0, 5.0], {"steep": [None, True]}
+    )
     _, sentence, held, elsewhere, effect, rival, _ = record.row(LINE).split(" | ".strip())
     assert sentence == " The fit beats the mean. "
     assert held == " 1 of 2 (0.09 to 0.91); 1 more had nothing to lose "

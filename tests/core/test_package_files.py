@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from course_utils.data import packaged
-from course_utils.data.packaged import (
+from course_utils.data import package_files
+from course_utils.data.package_files import (
     MODEL,
     SHA256,
     PackagedFileError,
@@ -23,6 +23,6 @@ def test_measured_on_the_packaged_model(name):
 
 @pytest.mark.parametrize("name", ["lora_runs.json", "depth_runs.json"])
 def test_another_model_is_refused(name, monkeypatch):
-    monkeypatch.setitem(packaged.SHA256, MODEL, "0" * 64)
+    monkeypatch.setitem(package_files.SHA256, MODEL, "0" * 64)
     with pytest.raises(PackagedFileError, match=f"{name} must be measured on .* 0{{16}}"):
         read_measured(name)

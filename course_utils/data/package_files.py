@@ -1,15 +1,13 @@
-"""The files that come with the package, each checked against its SHA-256 as it is read.
+"""The data files of the package, checked against their SHA-256 when they are read.
 
-They are snapshots that one version of the course trains on or was trained to. A damaged one would
-change what the lectures show, without a word.
+They are snapshots: training texts, trained weights, measurements. A damaged one would change what
+the lectures show, without an error.
 """
 
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
-
-from course_utils.checks import check_choice
 
 __all__ = ["DATA", "SHA256", "PackagedFileError", "read_measured", "read_packaged"]
 
@@ -36,19 +34,18 @@ class PackagedFileError(RuntimeError):
 
 
 def read_packaged(name: str) -> bytes:
-    """Return the bytes of a packaged file. Those that were hashed are those returned.
+    """Return the bytes of a packaged file.
 
     Args:
-        name: one of ``SHA256``, from the data folder on.
+        name: one of ``SHA256``, relative to the data folder.
 
     Raises:
-        ValueError: if there is no packaged file of that name.
         PackagedFileError: a RuntimeError, if the file is missing or has another SHA-256.
 
     >>> len(read_packaged("prose.txt")) > 100_000
     True
     """
-    expected = SHA256[check_choice("name", name, SHA256)]
+    expected = SHA256[name]
     again = "install the course again, or `git checkout course_utils/data`"
     try:
         content = (DATA / name).read_bytes()
@@ -71,9 +68,7 @@ def read_measured(name: str) -> dict[str, Any]:
         name: as for ``read_packaged``.
 
     Raises:
-        ValueError: if there is no packaged file of that name, or it holds no JSON.
-        PackagedFileError: a RuntimeError, if the file is missing or damaged, or was measured on
-            another small GPT than the packaged one.
+        PackagedFileError: a RuntimeError, if the file is damaged or of another small GPT.
 
     >>> read_measured("lora_runs.json")["steps"]
     60

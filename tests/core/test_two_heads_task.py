@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from course_utils.copying import LENGTH, TOKENS, copy_batch, copy_loss
+from course_utils.two_heads_task import LENGTH, TOKENS, copy_batch, copy_loss
 
 
 def batch(size):

@@ -1,0 +1,125 @@
+"""The small world of stories: told by one program, read by another, and its entropy."""
+
+import math
+import random
+from collections import Counter
+
+import pytest
+
+from course_utils.stories import LIMITS, Limits, Objection, Reading, entropy, tell
+from course_utils.stories.reading import split_story
+from course_utils.stories.words import FILLERS
+from course_utils.stories.world import World, next_sentences, questions
+
+LONGER = Limits(people=4, things=4, places=4, containers=3, longest=20)
+SHORT = Limits(people=2, things=1, places=2, containers=1, longest=5)
+
+
+def wrong_answers(seed, limits, count):
+    """Stories whose own answer is not what a reader finds; a reader who objects raises."""
+    rng, wrong = random.Random(seed), []
+    for _ in range(count):
+        text = " ".join(tell(rng, limits).words)
+        sentences, asked = split_story(text)
+        reading = Reading(sentences)
+        wrong += [text for question, answer in asked if reading.answer(question) != answer]
+    return wrong
+
+
+@pytest.mark.parametrize(("limits", "count"), [(LIMITS, 300), (LONGER, 60)])
+def test_a_reader_finds_the_answers(limits, count):
+    assert wrong_answers(1, limits, count) == []
+
+
+@pytest.mark.slow
+def test_a_reader_finds_the_answers_of_a_hundred_thousand():
+    assert wrong_answers(2, LIMITS, 100_000) == []
+
+
+@pytest.mark.parametrize("sentence", [
+    "Tom found an red ball",
+    "Tom found a old ball",
+    "Tom was in the park",  # he has come already
+    "Tom went to the park",  # he is there
+    "Ann carried the hat to the hall",  # Tom has it
+    "Tom gave the hat to Ben",  # Ben is elsewhere
+    "She laughed",  # nobody in the last sentence is she
+    "He gave it to her",  # Max does not have it
+    "Tom put the hat in the box",  # which box?
+    "Tom took the hat",  # he has it
+    "Tom asked Ann for the hat , but she kept it",
+    "Tom hat the found",
+])  # fmt: skip
+def test_a_reader_objects(sentence):
+    reading = Reading([
+        "Ann was in the park", "Tom was in the park", "Tom found an old red hat",
+        "Ben was in the hall", "Max was in the hall", "Max slept",
+    ])  # fmt: skip
+    with pytest.raises(Objection):
+        reading.hear(sentence)
+
+
+def test_a_reader_follows_pronouns():
+    reading = Reading([
+        "Ann was in the park", "She found a big blue egg", "She slept",
+        "Tom was in the park", "Ann gave it to him", "He put it in a box", "He went to the hall",
+    ])  # fmt: skip
+    assert reading.where == {"egg": "box"} and reading.place["box"] == "park"
+    assert reading.answer("Who gave the egg to Tom ?") == "Ann gave it"
+    assert reading.answer("Who has the egg ?") == "Nobody has it"
+    with pytest.raises(Objection):
+        reading.hear("Ann took it out of the box")  # the egg or the box?
+
+
+def test_he_is_nobody_where_there_are_two():
+    reading = Reading(["Ben was in the hall", "Ben found a red hat", "Max was in the hall"])
+    reading.hear("He asked Ben for the hat , but Ben kept it")
+    with pytest.raises(Objection):
+        reading.hear("He slept")
+
+
+@pytest.mark.parametrize("limits", [LIMITS, LONGER])
+def test_what_may_come_next_adds_up_and_differs(limits):
+    rng = random.Random(3)
+    for _ in range(8):
+        world = World(limits)
+        for _ in range(limits.longest):
+            choices = next_sentences(world)
+            assert math.fsum(chance for chance, _ in choices) == pytest.approx(1, abs=1e-12)
+            # The same words twice would make the text's entropy smaller than that of the choices.
+            words = Counter(sentence.words for _, sentence in choices)
+            assert words.most_common(1)[0][1] == 1
+            if world.things:
+                assert len({each.words for each in questions(world)}) == 4 * len(world.things)
+            world = rng.choices(choices, [chance for chance, _ in choices])[0][1].after
+
+
+def test_the_entropy_is_what_stories_cost_on_average():
+    nats, words = entropy(SHORT)
+    rng = random.Random(5)
+    stories = [tell(rng, SHORT) for _ in range(1500)]
+    costs = [story.nats for story in stories]
+    mean = sum(costs) / len(costs)
+    spread = (sum((cost - mean) ** 2 for cost in costs) / len(costs)) ** 0.5
+    assert abs(mean - nats) < 4 * spread / len(costs) ** 0.5
+    lengths = [len(story.words) for story in stories]
+    mean = sum(lengths) / len(lengths)
+    spread = (sum((length - mean) ** 2 for length in lengths) / len(lengths)) ** 0.5
+    assert abs(mean - words) < 4 * spread / len(lengths) ** 0.5
+
+
+def test_the_cost_of_a_story_is_its_surprise():
+    """Of one story with one person, one place and one sentence the chances are counted by hand."""
+    limits = Limits(people=1, things=1, places=1, containers=0, shortest=2, longest=2)
+    names, places = 24, len(FILLERS["place"])
+    things = 5 * len(FILLERS["colour"]) * len(FILLERS["noun"])
+    # Someone is somewhere and, by name or pronoun, finds something; two of four questions.
+    by_hand = math.log(names * places) + math.log(2 * things) + math.log(4 * 3)
+    assert entropy(limits)[0] == pytest.approx(by_hand, rel=1e-12)
+    assert tell(random.Random(7), limits).nats == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_a_seed_tells_the_same_story_again():
+    stories = [tell(random.Random(seed)).words for seed in range(50)]
+    assert stories == [tell(random.Random(seed)).words for seed in range(50)]
+    assert len(set(stories)) == 50
