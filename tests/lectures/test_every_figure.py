@@ -42,7 +42,7 @@ UNSCALED, SCALED = (
 )  # fmt: skip
 LARGEST = {"divided": np.array([0.2, 0.4, 0.5, 0.9]), "not divided": np.array([0.9, 1, 1, 1.0])}
 CURVES = [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]]
-RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 60), [], "", 0.0)}
+RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 60), [], 0.0)}
 SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
 ALIGNED = np.eye(8)[[3, 2, 0]]
 CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000

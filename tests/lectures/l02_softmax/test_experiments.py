@@ -130,7 +130,7 @@ def test_scale_matters_for_wide_heads(trained):
 def test_done_is_a_mean_of_twenty_steps():
     losses = torch.ones(2, 60)
     losses[0, 30:] = 0.0  # 16 zeros after 46 steps: the mean of 20 is 0.2, after 47 it is 0.15
-    training = Training(losses, torch.zeros(2, 0), (), [], "", 0.0)
+    training = Training(losses, torch.zeros(2, 0), (), [], 0.0)
     assert steps_until_done(training) == [47, 61]
 
 
