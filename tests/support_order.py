@@ -8,7 +8,7 @@ SLOWEST_FIRST = (
     "notebooks/07",
     "notebooks/06",
     "notebooks/04",
-    "tests/lectures/test_without_minilm.py",
+    "tests/lectures/test_without_parts.py",
     "tests/kernels/",
     "tests/tools/test_new_lecture.py",
     "notebooks/",

@@ -20,8 +20,6 @@ SHA256 = {
     "small_gpt/config.json": "4b219950c9ede603dac89f64886c91b8dee8660d33db48f9af5d8ecfa4fbc5dc",
     "small_gpt/merges.json": "c3734e167a01021ec61607747ebe6d12a00d4fad2cf1ff63ad13e134fa4b5f6c",
     "small_gpt/model.safetensors": "f5f6f7d9da6303a0106338ac52511375a39bd6c93a8902f126932dc072a447db",  # noqa: E501
-    # As tools/scripts/train_toy_experts.py prints it.
-    "toy_experts.safetensors": "afc997d7ce8915a4dff63d28d90c02bd7fb921a66b1a986d6de9e55c30d70b10",
     # As tools/scripts/train_expert_runs.py prints it.
     "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
     # As tools/scripts/measure_depths.py prints it.

@@ -83,11 +83,11 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             for name, end in last.items()
         )
         ends.append(f"{title}: {named}")
-    words = (
+    caption = (
         f"Loss over {steps} steps, mean of the last {window}; line: median of {runs} runs, band: "
         f"all of them; guessing gives {chance:.2f}. At the end: {'; '.join(ends)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_curves(axes: Axes, curves: Mapping[str, np.ndarray], window: int) -> None:
@@ -161,11 +161,11 @@ def draw_losses(losses: Mapping[str, np.ndarray], floor: float, floor_name: str)
             floor_name, (0.985, floor), (0, -5), va="top", xycoords=("axes fraction", "data"),
             textcoords="offset points", ha="right",
         )  # fmt: skip
-    words = (
+    caption = (
         f"Loss over {count} steps, {runs} runs each. The dotted line is {floor_name}, {floor:.3f}. "
         f"Over the last {last} steps: {'; '.join(ends)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_cache_times(
@@ -198,20 +198,20 @@ def draw_cache_times(
             end_label(axes, last, float(1e3 * middle[-1]), name, colour)
         axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
         powers = range(int(np.floor(np.log10(low))), int(np.log10(high)) + 2)
-        ticks = [each * 10.0**power for power in powers for each in (1, 2, 5)]
+        ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
         axes.set_yticks(ticks, [_duration(tick) for tick in ticks])
         axes.set_ylim(0.8 * low, 1.25 * high)
         axes.minorticks_off()
         axes.grid(axis="y")
         _name_ratio(axes, last, float(1e3 * fast[-1]), float(1e3 * slow[-1]))
     ratio = slow / fast
-    words = (
+    caption = (
         f"Time for one more token, both axes logarithmic. Without a cache it takes "
         f"{_times(ratio[0])} as long as with one at {lengths[0]:,.0f} tokens, "
         f"{_times(ratio[-1])} at {lengths[-1]:,.0f}. With a cache the longest text's step takes "
         f"{_times(fast[-1] / fast[0])} as long as the shortest's."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _name_ratio(axes: Axes, x: float, low: float, high: float) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 
 __all__ = ["Weights", "as_json", "encode", "every", "fields", "table"]
 
-MOST_STATES = 2_000
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
 _SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"
@@ -31,7 +30,7 @@ def fields(state: Any) -> dict[str, Any]:
     """A state, a dataclass or a mapping, as a dict of its own fields."""
     if isinstance(state, Mapping):
         return dict(state)
-    return {each.name: getattr(state, each.name) for each in dataclasses.fields(state)}
+    return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
 
 
 def encode(value: Any) -> Any:
@@ -48,9 +47,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
-        return {str(name): encode(each) for name, each in fields(value).items()}
+        return {str(name): encode(entry) for name, entry in fields(value).items()}
     if isinstance(value, list | tuple):
-        return [encode(each) for each in value]
+        return [encode(entry) for entry in value]
     return value
 
 
@@ -59,9 +58,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, dict):
-        return {name: as_json(each) for name, each in value.items()}
+        return {name: as_json(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [as_json(each) for each in value]
+        return [as_json(entry) for entry in value]
     return value
 
 
@@ -74,7 +73,9 @@ def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], caption
     rows = [fields(state) for state in states]
     for name in rows[0]:
         column = [row[name] for row in rows]
-        stacks = isinstance(column[0], np.ndarray) and len({np.shape(each) for each in column}) == 1
+        stacks = (
+            isinstance(column[0], np.ndarray) and len({np.shape(entry) for entry in column}) == 1
+        )
         columns[name] = encode(np.stack(column) if stacks else column)
     return {
         "order": list(positions),
@@ -88,22 +89,16 @@ def _told(captions: Iterable[str]) -> dict[str, list[str]]:
     """Captions as phrases with # for each number, and for each caption its phrase and numbers."""
     phrases: dict[str, int] = {}
     told = [
-        [str(phrases.setdefault(_NUMBER.sub("#", each), len(phrases))), *_NUMBER.findall(each)]
-        for each in captions
+        [
+            str(phrases.setdefault(_NUMBER.sub("#", caption), len(phrases))),
+            *_NUMBER.findall(caption),
+        ]
+        for caption in captions
     ]
-    return {"phrases": list(phrases), "captions": [" ".join(each) for each in told]}
+    return {"phrases": list(phrases), "captions": [" ".join(parts) for parts in told]}
 
 
 def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All combinations of the values, the last name fastest.
-
-    Raises:
-        ValueError: when there are too many to send.
-    """
+    """All combinations of the values, the last name fastest."""
     combinations = list(itertools.product(*positions.values()))
-    if len(combinations) > MOST_STATES:
-        raise ValueError(
-            f"a table must have at most {MOST_STATES:,} states, got {len(combinations)}: "
-            "give the slider a larger step, or compute in the browser"
-        )
-    return [dict(zip(positions, each, strict=True)) for each in combinations]
+    return [dict(zip(positions, values, strict=True)) for values in combinations]

@@ -22,12 +22,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from course_utils.explorers.captions import plain
 from course_utils.explorers.data import encode, every, table
 from course_utils.explorers.inputs import Input
 from course_utils.explorers.link import link
 from course_utils.explorers.page import fragment
 from course_utils.explorers.shown import replace_shown
-from course_utils.explorers.words import plain
 from course_utils.threads import one_thread
 
 __all__ = ["Explorer"]
@@ -65,7 +65,7 @@ class Explorer:
     pictured: ClassVar[bool] = True
 
     def __init__(self, **values: Any) -> None:
-        defaults = {name: each.default for name, each in self.inputs.items()}
+        defaults = {name: control.default for name, control in self.inputs.items()}
         self._values = self._checked({**defaults, **values})
         self._widget: Any = None
 
@@ -101,7 +101,7 @@ class Explorer:
             return self.compute(**self._values)
 
     @property
-    def words(self) -> str:
+    def caption_text(self) -> str:
         """The caption as plain text."""
         return plain(self.caption(self.state))
 
@@ -109,7 +109,7 @@ class Explorer:
         """Move several controls at once. What goes wrong is shown, and raised."""
         before, self._values = self._values, self._checked({**self._values, **values})
         try:
-            self.words  # noqa: B018  a failure leaves values and picture as they were
+            self.caption_text  # noqa: B018  a failure leaves values and picture as they were
             self._answer(before)
         except Exception:
             self._values = before
@@ -141,9 +141,9 @@ class Explorer:
         """
         return {
             "title": self.title,
-            "inputs": {name: each.spec() for name, each in self.inputs.items()},
+            "inputs": {name: control.spec() for name, control in self.inputs.items()},
             "order": list(self.inputs),
-            "presets": [[label, self._checked(each)] for label, each in self.presets.items()],
+            "presets": [[label, self._checked(preset)] for label, preset in self.presets.items()],
             "served": list(self.served),
             "reading": self.reading,
         }
@@ -177,10 +177,10 @@ class Explorer:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         replace_shown(self)
-        words = self.words
+        caption = self.caption_text
         # Colab needs the metadata; the text would be an address, new with every run.
         data, metadata = self.widget()._repr_mimebundle_()
-        data = {**data, "text/plain": f"{self.title}\n{words}"}
+        data = {**data, "text/plain": f"{self.title}\n{caption}"}
         asked = os.environ.get(ASKED_FOR_PAGES)
         if asked and (self.pictured or asked != PICTURES):
             data[PAGE] = fragment(self)
@@ -200,18 +200,20 @@ class Explorer:
     def _given(self) -> dict[str, Any]:
         """What the browser gets, with the served values that it belongs to."""
         with one_thread():
-            given = {name: encode(each) for name, each in self.given(**self._served_now()).items()}
+            given = {
+                name: encode(value) for name, value in self.given(**self._served_now()).items()
+            }
             if not self.compute_path().exists():
                 given["table"] = self._table
         return {"for": self._served_now(), "data": given}
 
     @cached_property
     def _unserved(self) -> dict[str, Any]:
-        return {name: each for name, each in self.inputs.items() if name not in self.served}
+        return {name: control for name, control in self.inputs.items() if name not in self.served}
 
     @property
     def _table(self) -> dict[str, Any]:
-        positions = {name: each.positions() for name, each in self._unserved.items()}
+        positions = {name: control.positions() for name, control in self._unserved.items()}
         served = self._served_now()
         states = [self.compute(**values, **served) for values in every(positions)]
         return table(positions, states, [self.caption(state) for state in states])
@@ -237,7 +239,7 @@ class Explorer:
         if isinstance(error, ValueError):  # written for the reader
             what = what[:1].upper() + what[1:]
         else:
-            at = ", ".join(f"{name} = {reprlib.repr(each)}" for name, each in values.items())
+            at = ", ".join(f"{name} = {reprlib.repr(value)}" for name, value in values.items())
             what = f"{type(error).__name__}: {what} (at {at})"
         sentence = f"{what}. The picture is the last that worked."
         if self._widget.problem == sentence:
@@ -247,4 +249,6 @@ class Explorer:
 
 @lru_cache(maxsize=64)
 def _linked(view: Path, ending: str, shelf: str | None) -> str:
-    return link(view, ending, {each: f'{shelf}["{each.name}"]' for each in KIT} if shelf else {})
+    return link(
+        view, ending, {module: f'{shelf}["{module.name}"]' for module in KIT} if shelf else {}
+    )

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from course_utils.explorers.words import number
+from course_utils.explorers.captions import number
 
 __all__ = ["Cells", "Choice", "Input", "Point", "Slider", "Steps", "Text", "Toggle"]
 
@@ -81,7 +81,7 @@ class Slider:
 
     @property
     def _whole(self) -> bool:
-        return all(isinstance(each, int) for each in (self.minimum, self.maximum, self.step))
+        return all(isinstance(end, int) for end in (self.minimum, self.maximum, self.step))
 
     @property
     def _digits(self) -> int:
@@ -143,7 +143,7 @@ class Steps:
 
     def check(self, name: str, value: Any) -> Any:
         # True equals 1, but is not meant by it; an array has no one answer to what it equals.
-        known = [each for each in self.values if isinstance(each, bool) == isinstance(value, bool)]
+        known = [one for one in self.values if isinstance(one, bool) == isinstance(value, bool)]
         if not isinstance(value, str | Real) or value not in known:
             raise ValueError(f"{name} must be one of {list(self.values)}, got {value!r}")
         return known[known.index(value)]
@@ -253,9 +253,9 @@ class Point:
 
     def check(self, name: str, value: Any) -> list[float]:
         numbers = list(value) if isinstance(value, tuple | list) else []
-        if len(numbers) != 2 or not all(isinstance(each, Real) for each in numbers):
+        if len(numbers) != 2 or not all(isinstance(entry, Real) for entry in numbers):
             raise TypeError(f"{name} must be two numbers, got {value!r}")
-        if not all(self.minimum <= float(each) <= self.maximum for each in numbers):
+        if not all(self.minimum <= float(entry) <= self.maximum for entry in numbers):
             raise ValueError(f"{name} must be {self.minimum} to {self.maximum}, got {value!r}")
         x, y = numbers
         return [float(x), float(y)]
@@ -304,10 +304,10 @@ class Cells:
         size = len(self.default)
         found = [[mark * size] * size for mark in ".#"]
         for row in range(size):
-            changed = [list(each) for each in self.default]
+            changed = [list(cells) for cells in self.default]
             column = (3 * row + 1) % size
             changed[row][column] = "." if changed[row][column] == "#" else "#"
-            found.append(["".join(each) for each in changed])
+            found.append(["".join(cells) for cells in changed])
         return [list(self.default), *found]
 
     def sample(self, random: Random) -> Any:

@@ -49,7 +49,7 @@ def link(
 def shelf(entries: Sequence[Path]) -> str:
     """Several modules, and all that they import, as one expression: file name → exports."""
     parts, names = _parts(entries, {})
-    held = ", ".join(f"{json.dumps(each.name)}: {names[each.resolve()]}" for each in entries)
+    held = ", ".join(f"{json.dumps(entry.name)}: {names[entry.resolve()]}" for entry in entries)
     return "\n".join(["(() => {", *parts, f"return {{ {held} }};", "})()"])
 
 
@@ -70,7 +70,7 @@ def _visit(
 ) -> None:
     """Put a module into the order, after those that it imports."""
     if path in above:
-        circle = " → ".join(each.name for each in (*above[above.index(path) :], path))
+        circle = " → ".join(module.name for module in (*above[above.index(path) :], path))
         raise ValueError(f"imports must not form a circle, got {circle}")
     if path in order or path in elsewhere:
         return

@@ -34,7 +34,7 @@ def told(explorer: Explorer) -> str:
     # No "</script>" may stand inside a script, whatever a caption says.
     data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False).replace("<", "\\u003c")
     return (
-        f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.words)}</p>"
+        f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.caption_text)}</p>"
         f'<script type="application/json">{data}</script>'
     )
 

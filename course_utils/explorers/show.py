@@ -1,4 +1,4 @@
-"""Show a static figure with its words."""
+"""Show a static figure with its caption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from PIL import Image
 from course_utils.explorers.style import course_style
 
 # At most 68 letters to a line: the unit is the width of a zero, and most letters are narrower.
-CAPTION = "max-width: 56ch; margin: 2px 0 12px; font-size: 15px; line-height: 1.45"
+CAPTION_STYLE = "max-width: 56ch; margin: 2px 0 12px; font-size: 15px; line-height: 1.45"
 SHARP = 2
 
 __all__ = ["AnnotatedFigure", "show"]
@@ -24,30 +24,30 @@ __all__ = ["AnnotatedFigure", "show"]
 
 @dataclass(frozen=True)
 class AnnotatedFigure:
-    """A picture and its words: what a ``draw_`` function returns and :func:`show` displays.
+    """A picture and its caption: what a ``draw_`` function returns and :func:`show` displays.
 
-    The words are caption and alternative text in one, so a reader who cannot see the picture, and
+    The caption is the alternative text too, so a reader who cannot see the picture, and
     one who can, read the same sentence.
     """
 
     figure: Figure
-    words: str
+    caption: str
 
 
 def show(picture: AnnotatedFigure) -> None:
-    """Display a figure, sharp on any screen, and its words under it as the caption.
+    """Display a figure, sharp on any screen, and its caption under it.
 
-    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the words are an output of
-    their own. JupyterLab marks the image as one that needs a light background; the course's
+    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the caption is an output of
+    its own. JupyterLab marks the image as one that needs a light background; the course's
     extension (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
     """
     width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
     png = base64.b64encode(sharp_png(picture.figure)).decode("ascii")
-    words, on_page = picture.words, {"width": width, "height": height}
-    bundle = {"image/png": png, "text/plain": f"figure: {words}"}
+    caption, on_page = picture.caption, {"width": width, "height": height}
+    bundle = {"image/png": png, "text/plain": f"figure: {caption}"}
     display(bundle, metadata={"image/png": on_page, "needs_background": "light"}, raw=True)
-    caption = f'<p style="{CAPTION}">{html.escape(words)}</p>'
-    display({"text/html": caption, "text/plain": words}, raw=True)
+    paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(caption)}</p>'
+    display({"text/html": paragraph, "text/plain": caption}, raw=True)
 
 
 def sharp_png(figure: Figure) -> bytes:

@@ -30,9 +30,9 @@ def replace_shown(explorer: _Closable) -> None:
     run = request["header"]["msg_id"]
     earlier, explorers = _shown.get(cell, (run, []))
     if earlier != run:
-        for each in explorers:
-            if each is not explorer:
-                each.close()
+        for shown_before in explorers:
+            if shown_before is not explorer:
+                shown_before.close()
         explorers = []
     if explorer not in explorers:
         explorers = [*explorers, explorer]

@@ -20,7 +20,6 @@ from course_utils.explorers.inputs import Choice, Text
 __all__ = ["Asked", "Guesses", "Prediction", "Predictions", "read_predictions"]
 
 KIT = Path(__file__).resolve().parents[1] / "explorers" / "kit"
-MOST_CHOICES = 4
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,6 @@ class Prediction:
         unit: of the number.
         at_once: the answer follows the guess. Otherwise it is for the cells below to give.
 
-    Raises:
-        ValueError: for a declaration that cannot be answered.
-
     >>> Prediction("sum", "2 + 2?", "2 + 2 is 4.", "4", ("4", "5")).choices_in_words
     '4 or 5'
     """
@@ -53,27 +49,6 @@ class Prediction:
     within: float = 0.0
     unit: str = ""
     at_once: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.question.endswith("?"):
-            raise ValueError(f"question must end in '?', got {self.question!r} ({self.name})")
-        if not self.answer.endswith("."):
-            raise ValueError(f"answer must be a sentence, got {self.answer!r} ({self.name})")
-        if not self.choices:
-            if isinstance(self.truth, bool) or not isinstance(self.truth, int | float):
-                raise ValueError(
-                    f"truth must be a number where there are no choices, got {self.truth!r} "
-                    f"({self.name})"
-                )
-            return
-        if not 2 <= len(self.choices) <= MOST_CHOICES:
-            raise ValueError(
-                f"choices must number 2 to {MOST_CHOICES}, got {len(self.choices)} ({self.name})"
-            )
-        if len(set(self.choices)) < len(self.choices) or "" in self.choices:
-            raise ValueError(f"choices must differ, got {list(self.choices)} ({self.name})")
-        if self.truth not in self.choices:
-            raise ValueError(f"truth must be one of the choices, got {self.truth!r} ({self.name})")
 
     @property
     def choices_in_words(self) -> str:
@@ -159,7 +134,7 @@ class Guesses(Explorer):
         super().__init__()
 
     @property
-    def words(self) -> str:
+    def caption_text(self) -> str:
         """Each question with its answer, where no page can show the guesses."""
         return "\n".join(f"{asked.question} {asked.answer}" for asked, _, _ in self.rows)
 
@@ -194,13 +169,7 @@ class Predictions(Mapping[str, Prediction]):
         return len(self._predictions)
 
     def ask(self, name: str) -> Asked:
-        """Show a prediction, as the value of a cell.
-
-        Raises:
-            ValueError: for a name that ``predictions.toml`` does not have.
-        """
-        if name not in self:
-            raise ValueError(f"name must be one of {', '.join(self)}, got {name!r}")
+        """Show a prediction, as the value of a cell."""
         self._asked[name] = Asked(self[name], self._key(name), self._guess(name))
         return self._asked[name]
 

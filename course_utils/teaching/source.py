@@ -35,9 +35,7 @@ def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -
             not imported: it may need a package that is not here.
         docstring: whether docstrings are shown; without them the code fits a slide.
 
-    Raises:
-        ValueError: when called with nothing, or with a name that no module defines.
-        TypeError: for something whose Python source cannot be read, such as a builtin.
+    Raises: ValueError for a name that no module defines, TypeError for what has no Python source.
 
     >>> from course_utils.models.minilm_or_random import reading_encoder
     >>> print(show_source(reading_encoder))
@@ -45,8 +43,6 @@ def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -
     def reading_encoder() -> Encoder:
         return load_minilm().encoder if minilm_is_here() else random_encoder()
     """
-    if not functions:
-        raise ValueError("show_source needs at least one function, got none")
     return Source("\n\n\n".join(_one_source(function, docstring) for function in functions))
 
 
@@ -80,7 +76,7 @@ def _by_name(dotted: str) -> tuple[str, str]:
     lines = Path(spec.origin).read_text(encoding="utf-8").splitlines()
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             place = f"{module.replace('.', '/')}.py, {name}"
             return place, "\n".join(lines[first - 1 : node.end_lineno])
     raise ValueError(f"{rule}: {module} defines no {name!r}")

@@ -135,5 +135,7 @@ def test_without_javascript_the_caption_is_there(browser, explorer):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.set_content(standalone_page(explorer))
-    assert " ".join(explorer.words.split()) in " ".join(page.locator("body").inner_text().split())
+    assert " ".join(explorer.caption_text.split()) in " ".join(
+        page.locator("body").inner_text().split()
+    )
     context.close()

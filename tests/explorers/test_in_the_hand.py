@@ -95,7 +95,7 @@ def test_a_planted_difference_is_found(tmp_path, old, new):
 
 
 def test_numbers_are_written_alike():
-    from course_utils.explorers.words import number
+    from course_utils.explorers.captions import number
 
     random = Random(2)
     values = [0.5, 1.5, 2.5, 0.125, 0.375, -0.125, -0.001, 1234567.5, -1e-9, 0, 1005, 2.675, 99.5]

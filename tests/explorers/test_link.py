@@ -40,10 +40,6 @@ def test_what_a_page_has_already_is_not_linked_again(tmp_path):
     assert given == {"got": 42, "all": 21, "style": ".a{color: red;}"}
 
 
-def test_the_last_line_exports(tmp_path):
-    assert link(written(tmp_path, MODULES)).rstrip().endswith("export default entry.default;")
-
-
 @pytest.mark.parametrize(
     "statement",
     ['import "./deep/b.js";', 'export { x } from "./deep/b.js";', 'import x from "react";'],

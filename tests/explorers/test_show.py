@@ -57,13 +57,6 @@ def test_words_are_text_and_never_markup():
     assert "a &lt; b &amp; c &gt; d, $x_1$ and *stars*" in words["text/html"]
 
 
-def test_another_figure_gives_another_picture_and_the_same_one_the_same():
-    other = line_figure()
-    other.axes[0].lines[0].set_color("black")
-    first, again, third = (shown(f, "a line")[0] for f in (line_figure(), line_figure(), other))
-    assert first["image/png"] == again["image/png"] != third["image/png"]
-
-
 def test_the_style_ends_with_its_block():
     import matplotlib
 

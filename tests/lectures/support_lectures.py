@@ -12,8 +12,8 @@ from tests.lectures.support_notebooks import called, imported, markdown_cells, n
 from tools.editions.notebook_outputs import MAY_RAISE, code_cells, executed_sources, tags
 
 EXERCISE = "exercise"
-# Beside EXERCISE: the cell holds a whole function with a fault, which its reader mends.
-MEND = "mend"
+# Beside EXERCISE: the cell holds a whole function with a fault, which its reader fixes.
+FIX = "fix"
 
 
 def _prose(notebook: NotebookNode) -> str:
@@ -108,7 +108,7 @@ def rule_exercises(notebook: NotebookNode) -> list[str]:
     """Each stub is tagged, and is followed by its check, a hint and a folded solution."""
     found = []
     for where, cell in numbered(code_cells(notebook)):
-        has_stub = MEND in tags(cell) or any(_is_stub(node) for node in tree(cell).body)
+        has_stub = FIX in tags(cell) or any(_is_stub(node) for node in tree(cell).body)
         if has_stub != (EXERCISE in tags(cell)):
             found.append(f"{where}: a stub and the tag {EXERCISE} belong together")
     stubs = [i for i, cell in enumerate(notebook.cells) if EXERCISE in tags(cell)]

@@ -4,7 +4,6 @@ As in test_corrections.py: what the source texts say must fail, what we say hold
 """
 
 import math
-import time
 
 import pytest
 import torch
@@ -17,13 +16,12 @@ from transformers import MixtralConfig, MixtralForCausalLM
 from course_utils.attention import attend, top_k_attend
 from course_utils.layers import FeedForward
 from course_utils.layers.moe import MixtureOfExperts, expert_capacity
+from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import load_trained_experts
 from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     PlaneExperts,
     expert_angles,
     plane_batch,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import load_toy_experts
-from course_utils.threads import one_thread
 
 # Mixtral 8x7B's public configuration.
 V, C, L, F, H, G, D, EXPERTS, K = 32000, 4096, 32, 14336, 32, 8, 128, 8, 2
@@ -109,21 +107,6 @@ def test_23_sixteen_networks_where_two_do():
     torch.testing.assert_close(ours(x)[0], theirs(x), rtol=0, atol=1e-5)
 
 
-@torch.no_grad()
-def test_23_more_than_twice_as_long():
-    """Beside each other at 256 tokens, three rounds; eight times the products, so twice is safe."""
-    theirs, ours = same_layers(256, 1024)
-    x = torch.randn(1, 256, 256)
-    ratios = []
-    for _ in range(4):
-        marks = [time.process_time()]
-        for layer in (ours, theirs):
-            layer(x)
-            marks.append(time.process_time())
-        ratios.append((marks[2] - marks[1]) / (marks[1] - marks[0]))
-    assert sorted(ratios[1:])[1] > 2  # the first round warms up
-
-
 def test_24_the_examples_capacity_is_k():
     theirs, ours = same_layers(5, 7)
     theirs.expert_capacity, ours.k = 3, 3
@@ -165,21 +148,6 @@ def test_25_top_k_attention_saves_no_product():
     torch.testing.assert_close(found, attend(q, k, v)[0])
 
 
-def test_25_slower_than_dense_attention():
-    """Ratios of processor time on one thread, in turn; the text timed one call each, the first."""
-    q, k, v = torch.randn(3, 4, 256, 64)
-    calls = (lambda: attend(q, k, v), lambda: sparse_attention_as_written(q, k, v, 32))
-    ratios = []
-    with one_thread():
-        for _ in range(8):
-            marks = [time.process_time()]
-            for call in calls:
-                call()
-                marks.append(time.process_time())
-            ratios.append((marks[2] - marks[1]) / (marks[1] - marks[0]))
-    assert sorted(ratios[1:])[3] > 1.2  # the first round warms up; the median of the others is 2.5
-
-
 @pytest.mark.parametrize("width", [53, 211, 839])
 def test_26_power_and_amplitude_fall_differently(width):
     """A key repeats its query in 13 coordinates, and is noise of the same energy in the others."""
@@ -207,14 +175,14 @@ def weight_angles(layer):
 
 def test_27_trained_experts_are_not_orthogonal():
     points, _ = plane_batch(torch.Generator().manual_seed(0))
-    for num_experts, k in ((4, 1), (8, 1), (8, 2)):
-        model = load_toy_experts(num_experts, k, 0.1)
+    for shared, balance in (("5", "loss"), ("5", "bias"), ("2", "loss"), ("1", "loss")):
+        model = load_trained_experts(shared, balance)
         tokens = pad(points, (0, 1), value=model.common)[None]
         outputs = off_diagonal(expert_angles(model.layer, tokens))
         # What two experts make of the same points: far from 90 degrees.
-        assert (outputs - 90).abs().max() > 30
+        assert (outputs - 90).abs().max() > 15
         assert (outputs - 90).abs().mean() > 12
         # Their weights are near it, as those of networks that have learned nothing are.
-        for each in (model, PlaneExperts(num_experts, k)):
+        for each in (model, PlaneExperts()):
             weights = off_diagonal(weight_angles(each.layer))
             assert (weights - 90).abs().mean() < 12

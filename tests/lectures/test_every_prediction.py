@@ -49,6 +49,15 @@ class TestEvery:
             assert all(len(choice) <= 45 for choice in each.choices), each.name
             assert len(each.question) <= 100 and len(each.answer) <= 180, each.name
 
+    def test_a_guess_can_be_right(self, stem):
+        for each in predictions_of(stem).values():
+            assert each.question.endswith("?") and each.answer.endswith("."), each.name
+            if each.choices:
+                assert 2 <= len(set(each.choices)) == len(each.choices) <= 4
+                assert each.truth in each.choices
+            else:
+                assert float(each.truth) == each.truth
+
     def test_neither_place_nor_length_gives_the_answer_away(self, stem):
         found = [each for each in predictions_of(stem).values() if each.choices]
         places = [each.choices.index(each.truth) for each in found]

@@ -12,7 +12,9 @@ QUIZZES = {lecture.stem: lecture.module("exercises").QUIZ for lecture in COURSE}
 class TestForm:
     def test_there_are_three_to_five_questions_with_four_options(self, quiz):
         assert 3 <= len(quiz.questions) <= 5
-        assert all(len(question.options) == 4 for question in quiz.questions)
+        for question in quiz.questions:
+            assert len({option.text for option in question.options}) == 4
+            assert sum(option.correct for option in question.options) == 1
 
     def test_each_explanation_is_its_own_and_a_sentence(self, quiz):
         reasons = [option.why for question in quiz.questions for option in question.options]
@@ -37,35 +39,10 @@ class TestForm:
 class TestFacts:
     """The numbers that the quizzes state, computed."""
 
-    def test_three_words(self):
-        import torch
-
-        weights = torch.softmax(torch.tensor([0.65, 0.45, 0.30]), 0)
-        assert [round(w, 3) for w in weights.tolist()] == [0.396, 0.324, 0.279]
-        printed = [0.348, 0.325, 0.327]
-        assert printed[2] > printed[1] and sum(printed) == pytest.approx(1.0)
-
     def test_convolutions(self):
         plain = next(layers for layers in range(99) if 1 + 2 * layers >= 65)
         dilated = next(layers for layers in range(99) if 1 + 2 * (2**layers - 1) >= 65)
         assert (plain, dilated) == (32, 6)
-
-    def test_a_mean_of_one_makes_the_variance_three(self):
-        import torch
-
-        generator = torch.Generator().manual_seed(0)
-        q, k = torch.randn(2, 200_000, generator=generator) + 1
-        # The kurtosis of this product is below 12: five relative errors of √(11/n) = 0.75 %.
-        assert (q * k).var().item() == pytest.approx(3.0, rel=0.04)
-
-    def test_correlation(self):
-        import torch
-
-        generator = torch.Generator().manual_seed(0)
-        q, noise = torch.randn(2, 5_000, 64, generator=generator)
-        k = 0.5 * q + (1 - 0.25) ** 0.5 * noise
-        # One score has a standard deviation of √(1 + ρ²) = 1.12; five errors of 1.12/√n.
-        assert ((q * k).sum(-1) / 8).mean().item() == pytest.approx(4.0, abs=0.08)
 
     def test_random_cosines_in_64_dimensions(self):
         import torch
@@ -87,9 +64,6 @@ class TestFacts:
         naive = naive_forward(4096, 4096, 64)
         assert [round(cost.bytes / 1e6) for cost in (tiled, naive)] == [35, 136]
         assert tiled.matmul_flops == naive.matmul_flops
-
-    def test_bytes_of_the_weights_in_16_bits(self):
-        assert round(2 * 4096 * 4096 / 1e6) == 34
 
     def test_the_traffic_of_keys_halves_with_twice_the_queries_in_a_tile(self):
         from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_utils.teaching import Exercise, Mistake, Tolerance, Verdict
-from course_utils.teaching.outcomes import Outcome, describe, same
+from course_utils.teaching.outcomes import Outcome, same
 
 DOUBLE = Exercise(
     title="Twice",
@@ -96,21 +96,9 @@ class TestUntouched:
             "as a function without `return` does."
         )
 
-    def test_a_forgotten_return_is_said_where_several_numbers_are_judged(self):
-        assert said(PAIR, lambda x: print(end="")).message.endswith(
-            "you gave nothing (None), as a function without `return` does."
-        )
-
     @pytest.mark.parametrize("as_a", [Fraction, np.float32, np.array, int])
     def test_a_number_may_be_of_any_kind(self, as_a):
         assert said(DOUBLE, lambda x, y: as_a(2 * x + y)).passed
-
-    @pytest.mark.parametrize("number", [10**400, np.array(Fraction(6))])
-    def test_a_number_too_strange_to_compare_is_said(self, number):
-        assert "`total` must be numeric, got" in said(DOUBLE, lambda x, y: number).message
-
-    def test_a_sparse_tensor_is_read(self):
-        assert said(PAIR, lambda x: (x.sum(-1), x.to_sparse())).passed
 
 
 class TestNamedMistakes:
@@ -217,11 +205,6 @@ class TestUnknownMistakes:
             "With x of shape (2, 3) you gave 7.5 for `same` at (1, 2), expected about 5; ratio 1.5."
         )
 
-    @pytest.mark.parametrize("answer", [3, "text", None, [1]])
-    def test_what_is_no_function_is_said(self, answer):
-        verdict = said(DOUBLE, answer)
-        assert verdict.started and verdict.message.startswith("The check needs the function itself")
-
     def test_a_function_cannot_spoil_its_inputs_for_the_next(self):
         def in_place(x):
             total = x.sum(-1)
@@ -275,30 +258,6 @@ class TestParts:
     def test_outcomes_are_compared_by_kind_and_value(self, a, b, equal):
         assert same(Outcome(a), Outcome(b), Tolerance()) is equal
         assert same(Outcome(b), Outcome(a), Tolerance()) is equal
-
-    def test_outcomes_with_exceptions_are_the_same_by_type_and_text(self):
-        one, other = Outcome(error=ValueError("x")), Outcome(error=ValueError("y"))
-        assert same(one, Outcome(error=ValueError("x")), Tolerance())
-        assert not same(one, other, Tolerance())
-        assert not same(one, Outcome(error=KeyError("x")), Tolerance())
-        assert not same(one, Outcome(None), Tolerance())
-
-    @pytest.mark.parametrize(
-        ("value", "said"),
-        [
-            (128, "128"),
-            (128.0, "128"),
-            (0.0441941, "0.04419"),
-            (float("inf"), "inf"),
-            ("x", "'x'"),
-            ([], "a list"),
-            ({1}, "a set"),
-            (object, "a type"),
-            (..., "an ellipsis"),
-        ],
-    )
-    def test_values_in_words(self, value, said):
-        assert describe(value) == said
 
     def test_stages_are_asked_in_turn(self):
         large = replace(DOUBLE, probes=({"x": 99, "y": 5},), praise="Large ones too.")

@@ -179,7 +179,7 @@ def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
     live = Live(tmp_path / "live")
     explorer = EXPLORERS["explore_rope"]()
     read = parsed(live.figure(explorer, "<img src=a.webp>"))
-    assert read.noscript.img and read.figcaption.get_text(" ").endswith(explorer.words)
+    assert read.noscript.img and read.figcaption.get_text(" ").endswith(explorer.caption_text)
     assert not read.find_all(["input", "select", "button", "script"])
     names = {f"{read.figure[name]}.js" for name in ("data-view", "data-given")}
     assert {path.name for path in live.folder.iterdir()} == names

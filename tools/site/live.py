@@ -41,7 +41,7 @@ class Live:
         given = self._kept("courseData", json.dumps(packed(explorer)))
         names = f"{view}.js", f"{given}.js"
         self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
-        words = html.escape(explorer.words)
+        words = html.escape(explorer.caption_text)
         return (
             f'<figure class="course-live" data-root="{root}{self.folder.name}/" '
             f'data-view="{view}" data-given="{given}">'

@@ -16,8 +16,8 @@ def draw_entropies(temperatures: np.ndarray, entropies: np.ndarray) -> Annotated
     axes = figure.add_axes((0.12, 0.2, 0.85, 0.75))
     axes.plot(temperatures, entropies, color=BLUE)
     axes.set(xlabel="temperature", ylabel="entropy in nats", ylim=(0, None))
-    words = (
+    caption = (
         f"The entropy of the weights rises with the temperature, from {entropies[0]:.2f} nats at "
         f"{temperatures[0]:g} to {entropies[-1]:.2f} at {temperatures[-1]:g}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)

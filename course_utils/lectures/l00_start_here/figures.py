@@ -49,11 +49,11 @@ def draw_three_words(weights: np.ndarray, tokens: Sequence[str]) -> AnnotatedFig
         figure.text(0.225, 0.86, "query ↓", color=BLUE, weight="bold", ha="right", va="center")
         figure.text(0.225, 0.95, "key →", color=ORANGE, weight="bold", ha="right", va="center")
     own = ", ".join(f"{token} {weights[i, i]:.2f}" for i, token in enumerate(tokens))
-    words = (
+    caption = (
         "A table of weights; the row is the query. Each word attends to itself with weight "
         f"{own}. The smallest weight is {weights.min():.2f}, the largest {weights.max():.2f}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_row(axes: Axes, weights: np.ndarray, *, own: int) -> None:
@@ -91,7 +91,7 @@ def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> Annota
                 _draw_map(axes, weights, row)
                 label_tokens(axes, texts[line], rows=column == 0, columns=line == len(each) - 1)
                 axes.tick_params(axis="x", bottom=False, labelbottom=True, labeltop=False)
-    return AnnotatedFigure(figure, _words_of_maps(maps, texts[0], row))
+    return AnnotatedFigure(figure, _caption_of_maps(maps, texts[0], row))
 
 
 def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
@@ -103,7 +103,7 @@ def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
     axes.add_patch(Rectangle((-0.5, row - 0.5), count, 1, fill=False, edgecolor=BLUE, lw=1.8))
 
 
-def _words_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
+def _caption_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
     parts = []
     for method, each in maps.items():
         first, last = each[0][row], each[-1][row]
@@ -156,14 +156,14 @@ def draw_context_shift(
         right.set(ylim=(-1.5, 1.15 * _gap(same, other).max()), title="gap between the groups")
         for axes in (left, right):
             axes.set(xlim=(0, layers[-1]), xticks=layers, xlabel="after how many layers")
-    return AnnotatedFigure(figure, _words_of_shift(same, other, control))
+    return AnnotatedFigure(figure, _caption_of_shift(same, other, control))
 
 
 def _gap(same: np.ndarray, other: np.ndarray) -> np.ndarray:
     return other.mean(0) - same.mean(0)
 
 
-def _words_of_shift(
+def _caption_of_shift(
     same: np.ndarray, other: np.ndarray, control: tuple[np.ndarray, np.ndarray]
 ) -> str:
     apart = bool((other.min(0) > same.max(0))[1:].all())

@@ -75,13 +75,13 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
             parts.append(f"{width}: spread {values.std():.3f}, {near:.0%}")
         rows[-1].set_xlabel("cosine of the angle between two random directions")
     count = len(next(iter(cosines.values())))
-    words = (
+    caption = (
         f"Cosines of {count:,} random pairs by the number of dimensions d, with the exact density, "
         "proportional to (1\u00a0−\u00a0x²)^((d−3)/2), as a line; each row has its own height. "
         "Standard deviation, and share of pairs within 10 degrees of a right angle: "
         f"{'; '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
@@ -105,7 +105,7 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
             axes.set_box_aspect((1, 1, 1), zoom=1.5)
             axes.set_axis_off()
             figure.text(0.167 + 0.333 * place, 0.945, name, ha="center", color=colour)
-    return AnnotatedFigure(figure, _words_of_norms(clouds))
+    return AnnotatedFigure(figure, _caption_of_norms(clouds))
 
 
 def _draw_guides(axes: Any, points: np.ndarray) -> None:
@@ -126,7 +126,7 @@ def _draw_guides(axes: Any, points: np.ndarray) -> None:
             axes.plot(*band.T, color=MUTED, linewidth=0.7, alpha=0.5)
 
 
-def _words_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
+def _caption_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
     """Lengths, and how far each cloud reaches along (1, 1, 1)."""
     count = len(next(iter(clouds.values())))
     parts = []
@@ -172,14 +172,14 @@ def draw_lengths(
     ratios = ", ".join(
         f"{name} {values.max() / values.min():.2f}" for name, values in lengths.items()
     )
-    words = f"Each stroke is one token's vector. Longest over shortest: {ratios}."
+    caption = f"Each stroke is one token's vector. Longest over shortest: {ratios}."
     if tokens is not None:
         name, values = max(lengths.items(), key=lambda each: each[1].max() / each[1].min())
-        words += (
+        caption += (
             f" In the row {name}, the longest is that of “{tokens[int(values.argmax())]}”, the "
             f"shortest that of “{tokens[int(values.argmin())]}”."
         )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_head_spreads(
@@ -197,7 +197,7 @@ def draw_head_spreads(
     root = rf"$\sqrt{{{width}}}$"
     with course_style():
         axes = figure.add_axes((0.09, 0.13, 0.69, 0.84))
-        for table, level, colour, marker, line, words in (
+        for table, level, colour, marker, line, label in (
             (before, np.sqrt(width), MUTED, "o", "--", f"q·k, trained\nline: {root}"),
             (after, 1.0, TEAL, "s", "--", "divided, trained\nline: 1"),
             (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, fresh"),
@@ -206,7 +206,7 @@ def draw_head_spreads(
             if line:
                 axes.axhline(level, color=colour, linestyle=line, linewidth=1.4)
             axes.annotate(
-                words, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
+                label, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
                 va="center",
             )  # fmt: skip
         layer, head = np.unravel_index(int(after.argmax()), after.shape)
@@ -224,7 +224,7 @@ def draw_head_spreads(
         axes.minorticks_off()
         axes.tick_params(axis="x", length=0)
         axes.yaxis.label.set_color(INK)
-    return AnnotatedFigure(figure, _words_of_spreads(after, fresh))
+    return AnnotatedFigure(figure, _caption_of_spreads(after, fresh))
 
 
 def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None:
@@ -235,7 +235,7 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
         axes.plot(layer + offset, ranked, marker, color=colour, markersize=5, alpha=0.85)
 
 
-def _words_of_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
+def _caption_of_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
     layer, head = np.unravel_index(int(after.argmax()), after.shape)
     return (
         f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "

@@ -73,12 +73,12 @@ def draw_jacobian_fall(unscaled: Rows, scaled: Rows) -> AnnotatedFigure:
     ]
     widest = max(unscaled)
     dead = (unscaled[widest].max(-1) > 0.99).mean()
-    words = (
+    caption = (
         "Norm of the Jacobian of a row of weights; it is ½ at most, and 0 where one weight is 1. "
         f"Median by head width, not divided and divided by its root: {', '.join(parts)}. At width "
         f"{widest}, not divided, {dead:.0%} of the rows have a weight above 0.99."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_dots(axes: Axes, unscaled: Rows, norms: Rows) -> None:
@@ -132,12 +132,12 @@ def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
         np.unravel_index(int(at), tokens.shape) for at in (tokens.argmin(), tokens.argmax())
     )
     by_layer = ", ".join(f"{mean:.1f}" for mean in tokens.mean(axis=1))
-    words = (
+    caption = (
         f"Tokens that hold 90 % of a query's weight, of {length:.1f} on average: mean over "
         f"{tokens.size} heads {tokens.mean():.1f}, from {tokens.min():.1f} (layer {few[0]}, head "
         f"{few[1]}) to {tokens.max():.1f} (layer {many[0]}, head {many[1]}). By layer: {by_layer}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - 1e-8, 1 - 1e-10)
@@ -185,8 +185,8 @@ def draw_largest_weights(
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("largest weight of the matrix (each step to the right: one nine more)")
     count = len(next(iter(largest.values())))
-    words = f"Largest weight of {count:,} random matrices. {'. '.join(parts)}."
-    return AnnotatedFigure(figure, words)
+    caption = f"Largest weight of {count:,} random matrices. {'. '.join(parts)}."
+    return AnnotatedFigure(figure, caption)
 
 
 def _with_nines(weight: float) -> str:

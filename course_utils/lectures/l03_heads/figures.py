@@ -63,8 +63,8 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
             )
         axes.set(yscale="log", xlabel="singular value, by size", ylabel="size / the largest")
         axes.set_xlim(0, 1.02 * max(len(each) for each in values.values()))
-    words = f"Singular values of one head's table of scores. {'; '.join(parts)}."
-    return AnnotatedFigure(figure, words)
+    caption = f"Singular values of one head's table of scores. {'; '.join(parts)}."
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_runs(
@@ -115,7 +115,7 @@ def draw_alignment(
     """Cross-attention weights: a row for each token written, a column for each of the source."""
     rows, columns = weights.shape
     side = min(0.42, 4.6 / rows, 6.0 / columns)
-    left, above = (0.5 + LETTER * max(map(len, words)) for words in (target, source))
+    left, above = (0.5 + LETTER * max(map(len, tokens)) for tokens in (target, source))
     wide, high = max(left + side * columns + 0.1, 3.6), above + side * rows + 0.1
     figure = new_figure(wide, high)
     with course_style():
@@ -175,11 +175,11 @@ def draw_pruning(
         f"{1 + int((changes > changes[at, which]).sum())} of {changes.size}."
         for at, which in marked
     ]
-    words = (
+    caption = (
         f"{title} when one of {changes.size} heads is silent: median {np.median(changes):.4f}, "
         f"largest {changes.max():.4f} (layer {layer}, head {head}).{''.join(ranks)}"
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _heads(count: int) -> str:

@@ -79,12 +79,12 @@ def draw_extrapolation(
         f"({table[:, -1].min():.2f} to {table[:, -1].max():.2f})"
         for name, table in results.items()
     ]
-    words = (
+    caption = (
         f"Share of right answers, mean of {len(next(iter(results.values())))} seeds with a band "
         f"from the worst to the best, after training on texts of up to {trained_length} tokens. "
         f"From {trained_length:,.0f} to {lengths[-1]:,.0f} tokens: {'; '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float]) -> None:
@@ -136,13 +136,13 @@ def draw_sinusoids(table: np.ndarray) -> AnnotatedFigure:
         _scale(figure, image, (0.905, 0.155, 0.018, 0.735))
     changes = (np.diff(np.sign(table[:, 1::2]), axis=0) != 0).sum(0)
     early = (np.diff(np.sign(table[:ROWS, 1])) != 0).sum()
-    words = (
+    caption = (
         f"The sinusoidal table, magenta for −1, teal for 1. Left, the fast pairs at the first "
         f"{min(ROWS, len(table))} positions: the first cosine changes its sign {early} times. "
         f"Right, the slow pairs over all {len(table):,} positions, where the last cosine changes "
         f"its sign {changes[-1]} times."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _scale(figure: Figure, image: AxesImage, where: tuple[float, float, float, float]) -> None:
@@ -180,11 +180,11 @@ def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> AnnotatedFigure:
             else:
                 axes.tick_params(labelleft=False)
     parts = [f"{name}: {_diagonal_spread(table):.2g}" for name, table in tables.items()]
-    words = (
+    caption = (
         "Scores of one query at position m with one key at position n. Within a diagonal, where "
         f"m − n is the same, the largest and the smallest differ by at most: {'; '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _diagonal_spread(table: np.ndarray) -> float:

@@ -8,16 +8,22 @@ from torch.nn.functional import cross_entropy
 
 from course_utils.attention import attend
 from course_utils.layers import EncoderBlock
+from course_utils.lectures.l05_causal_mask.experiments import (
+    T,
+    V,
+    next_token_loss,
+    random_text,
+    train_on_random,
+)
 from course_utils.masks import causal_mask, sliding_window_mask
 from course_utils.measure.dependence import gradient_reach
 from course_utils.models.causal_lm import CausalLM, CausalLMConfig
 from course_utils.models.minilm_or_random import random_encoder, reading_encoder
 from course_utils.teaching.claims import RATES, Claim, Setting
-from course_utils.training import TEST_SEED, train
+from course_utils.training import TEST_SEED
 
 __all__ = ["CLAIMS"]
 
-V, T = 11, 16  # kinds of random tokens, and how many of them in a text
 C = 16  # width of the small networks
 COMMON = 3  # tokens that two texts begin with
 WIDER = Setting("twice the width", arguments={"width": 2 * C})
@@ -25,33 +31,11 @@ DEEPER = Setting("twice the depth", arguments={"layers": 4})
 WIDER_MODEL = Setting("twice the width", arguments={"width": 64})
 
 
-def next_token_loss(mask):
-    """The lecture's loss under a mask."""
-
-    def loss(model, x, y):
-        return cross_entropy(model(x, may_attend=mask).flatten(0, 1), y.flatten())
-
-    return loss
-
-
-def random_text(generator):
-    """32 random texts, and what comes next at each place."""
-    text = torch.randint(V, (32, T + 1), generator=generator)
-    return text[:, :-1], text[:, 1:]
-
-
-def train_on_random(mask, seeds, steps, width):
-    """Train the lecture's model on random tokens under a mask."""
-    config = CausalLMConfig(V, width=width, num_layers=1, num_heads=2, max_positions=T)
-    loss = next_token_loss(mask)
-    return train(
-        lambda: CausalLM(config), random_text, loss, seeds=seeds, steps=steps, learning_rate=3e-3
-    )
-
-
 def run_leak(seeds, steps, width=32):
     """The off-by-one model's loss in training and in use."""
-    leaky = train_on_random(torch.ones(T, T, dtype=torch.bool).tril(1), seeds, steps, width)
+    leaky = train_on_random(
+        torch.ones(T, T, dtype=torch.bool).tril(1), seeds, steps=steps, width=width
+    )
     text = random_text(torch.Generator().manual_seed(TEST_SEED))
     with torch.no_grad():
         in_use = [next_token_loss(causal_mask(T))(model, *text) for model in leaky.models]
@@ -61,7 +45,7 @@ def run_leak(seeds, steps, width=32):
 
 def run_honest(seeds, steps, width=32):
     """How far above the entropy the causal model's loss is: the mean of 100 batches."""
-    losses = train_on_random(causal_mask(T), seeds, steps, width).losses - log(V)
+    losses = train_on_random(causal_mask(T), seeds, steps=steps, width=width).losses - log(V)
     return [{"above ln 11": row[-100:].mean()} for row in losses]
 
 

@@ -42,11 +42,11 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
         found, wrong = int((share > 0).sum()), int(leaks[name].sum())
         where = f"{wrong} of them where they must be 0" if wrong else "all where they may be"
         parts.append(f"{name}: {found} of {share.size} gradients are not 0, {where}")
-    words = (
+    caption = (
         f"How much each output depends on each token, as a share of its row; white is exactly 0. "
         f"{'; '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:

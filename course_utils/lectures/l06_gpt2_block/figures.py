@@ -73,12 +73,12 @@ def draw_gradient_norms(panels: Mapping[str, Depths]) -> AnnotatedFigure:
             f"{_by_depth(ratios)}"
         )
     runs = len(next(iter(next(iter(panels.values())).values())))
-    words = (
+    caption = (
         "Norm of the gradient of each block's weights before training, both axes logarithmic; "
         f"line: median of {_seeds(runs)}, magenta: the last block, bar: all seeds. "
         f"{'. '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_stack(axes: Axes, depth: int, table: np.ndarray, colour: tuple) -> None:
@@ -144,13 +144,13 @@ def draw_induction(
         scale.tick_params(length=0)
     copies = np.diagonal(weights, 1 - half)[1:]  # from token 2 N - 1 down to N
     others = np.delete(scores.ravel(), layer * scores.shape[1] + head)
-    words = (
+    caption = (
         f"What layer {layer}, head {head} attends to in {count} tokens, the second {half} a copy "
         f"of the first. A token of the copy gives {copies.mean():.2f} of its weight to the token "
         f"after its first occurrence (between the dashed lines). Over many sequences the score is "
         f"{scores[layer, head]:.2f}; the other heads: {others.min():.2f} to {others.max():.2f}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_scores(axes: Axes, scores: np.ndarray, layer: int, head: int) -> None:
@@ -208,11 +208,11 @@ def draw_ablation(
         f"{name} {medians[name]:.2f} ({values.min():.2f} to {values.max():.2f})"
         for name, values in losses.items()
     ]
-    words = (
+    caption = (
         f"Loss in the second half, where the tokens can be known, median of {_seeds(len(values))} "
         f"and all of them as dots; magenta above 1 nat. {'; '.join(parts)}.{_compared(levels)}"
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def draw_runs(
@@ -249,11 +249,11 @@ def draw_runs(
                 ha="left" if is_left else "right", va="top",
                 xycoords=("axes fraction", "data"), textcoords="offset points",
             )  # fmt: skip
-    words = (
+    caption = (
         f"Loss over the steps, mean of {window}, a line for each run. At the end: "
         f"{'; '.join(parts)}.{_compared(levels)}"
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _compared(levels: Mapping[str, float]) -> str:
@@ -302,11 +302,11 @@ def draw_power_law(sizes: np.ndarray, losses: np.ndarray, law: PowerLaw) -> Anno
     means = ", ".join(
         f"{size:,.0f}: {mean:.3f}" for size, mean in zip(sizes, losses.mean(axis=0), strict=True)
     )
-    words = (
+    caption = (
         f"Loss by number of parameters, both axes logarithmic, mean of {_seeds(len(losses))}: "
         f"{means}. The law fitted: {law}; band: where its line lies with 95 % confidence."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def line_band(

@@ -10,7 +10,7 @@ import torch
 
 from course_utils.language_modeling import text_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, depths, experts, pruning
-from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
+from course_utils.lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 from course_utils.models.small_gpt import load_small_gpt
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 

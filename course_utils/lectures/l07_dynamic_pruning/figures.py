@@ -134,11 +134,11 @@ def draw_expert_loads(shares: Mapping[str, np.ndarray]) -> AnnotatedFigure:
         f"{name}: largest {_spread(table.max(axis=1))}, smallest {_spread(table.min(axis=1))}"
         for name, table in shares.items()
     ]
-    words = (
+    caption = (
         f"Share of the tokens that each of {experts} experts takes, {_count(runs, 'run')} each; "
         f"equal would be {1 / experts:.2f}. {'. '.join(parts)}."
     )
-    return AnnotatedFigure(figure, words)
+    return AnnotatedFigure(figure, caption)
 
 
 def _draw_run(axes: Axes, place: float, run: np.ndarray) -> None:

@@ -99,11 +99,11 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
             for (name, bytes_), colour in zip(peaks.items(), COLOURS, strict=False):
                 side = np.sqrt(bytes_[column])
                 axes.add_patch(_square(left, 0, side, colour))
-                words = f"{name}\n{describe_bytes(bytes_[column])}"
+                label = f"{name}\n{describe_bytes(bytes_[column])}"
                 if column:
-                    words += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
+                    label += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
                 axes.annotate(
-                    words, (left, side), (0, 4), textcoords="offset points", va="bottom",
+                    label, (left, side), (0, 4), textcoords="offset points", va="bottom",
                     color=colour,
                 )  # fmt: skip
                 left += max(side, least) + 0.06 * np.sqrt(most)

@@ -11,7 +11,6 @@ from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     compare_on_data_sets,
     kernel_estimate,
     keys,
-    learned_coefficients,
     learned_precision,
     queries,
     regression_data,
@@ -116,16 +115,6 @@ def test_wide_where_the_curve_is_calm():
     assert bool((calm[:, None] > 2 * waves).all())
 
 
-def test_learning_is_reproducible():
-    first = learned_coefficients(1)
-    learned_coefficients.cache_clear()
-    torch.manual_seed(3)
-    expected = torch.rand(5)
-    torch.manual_seed(3)
-    assert torch.equal(learned_coefficients(1), first) and not first.requires_grad
-    assert torch.equal(torch.rand(5), expected)
-
-
 def picture(**values):
     return KernelRegression(**values)
 
@@ -152,8 +141,3 @@ def test_a_moved_value_moves_the_output_by_its_weight():
         assert after.out - before.out == pytest.approx(after.effect, abs=1e-12)
         assert np.array_equal(after.weights, before.weights), "values do not enter the weights"
     assert abs(after.effect) < 1e-12 < abs(picture(at=0.3, shift=1.5).state.effect)
-
-
-def test_a_value_stays_in_the_picture():
-    point = int(regression_data(1).y.argmax())
-    assert picture(point=point, shift=2.0).state.values[point] == 2.0

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.explorers.words import plain
 from course_utils.lectures.l03_heads.explorers.split import (
     HEADS,
     TOKENS,
@@ -78,16 +77,6 @@ def test_reach_is_what_gradients_show(split, heads, merge):
     block = TOKENS // heads
     if merge == VIEW and TOKENS % heads == 0:
         assert not wrong[block:, :block].any()
-
-
-def test_words_of_the_split(split):
-    at = {"heads": 2, "number": 31, "merge": TRANSPOSE}
-    words = plain(split.caption(split.compute(**at)))
-    assert "token 2: head 1, row 2" in words and "head 0, row 5" in words
-    assert "tokens 0, 1, 3, 4" in words
-    assert "tokens 0 to 2" in plain(split.caption(split.compute(**{**at, "merge": VIEW})))
-    for values in itertools.product(HEADS, range(TOKENS * WIDTH), (TRANSPOSE, VIEW)):
-        assert len(plain(split.caption(split.compute(*values))).split()) <= 25, values
 
 
 # Two places
@@ -174,10 +163,3 @@ def test_spots_are_mixtures_of_the_corners():
     )
     assert np.array_equal(state.spots[0], state.spots[1]), "one head, one output"
     assert "".join(LETTERS[i] for i in TEXTS[state.at]) == "BCAB"
-
-
-def test_weights_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="sum to 100"):
-        TwoPlaces(first=[50, 0, 0, 51])
-    with pytest.raises(TypeError, match="whole percents"):
-        TwoPlaces(second=[0.5, 0.5, 0, 0])

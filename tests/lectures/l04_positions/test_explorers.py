@@ -63,18 +63,6 @@ def test_shifting_both_leaves_the_scores(clock):
         assert np.abs(np.exp(1j * other.q_angles) - np.exp(1j * near.q_angles)).max() > 1
 
 
-def test_presets_of_the_clock(clock):
-    _, _, _, far, slow, aimed = (clock.compute(**v) for v in clock.presets.values())
-    assert abs(far.score) < 0.05 < 0.3 < slow.score
-    assert far.m - far.n == slow.m - slow.n == 4000
-    assert aimed.score == pytest.approx(1) and np.allclose(aimed.q_angles, aimed.k_angles)
-    clock.set(**clock.presets["a query that aims 5 back"])
-    assert clock.words == (
-        "With the query at 17 and the key at 12, the score is 1.000 of its maximum. "
-        "In pair 4, the hands are 0° apart."
-    )
-
-
 # The torus
 
 

@@ -120,10 +120,6 @@ def test_presets_match_definitions(label, may):
     assert Masks.presets[label]["mask"] == expected
 
 
-def test_every_text_has_an_answer_for_each_word():
-    assert all(len(words) == T + 1 for words in TEXTS.values())
-
-
 def test_a_row_without_words_is_what_the_libraries_give(masks):
     state = state_of(masks, mask=EMPTY_ROW, word=3)
     assert state.empty.tolist() == [t == 3 for t in range(T)]

@@ -11,7 +11,7 @@ from course_utils.lectures.l06_gpt2_block.exercises.count import COUNT
 from course_utils.lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 from course_utils.lectures.l06_gpt2_block.exercises.tie import TIE, Untied
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
-from course_utils.sampling import with_temperature, with_top_p
+from course_utils.sampling import with_top_p
 
 
 def block_in_place(x, norm_1, attention, norm_2, feedforward):
@@ -66,11 +66,6 @@ def test_other_right_counts_pass(answer):
     assert COUNT.check(answer).passed
 
 
-def test_one_number_off_does_not_pass():
-    verdict = COUNT.check(lambda *sizes: count_by_shapes(*sizes) + 1)
-    assert "you gave 124439809 for `count`, expected about 124439808" in verdict.message
-
-
 def test_the_praise_states_gpt2s_numbers():
     assert f"{GPT2Config().parameters:,}" in COUNT.praise
     assert f"{GPT2Config().block_parameters:,}" in COUNT.praise
@@ -86,11 +81,6 @@ def tie_a_new_head(model):
 
 def test_a_new_head_that_is_tied_passes():
     assert TIE.check(tie_a_new_head).passed
-
-
-def test_what_is_no_model_is_said():
-    message = TIE.check(lambda model: model.embedding).message
-    assert "`tie` should return the model; you gave an Embedding" in message
 
 
 def test_the_tied_gradient_is_the_sum_of_both_uses():
@@ -161,12 +151,6 @@ def test_the_stream_is_the_sum_of_the_sublayers():
     states = model.trace(torch.tensor([[5, 7, 2]])).hidden_states
     assert len(given) == 24
     torch.testing.assert_close(states[12] - states[0], sum(given))
-
-
-def test_temperature_0_is_greedy_a_high_one_uniform():
-    logits = torch.tensor([1.0, 3.0, 2.9])
-    assert with_temperature(logits, 0).tolist() == [0, 1, 0]
-    torch.testing.assert_close(with_temperature(logits, 1e6), torch.full((3,), 1 / 3))
 
 
 def test_kaplans_exponent():

@@ -6,7 +6,6 @@ import torch
 
 from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
     LAST,
-    MOST_TOKENS,
     PIECES,
     PROMPTS,
     QUERIES,
@@ -17,7 +16,7 @@ from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
 )
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
-from course_utils.lectures.l06_gpt2_block.explorers.reading import read_prompt, token_name
+from course_utils.lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.sampling import next_token_probabilities
 
@@ -182,14 +181,3 @@ def test_presets_show_what_they_say():
     assert [cell(SOFTMAX, 4, layer).rank for layer in (1, 2, 3)] == [1, 2, 1]
     assert cell(ROWS, 7, 3).settled == LAST
     assert [cell(PIECES, 2, layer).says for layer in (1, 2, 3)] == ["s"] * 3
-
-
-def test_covered_layers_give_nothing_away():
-    covered = [cell(QUERIES, 8, layer, inside=False) for layer in range(LAST + 1)]
-    assert len({LogitLens().caption(each) for each in covered}) == 1
-    assert LogitLens().values["inside"] is False
-
-
-def test_a_position_beyond_the_text_is_its_last():
-    assert cell(SOFTMAX, MOST_TOKENS - 1, 1) == cell(SOFTMAX, 4, 1)
-    assert cell(SOFTMAX, 0, 1, own_text="the queries " * 8).cut

@@ -41,24 +41,6 @@ def test_rows_say_different_tokens_twice():
     assert set(rows.flatten().tolist()) <= set(range(TOKENS))
 
 
-def test_tokens_come_equally_often():
-    rows = repeated_tokens(generator(), batch=4000)
-    counts = one_hot(rows, TOKENS).sum(dim=0)
-    expected = 4000 / TOKENS  # 250; five deviations are 77
-    assert (counts - expected).abs().max() < 5 * (expected * (1 - 1 / TOKENS)) ** 0.5
-
-
-def test_the_second_half_begins_anywhere():
-    (rows,) = shifted_repeats(generator(), batch=2000)
-    first, second = rows.split(LENGTH, dim=1)
-    begins = (first == second[:, :1]).int().argmax(dim=1)
-    for row in range(50):
-        assert torch.equal(first[row].roll(-int(begins[row])), second[row])
-    counts = begins.bincount(minlength=LENGTH)
-    expected = 2000 / LENGTH  # 250; five deviations are 74
-    assert (counts - expected).abs().max() < 5 * (expected * (1 - 1 / LENGTH)) ** 0.5
-
-
 def knows(rows, first, second):
     """Scores of one who gives the right token this probability, in either half."""
     right = one_hot(rows.roll(-1, dims=1), TOKENS).double()

@@ -6,10 +6,8 @@ import pytest
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import chinchilla_loss
 from course_utils.lectures.l06_gpt2_block.explorers.scaling_laws import (
     COUNT,
-    MODELS,
     SIZES,
     ScalingLaws,
-    describe_number,
 )
 
 
@@ -44,14 +42,6 @@ def test_dots_lie_in_the_valleys(power):
     assert state.best_losses[0] > state.best_losses[1]
 
 
-def test_models_lie_where_they_were_trained():
-    for name, model in MODELS.items():
-        state = ScalingLaws(**model.at).state
-        # The controls step by a twentieth of a power of ten.
-        assert state.parameters == pytest.approx(model.parameters, rel=0.07), name
-        assert state.tokens == pytest.approx(model.tokens, rel=0.09), name
-
-
 def test_gpt3_was_trained_as_kaplan_advises():
     state = ScalingLaws(**ScalingLaws.presets["GPT-3"]).state
     assert state.best_sizes[0] == pytest.approx(175e9, rel=0.15)
@@ -64,10 +54,3 @@ def test_ten_times_the_budget():
     """The lecture: Kaplan makes the model 5 times as large, Chinchilla's fits 2.8 and 3.3 times."""
     grown = at(24.5, 0.25).best_sizes / at(23.5, 0.25).best_sizes
     np.testing.assert_allclose(grown, [5, 2.8, 3.3], rtol=0.05)
-
-
-def test_numbers_in_words():
-    numbers = (29e6, 999.96e6, 162.27e9, 1e12, 1.4e15, 12345.6)
-    assert [describe_number(number) for number in numbers] == [
-        "29.0 million", "1.00 billion", "162 billion", "1.00 trillion", "1,400 trillion", "12,346"
-    ]  # fmt: skip

@@ -9,7 +9,6 @@ from scipy import optimize, stats
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import (
     LAWS,
     T_95,
-    PowerLaw,
     _student,
     chinchilla_loss,
     compute_optimal,
@@ -50,12 +49,6 @@ def test_the_straight_line_is_scipys(floor):
     assert abs(law.exponent + line.slope) < 1e-12
     assert law.interval == pytest.approx(expected, rel=1e-3)
     assert law.constant == pytest.approx(math.exp(line.intercept), rel=1e-9)
-
-
-def test_one_run_is_a_row():
-    measured = losses(0, 9, 0.2, noise=0.02, seeds=1)
-    law, row = (fit_power_law(SIZES, each) for each in (measured, measured[0]))
-    assert law == row
 
 
 def test_quantiles_are_scipys():
@@ -99,11 +92,6 @@ def test_rising_losses_give_their_mean():
     assert law.constant == 0 and law.interval == (0.0, math.inf)
     # The least sum of ((E - L) / L)^2, by its derivative.
     assert law.irreducible == pytest.approx(float((1 / rising).sum() / (1 / rising**2).sum()))
-
-
-def test_it_reads_as_a_formula():
-    law = PowerLaw(0.0476, (0.03, math.inf), 3.951, 0.0)
-    assert str(law) == "L(N) = 0 + 3.95 N^-0.048, exponent 0.030 to inf (95 %)"
 
 
 # The published laws.

@@ -7,8 +7,8 @@ from torch.nn import functional as F
 
 from course_utils.data.course_text import course_code, course_prose
 from course_utils.language_modeling import text_loss
-from course_utils.layers.lora import lora_layers
-from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, sharing
+from course_utils.layers.lora import LoRALinear
+from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, shared_heads
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     LENGTH,
     MATRICES,
@@ -19,7 +19,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     nearest_of_rank,
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
+from course_utils.lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
 
 STEPS = 4  # enough to see that all learn; what more steps bring is packaged
@@ -36,17 +36,14 @@ def tokens():
     texts = course_tokens()
     unseen = {name: getattr(texts, name)[: 8 * LENGTH + 1] for name in texts._fields[1::2]}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (adapting, sharing):
+        for module in (adapting, shared_heads):
             patch.setattr(module, "course_tokens", lambda: texts._replace(**unseen))
         yield module.course_tokens()
 
 
 @pytest.fixture(scope="module")
 def adapted(tokens):
-    return {
-        rank: adapt_to_code(rank, steps=STEPS, seeds=seeds)
-        for rank, seeds in ((None, (0,)), (2, (0, 1)))
-    }
+    return {rank: adapt_to_code(rank, steps=STEPS, seeds=(0,)) for rank in (None, 2)}
 
 
 @pytest.fixture(scope="module")
@@ -84,24 +81,11 @@ def test_all_learn_code_and_forget_prose(adapted, model, tokens, rank):
     )
 
 
-def test_all_start_from_the_same_loss(adapted):
-    first = [done.training.losses[0, 0] for done in adapted.values()]
-    # B is zero: the first loss is that of the small GPT itself, in another order of sums.
-    torch.testing.assert_close(*first, rtol=0, atol=1e-4)
-
-
-def test_how_many_numbers_are_learned(adapted, model):
-    C, layers = model.config.width, model.config.num_layers
-    assert adapted[None].learned == model.config.parameters
-    assert adapted[2].learned == layers * 2 * (4 * 2 * C + 2 * 5 * C)
-    alone = adapt_to_code(None, steps=1, only_matrices=True)
-    assert alone.learned == layers * 12 * C**2
-
-
 def test_what_is_not_learned_stays(adapted, model):
     for trained in adapted[2].training.models:
         assert not any(change.any() for change in _base_changes(trained, model))
-        assert all(layer.change.any() for _, layer in lora_layers(trained))
+        added = [layer for layer in trained.modules() if isinstance(layer, LoRALinear)]
+        assert added and all((layer.up @ layer.down).any() for layer in added)
     (alone,) = adapt_to_code(None, steps=1, only_matrices=True).training.models
     for name, weight in alone.named_parameters():
         changed = not torch.equal(weight, model.get_parameter(name))

@@ -110,27 +110,6 @@ def test_a_spare_parameter_is_not_active():
     assert found.parameters - found.active == 42
 
 
-def test_the_table_as_text_and_html(table):
-    lines = str(table).splitlines()
-    assert len(lines) == 1 + len(VARIANTS)
-    assert lines[1].startswith("dense ") and f"{table.costs['dense'].flops:,}" in lines[1]
-    assert all(line == line.rstrip() for line in lines)
-    bundle = table._repr_mimebundle_()
-    assert bundle["text/plain"] == str(table)
-    rows = bundle["text/html"].split("<tr>")[1:]
-    assert len({row.count("</t") for row in rows[:-1]}) == 1
-    assert len(rows) == 1 + len(VARIANTS) and ">ms<" not in rows[0]
-
-
-def test_time_changes_nothing_else(table, monkeypatch):
-    monkeypatch.setattr(module, "_REPEATS", 2)
-    timed = pruning_table(ODD, timed=True)
-    assert timed.costs == table.costs
-    assert timed.milliseconds.keys() == VARIANTS.keys()
-    assert all(each > 0 for each in timed.milliseconds.values())
-    assert timed.rows()[0][-1] == "ms"
-
-
 def test_nothing_left_out_is_dense():
     of = pruning_table(Sizes(width=6, num_heads=2, length=5, keys_kept=5, num_experts=1,
                              experts_per_token=1, num_kv_heads=2, rank=1, sparsity=0,

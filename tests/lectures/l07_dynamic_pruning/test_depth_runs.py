@@ -53,9 +53,3 @@ def test_the_texts_are_unseen(found):
             counts = text.routed[capacity].sum(dim=1).tolist()
             assert counts == [kept_tokens(len(text.tokens), capacity)] * 3
             assert text.predicted[capacity].shape == (3, len(text.tokens))
-
-
-def test_few_tokens_pass_no_block(found):
-    """At a half, three blocks that drew lots would pass an eighth of the tokens by altogether."""
-    idle = [(~text.routed[0.5].any(dim=0)).float().mean().item() for text in found.texts]
-    assert max(idle) < 1 / 16

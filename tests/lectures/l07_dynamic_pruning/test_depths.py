@@ -11,7 +11,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
     SHARE,
     CardReader,
     card_batch,
-    card_loss,
     card_scores,
     expected_loss,
     flipped_decisions,
@@ -59,27 +58,6 @@ def test_oracle_and_random_choice(trained):
     assert chance.sums_kept == pytest.approx(0.25, abs=0.04)
     # Some of it may not be learned yet; 1024 sums of 256 sequences, a quarter of them by chance.
     assert expected_loss(SHARE, "random") - 0.03 < chance.loss < 0.45
-
-
-def test_scores_by_hand(trained):
-    model = trained["oracle"].models[0]
-    cards, answers, draws = card_batch(torch.Generator().manual_seed(2**32 - 1), batch=256)
-    with torch.no_grad():
-        logits, _ = model(cards, draws)
-    by_hand = -logits.log_softmax(-1).gather(2, answers[..., None]).mean()
-    assert card_scores(model).loss == pytest.approx(by_hand.item(), abs=1e-6)
-    assert trained["oracle"].scores[0, -1].item() == pytest.approx(by_hand.item(), abs=1e-6)
-    with torch.no_grad():
-        assert card_loss(model, cards, answers, draws) > by_hand
-
-
-def test_a_late_router_meets_capacity():
-    done = train_card_readers(["router, late"], capacity=0.125, seeds=(3, 4), steps=9)
-    training = done["router, late"]
-    assert training.losses.shape == (2, 6)  # the last two thirds
-    for model in training.models:
-        cards, _, draws = card_batch(torch.Generator().manual_seed(0))
-        assert model(cards, draws).kept.mask.sum(dim=1).tolist() == [2] * 16
 
 
 def test_each_scheme_chooses_as_it_says():

@@ -29,12 +29,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     plane_error,
     train_experts,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.toy_experts import (
-    TOY_BALANCES,
-    TOY_EXPERTS,
-    TOY_KS,
-    load_toy_experts,
-)
 
 
 def draw(batch, seed=0):
@@ -94,24 +88,6 @@ def test_balancing_cures_it(trained, balance):
     assert errors(trained[balance]).mean() < errors(trained["none"]).mean() - 0.03
 
 
-def test_one_expert_is_a_dense_network():
-    model, (points, _) = PlaneExperts(1, hidden=7), draw(31)
-    tokens = F.pad(points, (0, 1), value=model.common)
-    (expert,) = model.layer.experts
-    torch.testing.assert_close(model(points)[0], (tokens + expert(tokens))[:, :2])
-    assert expert.expand.weight.shape == (7, 3)
-
-
-def test_only_one_way_moves_the_bias(trained):
-    for balance, training in trained.items():
-        for model in training.models:
-            assert model.layer.balance_bias.any() == (balance == "bias")
-
-
-def test_no_collapse_without_common():
-    assert shares(train_experts(["none"], common=0.0, steps=100)["none"]).max() < 0.5
-
-
 def test_an_expert_takes_a_point_or_the_one_across_unless_the_router_has_a_bias():
     points = draw(997)[0]
     for seed in range(20):
@@ -134,15 +110,6 @@ def test_shares_are_followed_from_before_the_first_step():
     assert torch.equal(
         shares(found), shares(train_experts(["none"], seeds=(3, 5), steps=4)["none"])
     )
-
-
-def test_an_even_start_ignores_the_shared_coordinate():
-    points = draw(101)[0]
-    torch.manual_seed(3)
-    even = PlaneExperts(even_start=True)
-    torch.manual_seed(3)
-    apart = PlaneExperts(common=0.0)
-    assert torch.equal(even(points)[1].chosen, apart(points)[1].chosen)
 
 
 # How it is trained
@@ -223,23 +190,6 @@ def test_angles_against_cosine_similarity():
     cosines = F.cosine_similarity(rows[:, None], rows, dim=-1).fill_diagonal_(1)
     expected = torch.rad2deg(torch.arccos(cosines)).detach()
     torch.testing.assert_close(expert_angles(layer, x), expected, rtol=1e-4, atol=1e-3)
-
-
-# The trained toys
-
-
-@pytest.mark.parametrize("k", TOY_KS)
-@pytest.mark.parametrize("num_experts", TOY_EXPERTS)
-def test_toys_are_what_their_names_say(num_experts, k):
-    biggest = []
-    for balance in TOY_BALANCES:
-        model = load_toy_experts(num_experts, k, balance)
-        assert (len(model.layer.experts), model.layer.k) == (num_experts, k)
-        biggest.append(expert_shares(model).max())
-        assert plane_error(model) < 1.0
-    if k == 1:
-        # Collapsed without a balance loss, and not so with the strongest.
-        assert biggest[0] > 0.9 and biggest[-1] < min(0.75, 2.5 / num_experts)
 
 
 # The packaged runs

@@ -8,7 +8,6 @@ import torch
 from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
-    DigitReader,
     _cut,
     digit_accuracy,
     digit_batch,
@@ -67,12 +66,6 @@ def test_rescaling_misleads_magnitudes(readers):
     damage, size = found["brain damage"].flatten(), found["magnitude"].flatten()
     assert abs(damage[0] - damage[1]) < 0.01  # the same weights go, but for ties in rounding
     assert size[1] < size[0] - 0.05
-
-
-def test_random_deletions_repeat():
-    model = DigitReader()
-    first, second = (pruned_accuracies([model], [0.5], rules=["random"]) for _ in range(2))
-    assert torch.equal(first["random"], second["random"])
 
 
 def test_rounds_delete_for_good_and_train_on(readers):

@@ -116,19 +116,6 @@ def test_the_loop_fails_where_a_maximum_rises(probe, right):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("    m = torch.full", "    # The maximum so far.\n    m = torch.full"),
-        ("(q, k, v, block_n):", "(\n    q, k, v, block_n: int\n):"),
-        (" / q.shape[1] ** 0.5", " / (q.shape[1] ** 0.5)"),
-    ],
-)
-def test_the_loop_with_other_looks_is_not_started(old, new):
-    verdict = MISSING_RESCALE.check(edited((old, new)))
-    assert (verdict.passed, verdict.started) == (False, False)
-
-
-@pytest.mark.parametrize(
     "edits",
     [
         [("acc = acc +", "acc = alpha[:, None] * acc +")],
@@ -137,7 +124,7 @@ def test_the_loop_with_other_looks_is_not_started(old, new):
         [("acc = acc +", "acc = torch.diag(alpha) @ acc +")],
     ],
 )
-def test_another_way_to_mend_it_passes(edits):
+def test_another_way_to_fix_it_passes(edits):
     assert MISSING_RESCALE.check(edited(*edits)).passed
 
 
@@ -179,21 +166,9 @@ def test_another_right_kernel_passes(edits):
 @pytest.mark.parametrize(
     ("edits", "says"),
     [
-        ([(MASK, "")], "Nothing is hidden"),
         ([(MASK, ""), (RANGE, "N, BLOCK)")], "Nothing is hidden"),
         ([("keys.T <= rows", "keys <= rows")], "Nothing is hidden"),
         ([("keys.T <= rows", "keys.T < N"), (RANGE, "N, BLOCK)")], "attention to every key"),
-        ([("keys.T <= rows", "keys.T < rows")], "`<=`, not `<`"),
-        ([("keys.T <= rows", "keys.T < rows"), (RANGE, "N, BLOCK)")], "`<=`, not `<`"),
-        ([("keys.T <= rows", "keys.T >= rows"), (RANGE, "N, BLOCK)")], "upside down"),
-        ([('scores, -float("inf"))\n', '-float("inf"), scores)\n')], "the scores come first"),
-        ([('scores, -float("inf"))\n', "scores, 0.0)\n")], "A hidden score is 0"),
-        ([(RANGE, "nt.program_id(0) * BLOCK, BLOCK)")], "visits no tile"),
-        ([(RANGE, "N, BLOCK)")], "dead tiles are still visited"),
-        ([("        m = m_new\n", "")], "`m` stays −∞"),
-        ([("l * alpha", "l")], "`l` is not"),
-        ([("acc * alpha[:, None]", "acc")], "`acc` is not"),
-        ([("nt.maximum(m, nt.max(scores, axis=1))", "nt.max(scores, axis=1)")], "never falls"),
         ([(MASK, "raw = scores\n        " + MASK), ("nt.max(scores", "nt.max(raw")], "Hide first"),
         ([('q, k.T, input_precision="ieee")', "q, k.T) * scale")], "scaled when it is loaded"),
         ([("@nt.jit\n", "")], "needs `@nt.jit` above it"),

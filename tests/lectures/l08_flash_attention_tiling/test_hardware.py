@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from course_utils.kernels.gpus import GPUS, KB, MB
-from course_utils.lectures.l08_flash_attention_tiling.experiments import gpu_table
 
 # Multiply-adds that one SM does per clock: in tensor cores on 16-bit numbers with float32 sums
 # (whitepapers: A100 4 cores x 256, H100 4 x 512, Ada 4 x 64), and in its float32 lanes.
@@ -59,16 +58,3 @@ def test_h200_differs_from_h100_in_memory():
         if getattr(h100, field.name) != getattr(h200, field.name)
     }
     assert changed == {"name", "memory", "memory_bandwidth", "sources"}
-
-
-def test_the_table_names_gpus_and_sources():
-    table, units, sources = gpu_table().split("\n\n")
-    assert "1024 bytes" in units
-    lines = table.splitlines()
-    assert lines[0] == "| | A100 SXM 80GB | H100 SXM | H200 SXM | RTX 4090 |"
-    assert {line.count("|") for line in lines} == {6}
-    assert "| its bandwidth | 2.04 TB/s | 3.35 TB/s | 4.80 TB/s | 1.01 TB/s |" in lines
-    assert "| exp, log (derived) | 2.4 T a second | 3.9 T a second |" in table
-    assert "| 16-bit matrix products, dense | 312 TFLOP/s | 989 TFLOP/s |" in table
-    for gpu in GPUS.values():
-        assert all(source in sources for source in gpu.sources)

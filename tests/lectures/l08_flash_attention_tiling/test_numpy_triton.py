@@ -74,17 +74,3 @@ def test_masked_places_are_neither_read_nor_written():
     assert memory.tolist() == [0, 1, 2, 30, 40]
     with pytest.raises(IndexError):
         numpy_triton.load(at)
-
-
-def test_a_kernel_may_call_another():
-    @numpy_triton.jit
-    def twice(x):
-        return 2 * x
-
-    @numpy_triton.jit
-    def write(out_ptr):
-        numpy_triton.store(out_ptr + numpy_triton.program_id(0), twice(numpy_triton.program_id(0)))
-
-    out = torch.zeros(3)
-    write[(3,)](out)
-    assert out.tolist() == [0, 2, 4]

@@ -4,10 +4,8 @@ import pytest
 
 from course_utils.kernels.gpus import GPUS, KB
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
-    attainable_flops,
     least_times,
     tile_memory,
-    time_bound,
 )
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
     Cost,
@@ -25,28 +23,10 @@ def test_the_busiest_part_sets_the_time(name):
     rates = (gpu.tensor_flops, gpu.vector_flops, gpu.special_rate, gpu.memory_bandwidth)
     for busiest, limit in enumerate(("products", "vector units", "special functions", "memory")):
         amounts = [int(rate) * (1 + (part == busiest)) for part, rate in enumerate(rates)]
-        bound = time_bound(Cost(*amounts[:3], amounts[3] - 1000, 1000), gpu)
-        assert bound.limit == limit and bound.seconds == pytest.approx(2)
-
-
-@pytest.mark.parametrize("name", GPUS)
-def test_the_roof_bends_at_the_ridge(name):
-    gpu = GPUS[name]
-    assert attainable_flops(gpu, gpu.ridge) == pytest.approx(gpu.tensor_flops)
-    assert attainable_flops(gpu, gpu.ridge / 4) == pytest.approx(gpu.tensor_flops / 4)
-    assert attainable_flops(gpu, gpu.ridge * 4) == gpu.tensor_flops
-
-
-def test_costs_lie_on_the_roof():
-    for cost in (
-        naive_forward(2048, 2048, 128, heads=3),
-        tiled_forward(2048, 2048, 128, block_m=64, block_n=64),
-        tiled_forward(2048, 2048, 128, block_m=64, block_n=64, cached=True),
-    ):
-        bound = time_bound(cost, A100)
-        assert bound.limit in ("products", "memory")
-        rate = cost.matmul_flops / bound.seconds
-        assert rate == pytest.approx(attainable_flops(A100, cost.intensity))
+        times = least_times(Cost(*amounts[:3], amounts[3] - 1000, 1000), gpu)
+        assert {part: round(seconds, 6) for part, seconds in times.items() if seconds > 1.5} == {
+            limit: 2
+        }
 
 
 @pytest.mark.parametrize(("gpu", "width"), [(A100, 32), (H100, 64), (GPUS["RTX 4090"], 8)])
@@ -64,10 +44,11 @@ def test_the_width_at_which_exp_takes_as_long_as_the_products(gpu, width):
 
 def test_memory_limits_the_naive_form():
     sizes = {"T": 4096, "S": 4096, "D": 64, "heads": 64}
-    naive = time_bound(naive_forward(**sizes), H100)
-    tiled = time_bound(tiled_forward(block_m=128, block_n=128, cached=True, **sizes), H100)
-    assert (naive.limit, tiled.limit) == ("memory", "special functions")  # and the products nearly
-    assert naive.seconds > 9 * tiled.seconds
+    naive = least_times(naive_forward(**sizes), H100)
+    tiled = least_times(tiled_forward(block_m=128, block_n=128, cached=True, **sizes), H100)
+    assert max(naive, key=naive.get) == "memory"
+    assert max(tiled, key=tiled.get) == "special functions"  # and the products nearly
+    assert max(naive.values()) > 9 * max(tiled.values())
 
 
 @pytest.mark.parametrize(
@@ -81,9 +62,3 @@ def test_memory_limits_the_naive_form():
 def test_tile_memory_adds_up(tile, shared, registers):
     memory = tile_memory(*tile)
     assert (memory.shared, memory.registers) == (shared, registers)
-
-
-def test_where_a_tile_fits():
-    tile = tile_memory(128, 128, 128)
-    fits = [name for name, gpu in GPUS.items() if tile.shared <= gpu.shared_per_block]
-    assert fits == ["A100 SXM 80GB", "H100 SXM", "H200 SXM"]

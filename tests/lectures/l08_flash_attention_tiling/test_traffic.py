@@ -179,32 +179,3 @@ def test_small_tiles_of_keys_rescale_more():
     ]
     assert other == sorted(other, reverse=True)
     assert other[0] > naive_forward(256, 256, 64).vector_flops > other[-1]
-
-
-def test_only_larger_blocks_of_queries_save():
-    def moved(block_m, block_n):
-        return tiled_forward(1024, 1024, 64, block_m=block_m, block_n=block_n).bytes
-
-    assert moved(32, 64) > moved(64, 64) > moved(128, 64)
-    assert moved(64, 32) == moved(64, 64) == moved(64, 128)
-
-
-def test_causal_tiles_are_skipped():
-    tiles = {"block_m": 128, "block_n": 128}
-    full, causal = (tiled_forward(4096, 4096, 64, causal=c, **tiles) for c in (False, True))
-    assert causal.matmul_flops / full.matmul_flops == pytest.approx(33 / 64)
-    assert naive_forward(4096, 4096, 64).matmul_flops == full.matmul_flops
-
-
-def test_heads_multiply_everything():
-    tiles = {"block_m": 3, "block_n": 2}
-    for cost in (naive_forward, naive_backward):
-        assert cost(7, 11, D, heads=3) == 3 * cost(7, 11, D)
-    for cost in (tiled_forward, tiled_backward):
-        assert cost(7, 11, D, heads=3, **tiles) == 3 * cost(7, 11, D, **tiles)
-
-
-def test_intensity_is_about_block_m():
-    cost = tiled_forward(8192, 8192, 64, block_m=128, block_n=128)
-    assert cost.matmul_flops / cost.bytes == pytest.approx(128, rel=0.05)
-    assert Cost(0, 0, 0, 0, 0).intensity == 0

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from course_utils.attention import effective_tokens
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider, Toggle
-from course_utils.explorers.words import number
 from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     POINTS,
     kernel_estimate,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Point, Toggle
-from course_utils.explorers.words import number
 
 WORDS = ("cat", "milk", "it")
 FARTHEST = 3.0

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.data import Weights
 from course_utils.explorers.inputs import Choice, Slider, Text
-from course_utils.explorers.words import number
 from course_utils.models.minilm_or_random import SENTENCES, TIRED, WIDE, minilm_is_here, read_text
 
 LAYERS, HEADS = 6, 12

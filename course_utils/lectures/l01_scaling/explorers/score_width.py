@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
     CAUCHY,

@@ -14,8 +14,8 @@ import torch
 
 from course_utils.attention import effective_tokens, softmax_jacobian
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider
-from course_utils.explorers.words import number
 
 KEYS = 16
 HIGHEST = 60.0

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Point, Steps, Toggle
-from course_utils.explorers.words import number
 
 LETTERS = "ABC"
 PLACES = 4  # 4 back, 3 back, 2 back, 1 back

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider, Steps
-from course_utils.explorers.words import number
 from course_utils.positions import apply_rope, rope_frequencies
 
 D = 64

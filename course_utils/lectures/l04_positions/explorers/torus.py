@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider, Steps
-from course_utils.explorers.words import number
 from course_utils.positions import apply_rope
 
 KEYS = 64  # positions

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.published import PUBLISHED, PublishedModel
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Cells, Choice, Slider
-from course_utils.explorers.words import number
 from course_utils.masks import (
     causal_mask,
     padding_mask,

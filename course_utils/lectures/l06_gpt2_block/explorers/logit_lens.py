@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Text, Toggle
-from course_utils.explorers.words import number
-from course_utils.lectures.l06_gpt2_block.explorers.reading import read_prompt, token_name
+from course_utils.lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.threads import one_thread

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider
-from course_utils.explorers.words import number
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import (
     CHINCHILLA,
     KAPLAN_BATCH,

@@ -26,7 +26,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
     rescale_units,
     train_digit_readers,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.sharing import share_heads
+from course_utils.lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 
 __all__ = [
     "ROUTERS",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps
-from course_utils.explorers.words import number
 from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
 from course_utils.measure.costs import attention_mixing_flops, attention_projection_flops
 from course_utils.models.small_gpt import SMALL_GPT

@@ -16,15 +16,15 @@ export function makeBars(room, light) {
     html("div", { class: "moe-row moe-head", "aria-hidden": "true" }, html("span", {}, ""),
       html("div", { class: "moe-rail" }, mark), html("b", { class: "moe-hint" }, "point at an expert")),
     ...rows.map(each => each.row));
-  const show = ({ asked, limited }) => {
-    const all = asked.reduce((sum, each) => sum + each, 0);
+  const show = ({ assigned, limited }) => {
+    const all = assigned.reduce((sum, each) => sum + each, 0);
     mark.style.left = `${(100 * room) / all}%`;
     mark.firstChild.textContent = limited ? `room for ${room}` : `equal share: ${room}`;
     rows.forEach(({ taken, lost, count }, i) => {
-      const kept = limited ? Math.min(asked[i], room) : asked[i];
+      const kept = limited ? Math.min(assigned[i], room) : assigned[i];
       taken.style.width = `${(100 * kept) / all}%`;
-      lost.style.width = `${(100 * (asked[i] - kept)) / all}%`;
-      count.textContent = asked[i] > kept ? `${kept}, ${asked[i] - kept} dropped` : String(kept);
+      lost.style.width = `${(100 * (assigned[i] - kept)) / all}%`;
+      count.textContent = assigned[i] > kept ? `${kept}, ${assigned[i] - kept} dropped` : String(kept);
     });
   };
   return { element, show };

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
     EXPERTS,
     POINTS,
@@ -27,7 +27,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import COMMON
 
 EXTENT, SIDE = 1.7, 1000  # the plane is [-1.7, 1.7] in both directions, and a picture of 1000
 GRID = 41  # points along each side of the plane, where boundaries are curved
-ROOM = POINTS // EXPERTS
+CAPACITY = POINTS // EXPERTS
 BALANCED = {"nothing": "none", "a loss": "loss", "a bias": "bias"}
 COLLAPSE = {"shared": "5", "balance": "nothing", "limited": False}
 CURED = {"shared": "5", "balance": "a loss", "limited": False}
@@ -43,7 +43,7 @@ class ExpertsState:
 
     frame: int
     step: int
-    asked: np.ndarray
+    assigned: np.ndarray
     lost: int
     error: float
     limited: bool
@@ -57,7 +57,7 @@ class Experts(Explorer):
         "step": Steps("training step", STEPS, 0, in_picture=True),
         "shared": Choice("shared coordinate", tuple(SHARED), "5", in_picture=True),
         "balance": Choice("balanced by", tuple(BALANCED), "nothing", in_picture=True),
-        "limited": Toggle(f"room for {ROOM} each", in_picture=True),
+        "limited": Toggle(f"room for {CAPACITY} each", in_picture=True),
     }
     presets = {
         "collapse": {"step": 0, **COLLAPSE},
@@ -84,30 +84,30 @@ class Experts(Explorer):
             "points": np.rint(np.stack([_across(x), _across(-y)], axis=1)).astype(int),
             "chosen": ["".join(map(str, frame)) for run in _runs() for frame in _chosen(*run)],
             "ground": [_ground(*run, at) for run in _runs() for at in range(len(STEPS))],
-            "room": ROOM,
+            "room": CAPACITY,
         }
 
     def compute(self, step: int, shared: str, balance: str, limited: bool) -> ExpertsState:
         run, at = (shared, BALANCED[balance]), STEPS.index(step)
-        asked = np.bincount(_chosen(*run)[at], minlength=EXPERTS).astype(np.uint16)
+        assigned = np.bincount(_chosen(*run)[at], minlength=EXPERTS).astype(np.uint16)
         return ExpertsState(
             frame=_runs().index(run) * len(STEPS) + at,
             step=step,
-            asked=asked,
-            lost=int((asked.clip(min=ROOM) - ROOM).sum()) if limited else 0,
+            assigned=assigned,
+            lost=int((assigned.clip(min=CAPACITY) - CAPACITY).sum()) if limited else 0,
             error=float(expert_run(*run).errors[at, int(limited)]),
             limited=limited,
         )
 
     def caption(self, state: ExpertsState) -> str:
-        most = number(100 * state.asked.max() / POINTS)
+        most = number(100 * state.assigned.max() / POINTS)
         end = f"Error [b:{number(state.error, 2)}] (predicting zero: 1)."
         if state.limited:
             return (
                 f"Step {number(state.step)}: [b:{most}%] of the points choose one expert, and "
                 f"[b:{state.lost}] of {POINTS} find their expert full. {end}"
             )
-        idle = int((state.asked == 0).sum())
+        idle = int((state.assigned == 0).sum())
         rest = f"[b:{idle}] of the four {_get(idle)} nothing" if idle else "every expert has some"
         return (
             f"Step {number(state.step)}: the busiest expert takes [b:{most}%] of the points, "

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps
-from course_utils.explorers.words import number
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
 from course_utils.models.small_gpt import SMALL_GPT

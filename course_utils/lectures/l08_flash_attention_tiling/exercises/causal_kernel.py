@@ -17,7 +17,7 @@ import torch
 from torch.nn.functional import pad
 
 from course_utils.attention import attend
-from course_utils.lectures.l08_flash_attention_tiling.exercises.to_mend import ToMend
+from course_utils.lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
 from course_utils.masks import causal_mask
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
@@ -213,7 +213,7 @@ def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor
     return {**probe, "k": k}
 
 
-CAUSAL_KERNEL = ToMend(
+CAUSAL_KERNEL = ToFix(
     **_common,
     as_given=AS_GIVEN,
     untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "

@@ -1,4 +1,4 @@
-"""Exercise 3: an online softmax that lacks a rescale, to be mended.
+"""Exercise 3: an online softmax that lacks a rescale, to be fixed.
 
 Results alone are judged: a softmax over whole rows passes as well, since that both agree is what
 the exercise is about.
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l08_flash_attention_tiling.exercises.to_mend import ToMend
+from course_utils.lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
 from course_utils.teaching.exercise import Mistake
 from course_utils.teaching.outcomes import NanAlike
 
@@ -46,7 +46,7 @@ def _loop_with(
     on_tile=lambda alpha, total: 1,
     maximum=torch.maximum,
 ):
-    """The mended loop but for what is given: the factors, or the maximum."""
+    """The fixed loop but for what is given: the factors, or the maximum."""
 
     def loop(q, k, v, block_n):
         m = torch.full((len(q), 1), -torch.inf)
@@ -89,14 +89,14 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _OFF = "The first output of query {row} is {gave}, expected {right}. "
 
-MISSING_RESCALE = ToMend(
+MISSING_RESCALE = ToFix(
     title="Find the missing rescale",
     difficulty=1,
     minutes=8,
     function="online_attention",
     as_given=AS_GIVEN,
     untouched="The loop is untouched. It is right where the first tile holds every query's largest "
-    "score, and wrong where a later tile raises the maximum. Mend it, run its cell, then this one.",
+    "score, and wrong where a later tile raises the maximum. Fix it, run its cell, then this one.",
     reference=lambda q, k, v, block_n: attend(q, k, v)[0],
     probes=(
         _probe(1.5, 0.3),

@@ -2,12 +2,12 @@
 
 from course_utils.kernels.gpus import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import gpu_table
-from course_utils.lectures.l08_flash_attention_tiling.experiments.rivals import (
+from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import least_times
+from course_utils.lectures.l08_flash_attention_tiling.experiments.tiled_sums import tiled_in
+from course_utils.lectures.l08_flash_attention_tiling.experiments.timed_attention import (
     attend_in_place,
     tiles_with_torch_products,
 )
-from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import least_times
-from course_utils.lectures.l08_flash_attention_tiling.experiments.sums import tiled_in
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
     naive_backward,
     naive_forward,

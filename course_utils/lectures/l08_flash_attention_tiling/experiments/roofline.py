@@ -8,14 +8,7 @@ from typing import NamedTuple
 from course_utils.kernels.gpus import GPU
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import STATISTIC, Cost
 
-__all__ = [
-    "TileMemory",
-    "TimeBound",
-    "attainable_flops",
-    "least_times",
-    "tile_memory",
-    "time_bound",
-]
+__all__ = ["TileMemory", "least_times", "tile_memory"]
 
 _SIZE = 2  # bytes of a number in q, k and v
 _STAGES = 2  # tiles of k and v that are there at once
@@ -45,37 +38,15 @@ def tile_memory(block_m: int, block_n: int, D: int) -> TileMemory:
     )
 
 
-class TimeBound(NamedTuple):
-    """The least time in seconds, and what takes it, one of the names in ``least_times``."""
-
-    seconds: float
-    limit: str
-
-
 def least_times(cost: Cost, gpu: GPU) -> dict[str, float]:
-    """Return the seconds that each part of a GPU needs at least for its share of a cost."""
+    """Return the seconds that each part of a GPU needs at least for its share of a cost.
+
+    The largest is the least time that the GPU could take, the parts overlapped. No kernel reaches
+    it. It is only as true as the bytes: what a cache spares has to be left out of the cost.
+    """
     return {
         "products": cost.matmul_flops / gpu.tensor_flops,
         "vector units": cost.vector_flops / gpu.vector_flops,
         "special functions": cost.special_results / gpu.special_rate,
         "memory": cost.bytes / gpu.memory_bandwidth,
     }
-
-
-def time_bound(cost: Cost, gpu: GPU) -> TimeBound:
-    """Return the least time that a GPU could take: that of its busiest part, the others overlapped.
-
-    No kernel reaches it; one bound by memory cannot be helped by a faster computing unit. It is
-    only as true as the bytes: what a cache spares has to be left out of the cost.
-    """
-    times = least_times(cost, gpu)
-    limit = max(times, key=times.__getitem__)
-    return TimeBound(times[limit], limit)
-
-
-def attainable_flops(gpu: GPU, intensity: float) -> float:
-    """Return the roof over a computation: ``min(tensor_flops, intensity * bandwidth)``, FLOP/s.
-
-    The intensity is in FLOPs in products per byte moved.
-    """
-    return min(gpu.tensor_flops, intensity * gpu.memory_bandwidth)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.kernels.gpus import GPUS
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
     least_times,

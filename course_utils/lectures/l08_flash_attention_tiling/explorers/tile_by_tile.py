@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider, Steps, Toggle
-from course_utils.explorers.words import number
 from course_utils.kernels.trace import TileStep, trace_tiles
 from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import naive_forward
 

@@ -12,12 +12,12 @@ from typing import Any
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.verdict import Verdict
 
-__all__ = ["ToMend"]
+__all__ = ["ToFix"]
 
 
 @dataclass(frozen=True)
-class ToMend(Exercise):
-    """An exercise that begins with a cell to mend.
+class ToFix(Exercise):
+    """An exercise that begins with a cell to fix.
 
     Attributes:
         as_given: the cell as the lecture publishes it. Kept as text, since what it compiles to

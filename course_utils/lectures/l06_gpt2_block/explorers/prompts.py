@@ -17,10 +17,10 @@ class Prompt(NamedTuple):
     cut: bool
 
 
-def read_prompt(text: str, tokenizer: BytePairs, room: int) -> Prompt:
-    """The last `room` tokens of a text, or a line break where it has none."""
+def read_prompt(text: str, tokenizer: BytePairs, longest: int) -> Prompt:
+    """The last `longest` tokens of a text, or a line break where it has none."""
     ids = tokenizer.encode(text) or tokenizer.encode(LINE_BREAK)
-    return Prompt(tuple(ids[-room:]), len(ids) > room)
+    return Prompt(tuple(ids[-longest:]), len(ids) > longest)
 
 
 def token_name(token: bytes) -> str:

@@ -1,0 +1,230 @@
+"""Every static figure of the course: nothing is cut off, axes are labelled, captions say numbers.
+
+Each figure is drawn from numbers made up here. What the lecture draws from its own numbers is
+compared, caption and all, where its notebook runs.
+"""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from course_utils.explorers import charts
+from course_utils.lectures import COURSE
+from course_utils.lectures.l01_scaling.figures import cosine_density
+from course_utils.lectures.l02_softmax.explorers.softmax import jacobian_norm
+from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
+from course_utils.lectures.l06_gpt2_block.figures import line_band
+from course_utils.positions import sinusoidal_positions
+from course_utils.training import Training
+from tests.support_figures import overhang
+
+RANDOM = np.random.default_rng(6)
+TOKENS = ["I", "love", "Transformers"]
+WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
+KEYS = np.array([[0.9, 0.1], [-0.8, 0.1], [0.1, 0.9]])
+SAME = np.array([[0.0, 10.0, 19.0], [0.0, 12.0, 17.0]])
+OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
+CONTROL = SAME, SAME + np.array([0.0, 0.5, -0.25])
+CLOUD = RANDOM.normal(size=(11, 3))
+CLOUDS = {
+    "x": CLOUD,
+    "LayerNorm(x)": (CLOUD - CLOUD.mean(1, keepdims=True)) / CLOUD.std(1, keepdims=True),
+    "x / |x|": CLOUD / np.linalg.norm(CLOUD, axis=1, keepdims=True),
+}
+SPREADS = np.linspace(3.7, 64.0, 72).reshape(6, 12)
+COSINES = {d: 2 * RANDOM.beta((d - 1) / 2, (d - 1) / 2, 4000) - 1 for d in (2, 64)}
+UNSCALED, SCALED = (
+    {d: torch.tensor(size(d) * RANDOM.normal(size=(400, 64))).softmax(-1).numpy()
+     for d in (4, 16, 64, 512)}
+    for size in (np.sqrt, lambda d: 1)
+)  # fmt: skip
+LARGEST = {"divided": np.array([0.2, 0.4, 0.5, 0.9]), "not divided": np.array([0.9, 1, 1, 1.0])}
+CURVES = [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]]
+RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 60), [], 0.0)}
+SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
+ALIGNED = np.eye(8)[[3, 2, 0]]
+CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
+WAYS = ("none", "learned", "sinusoidal", "rope", "rope, interpolated", "rope, NTK", "alibi")
+RECALL = {way: np.linspace(0.97, 0.9, 4) + np.array([[-0.03], [0.0], [0.03]]) for way in WAYS}
+DISTANCES = np.arange(29)[:, None] - np.arange(29)
+SCORES = {"relative": np.cos(0.3 * DISTANCES), "mixed": np.cos(0.3 * DISTANCES[:, ::-1])}
+REACHES = {"right": 3.0 * np.tri(7), "off by one": np.tri(7, k=1)}
+DEPTHS = {d: np.linspace(2, 1, d) * RANDOM.uniform(0.9, 1.1, (5, 1)) for d in (2, 6, 48)}
+STRIPE = np.tri(14) / np.arange(1, 15)[:, None]
+WHOLE = np.array([0.1, 0.2, 0.4])
+LEVELS = {"order unknown": 1.22, "guess": 2.77}
+SIZES = np.array([7_001.0, 31_013.0, 120_011.0, 676_992.0])
+LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
+LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
+RULES = {"magnitude": np.array([[0.97, 0.95, 0.9, 0.5, 0.1]]).repeat(3, 0)}
+SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])
+SHARES = {"nothing": np.array([[0.0, 0.02, 0.98, 0.0], [0.1, 0.9, 0, 0], [0, 0.3, 0.03, 0.67]])}
+STEPS = np.array([0, 25, 50])
+ROUTERS = {name: np.array([[0.9, 1.0, 0.7], [0.4, 0.3, 0.5]]) for name in "abcd"}
+LENGTHS = np.array([512.0, 1024.0, 2048.0])
+PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
+TIMES = {"SDPA": np.array([0.040, 0.050, 0.060]), "tiled": np.array([0.020, 0.025, 0.036])}
+WITH = np.array([[0.010, 0.010, 0.012], [0.011, 0.010, 0.010], [0.010, 0.011, 0.011]])
+WITHOUT = np.array([[0.012, 0.030, 0.220], [0.011, 0.020, 0.240]])
+PANEL = {"scaled": np.full((3, 40), 0.2), "unscaled": np.linspace([2.0] * 3, [1.5] * 3, 40).T}
+
+# Lecture and function: what it is drawn from, and numbers that its caption must have.
+FIGURES = {
+    (0, "draw_three_words"): ((WEIGHTS, TOKENS), {}, "0.50 0.70 0.90 0.00"),
+    (0, "draw_maps"): (
+        ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
+    (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
+    (0, "draw_three_roles"): (
+        (TOKENS, KEYS, KEYS / 2, KEYS[0] * 3, KEYS[0] / 3), {"asking": "I"}, "2.7 0.3 0.0"),
+    (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
+    (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
+    (1, "draw_lengths"): (
+        ({"same": np.full(3, 3.0), "spread": np.array([1.0, 2.0, 4.0])}, TOKENS), {}, "1.00 4.00"),
+    (1, "draw_head_spreads"): (
+        (SPREADS, SPREADS / 32**0.5, SPREADS / 320, 32), {}, "0.65 11.3 5 11 0.01 0.20"),
+    (2, "draw_jacobian_fall"): (
+        (UNSCALED, SCALED), {}, f"{(UNSCALED[512].max(-1) > 0.99).mean():.0%}"),
+    (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
+    (2, "draw_largest_weights"): (
+        (LARGEST, {"divided": 0.3452, "not divided": 0.9987}), {}, "25.0% 4 0.3452"),
+    (3, "draw_singular_values"): ((SINGULAR, 12), {}, "4 3 0.56 1e-16"),
+    (3, "draw_runs"): ((RUNS, "share right", {"guess": 0.25}), {}, "3 60 0.40 0.70 0.25"),
+    (3, "draw_alignment"): ((ALIGNED, list("12 March"), ["03", "-", "12"]), {}, "1.00"),
+    (3, "draw_pruning"): (
+        (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),
+    (4, "draw_extrapolation"): (
+        (RECALL, np.array([32, 64, 128, 256]), 64), {}, "0.95 0.90 0.87 0.93"),
+    (4, "draw_sinusoids"): ((sinusoidal_positions(640, 14).numpy(),), {}, "20 640 0"),
+    (4, "draw_relative_scores"): ((SCORES,), {}, "0 2"),
+    (5, "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
+    (5, "draw_masks"): (
+        ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
+    (6, "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
+    (6, "draw_induction"): (
+        (STRIPE, np.array([[0.01, 0.05], [0.2, 0.93]]), 1, 1), {"tokens": [*range(7)] * 2}, "0.93"),
+    (6, "draw_ablation"): (({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40"),
+    (6, "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
+    (6, "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
+    (7, "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
+    (7, "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
+    (7, "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
+    (8, "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
+    (8, "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
+    (8, "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
+    (None, "draw_learning_curves"): (({"SGD": PANEL, "Adam": PANEL}, 2.08), {}, "0.20 3 2.08"),
+    (None, "draw_losses"): ((PANEL, 2.4, "ln 11"), {}, "2.400 0.200 3 40"),
+    (None, "draw_cache_times"): ((LENGTHS, WITH, WITHOUT), {}, "1.1 21 512 2,048"),
+}  # fmt: skip
+
+
+def module_of(number):
+    return charts if number is None else COURSE[number].module("figures")
+
+
+def draw(number, name):
+    given, named, _ = FIGURES[number, name]
+    return getattr(module_of(number), name)(*given, **named)
+
+
+def test_every_figure_is_here():
+    numbers = (None, *(lecture.number for lecture in COURSE))
+    found = {
+        (number, name) for number in numbers for name in vars(module_of(number))
+        if name.startswith("draw_") and vars(module_of(number))[name].__module__
+        == module_of(number).__name__
+    }  # fmt: skip
+    assert found == set(FIGURES)
+
+
+@pytest.mark.parametrize(("number", "name"), FIGURES)
+def test_figure_and_caption(number, name):
+    picture = draw(number, name)
+    assert overhang(picture.figure) <= 1  # a pixel: half a line's width at the frame
+    numbers = re.findall(r"\d[\d.,]*(?:e[-−]\d+)?%?", picture.caption)
+    numbers = {each.rstrip(".,").replace("−", "-") for each in numbers}
+    assert set(FIGURES[number, name][2].split()) <= numbers, picture.caption
+
+
+# What a figure computes by itself, against its definition.
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 8, 64, 512])
+def test_density_is_a_shifted_beta(width):
+    import scipy.stats
+
+    # (1 + cos) / 2 of random directions is Beta((d - 1) / 2, (d - 1) / 2).
+    law = scipy.stats.beta((width - 1) / 2, (width - 1) / 2, loc=-1, scale=2)
+    x = np.linspace(-0.99, 0.99, 199)
+    assert np.allclose(cosine_density(x, width), law.pdf(x), rtol=1e-9)
+    assert not np.allclose(cosine_density(x, width + 1), law.pdf(x), rtol=1e-2)
+
+
+def test_the_jacobian_falls_by_its_norms():
+    left, right = draw(2, "draw_jacobian_fall").figure.axes
+    row = UNSCALED[4][0]
+    norm = np.linalg.norm(np.diag(row) - np.outer(row, row))
+    assert left.lines[0].get_xydata()[0] == pytest.approx([row.max(), norm])
+    for line, tables in zip(right.lines, (SCALED, UNSCALED), strict=False):
+        medians = [np.median(jacobian_norm(rows)) for rows in tables.values()]
+        assert np.allclose(line.get_ydata(), medians)
+
+
+def test_an_axis_of_nines_loses_no_weight():
+    (axes,) = draw(2, "draw_largest_weights").figure.axes
+    for bars, values in zip(axes.patches, LARGEST.values(), strict=True):
+        heights, edges, _ = bars.get_data()
+        counts = heights * len(values) / heights.sum()
+        beyond = counts[edges[:-1] >= -np.log10(1 - 0.6)].sum()
+        assert round(float(beyond)) == (values > 0.6).sum()
+
+
+def test_lines_hold_an_induction_heads_keys():
+    axes = draw(6, "draw_induction").figure.axes[0]
+    left, right = (line.get_xydata() for line in axes.lines[2:])
+    for reader in range(7, 14):
+        low, high = (np.interp(reader, side[:, 1], side[:, 0]) for side in (left, right))
+        assert [read for read in range(14) if low < read < high] == [reader - 7 + 1]
+
+
+def test_the_band_has_the_true_line_19_times_in_20():
+    """Losses scattered about a known line: at each size its band has the line as often as said."""
+    random, x, hits = np.random.default_rng(5), np.array([5e3, 5e4, 2e5]), []
+    truth = 8 * x**-0.08
+    for _ in range(400):
+        losses = 8 * SIZES**-0.08 * np.exp(random.normal(0, 0.03, (3, 4)))
+        law = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(losses))
+        low, high = line_band(x, SIZES, losses.size, law)
+        hits.append((low <= truth) & (truth <= high))
+    assert np.abs(np.mean(hits, axis=0) - 0.95).max() < 0.035
+
+
+def test_times_are_medians_of_ratios():
+    axes = (
+        module_of(8)
+        .draw_times({**TIMES, "naive": np.array([0.2, 0.3, 0.24])}, "SDPA")
+        .figure.axes[0]
+    )
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([1, 0.5, 5])
+
+
+def test_areas_are_to_scale():
+    axes = draw(8, "draw_memory").figure.axes[0]
+    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
+    expected = np.stack(list(PEAKS.values()), axis=1)
+    assert np.reshape(areas, expected.shape) == pytest.approx(expected)
+
+
+def test_curves_are_medians_in_bands():
+    runs = RANDOM.uniform(0.5, 2, size=(3, 40))
+    axes = charts.draw_learning_curves({"SGD": {"a": runs}}, 2.08, window=4).figure.axes[0]
+    smooth = np.array([[run[i : i + 4].mean() for i in range(37)] for run in runs])
+    line = axes.lines[0]
+    assert line.get_xdata().tolist() == list(range(4, 41))
+    assert np.allclose(line.get_ydata(), np.median(smooth, axis=0))
+    band = axes.collections[0].get_paths()[0].vertices
+    at_first = band[band[:, 0] == 4][:, 1]
+    assert (at_first.min(), at_first.max()) == pytest.approx(
+        (smooth[:, 0].min(), smooth[:, 0].max())
+    )
