@@ -1,11 +1,15 @@
-"""One Chromium for all browser tests, and a JupyterLab to work in and one to present in."""
+"""One Chromium for all browser tests, explorers' pages, a JupyterLab to work in and to present."""
 
+import functools
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from course_utils.explorers.page import standalone_page
+from course_utils.lectures import EXPLORERS
+from tests.browser.support_explorer import opening, paint, words
 from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
 from tests.browser.support_page import LecturePage, is_home
 from tests.browser.support_present import FIRST, PROJECTOR, Deck
@@ -59,6 +63,42 @@ def tab(browser, request):
     context.close()
     elsewhere = [url for url in asked if not is_home(url)]
     assert elsewhere == [], f"the page asked other machines: {elsewhere}"
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return a function that opens pages in tabs of their own; their errors fail the test."""
+    with opening(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def explorer_page(tmp_path_factory):
+    """Return a function that writes an explorer's page and gives its address; once for each."""
+    folder = tmp_path_factory.mktemp("explorers")
+
+    @functools.cache
+    def written(name):
+        path = folder / f"{name}.html"
+        path.write_text(standalone_page(EXPLORERS[name]()), encoding="utf-8")
+        return path.as_uri()
+
+    return written
+
+
+@pytest.fixture
+def open_explorer(open_page, explorer_page):
+    """Return a function that opens an explorer's page and waits until it is drawn."""
+
+    def opened(name, width=940, dark=False, **options):
+        tab = open_page(explorer_page(name), width, **options)
+        if options.get("java_script_enabled", True):
+            words(tab)
+        if dark:
+            paint(tab, dark)
+        return tab
+
+    return opened
 
 
 @pytest.fixture
