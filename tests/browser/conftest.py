@@ -1,9 +1,8 @@
 """One Chromium for all browser tests, explorers' pages, a JupyterLab to work in and to present."""
 
 import functools
-import os
+import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import opening, paint, words
 from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
 from tests.browser.support_page import LecturePage, is_home
-from tests.browser.support_present import FIRST, PROJECTOR, Deck
 
+EXTENSION = ROOT / "tools" / "setup" / "lab-extension"
 # Chromium's own traffic off, and what a container does not allow.
 FLAGS = [
     "--no-sandbox",
@@ -36,9 +35,12 @@ def private(tmp_path_factory):
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory, private):
     """A running JupyterLab over a copy of the lectures."""
-    folder = tmp_path_factory.mktemp("notebooks")
+    folder, extensions = map(tmp_path_factory.mktemp, ("notebooks", "extensions"))
     copy_lectures(folder)
-    with running_lab(folder, private) as running:
+    # The extension of this tree, not the one that was installed.
+    shutil.copytree(EXTENSION, extensions / "attention-course")
+    options = [f"--LabApp.extra_labextensions_path={extensions}"]
+    with running_lab(folder, private, options) as running:
         yield running
 
 
@@ -118,26 +120,3 @@ def stage(tmp_path_factory):
     copy_lectures(folder)
     with running_lab(folder, private, present_options(private / "presenting")) as running:
         yield running
-
-
-@pytest.fixture
-def deck(browser, stage):
-    """Lecture 01 on the projector, just opened."""
-    context = browser.new_context(viewport=PROJECTOR)
-    deck = Deck(context.new_page()).open(stage, FIRST.name)
-    yield deck
-    deck.page.evaluate("window.coursePresenter.panel.sessionContext.shutdown()")
-    context.close()
-
-
-@pytest.fixture
-def keep_picture():
-    """Return a function that saves an element's picture for people to look at, where asked to."""
-    folder = os.environ.get("SCREENSHOTS")
-
-    def keep(element, name: str) -> None:
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            element.screenshot(path=str(Path(folder) / f"{name}.png"))
-
-    return keep

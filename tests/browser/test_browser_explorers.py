@@ -9,7 +9,8 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.lectures import EXPLORERS
-from tests.browser.support_explorer import CUT_OFF, PAINTED, opening, paint, touch, words
+from tests.browser.support_explorer import CUT_OFF, PAINTED, opening, paint, touch
+from tests.browser.support_page import seen
 
 pytestmark = pytest.mark.browser
 
@@ -17,13 +18,6 @@ WIDE = 940
 TALLEST = 640  # pixels: a small laptop's screen, less the lab's bars
 CONTROLS = ".ce :is(input, select, [role=slider], [role=radio][aria-checked=true])"
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
-# What a reader can see: words, numbers, places, the pixels of canvases.
-SEEN = """() => {
-  const root = document.querySelector('.ce');
-  const canvases = [...root.querySelectorAll('canvas')].map(each => each.toDataURL());
-  return root.querySelector('.ce-stage').innerHTML
-    + root.querySelector('.ce-caption').innerHTML + canvases;
-}"""
 
 
 @pytest.fixture(scope="module", params=EXPLORERS)
@@ -39,9 +33,10 @@ def tab(browser, name, explorer_page):
 
 
 def settled(tab):
-    """What is seen once the next frame has been drawn."""
-    words(tab)
-    return tab.evaluate(SEEN)
+    """What a reader can see once the next frame has been drawn: marks, pixels, words."""
+    now = seen(tab.locator(".ce"))
+    assert now["error"] == ""
+    return now["picture"] + now["caption"]
 
 
 def test_every_control_answers_to_keys(tab):
@@ -65,14 +60,14 @@ def test_every_control_answers_to_keys(tab):
 
 
 def test_each_preset_shows_something_else_and_is_lit(tab):
-    buttons, seen = tab.locator(".ce-presets button"), set()
+    buttons, found = tab.locator(".ce-presets button"), set()
     for button in buttons.all():
         button.click()
-        seen.add(settled(tab))
+        found.add(settled(tab))
         assert tab.locator(".ce-presets [aria-pressed=true]").all_inner_texts() == [
             button.inner_text()
         ]
-    assert len(seen) == buttons.count() >= 3
+    assert len(found) == buttons.count() >= 3
 
 
 @pytest.mark.parametrize("width", [360, 620, WIDE, pytest.param(1100, marks=pytest.mark.slow)])

@@ -1,12 +1,10 @@
-"""Real heads in a browser: each gesture, what lights up together, own text."""
+"""Real heads in a browser: each gesture, what lights up together, long words."""
 
 import pytest
 
 from course_utils.explorers.page import standalone_page
 from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import CUT_OFF, press, touch, words
-from tests.browser.support_page import wait_for
-from tests.browser.support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -111,28 +109,3 @@ def test_many_long_words_are_not_cut_off(open_page, tmp_path, width):
     assert tab.evaluate(CUT_OFF) == []
     grid, controls = (tab.locator(css).bounding_box() for css in (".heads-grid", ".ce-controls"))
     assert width < 900 or grid["y"] + grid["height"] <= controls["y"]
-
-
-def test_own_text_in_the_lab(lab, open_notebook):
-    cell = "from course_utils.lectures import EXPLORERS\nEXPLORERS['explore_real_heads']()"
-    write_notebook(lab.folder / "heads.ipynb", cell)
-    opened = open_notebook("heads.ipynb")
-    opened.run_all()
-    box = opened.cell(0).locator(".ce")
-    typed, said = box.locator("input[type=text]"), box.locator(".ce-caption")
-    problem = box.locator(".ce-problem")
-
-    def shows(*tokens):
-        found = box.locator(".heads-word:visible .heads-text")
-        wait_for(lambda: found.all_inner_texts() == list(tokens), lambda: found.all_inner_texts())
-
-    typed.fill("<b>x</b>")
-    shows("[CLS]", "<", "b", ">", "x", "<", "/", "b", ">", "[SEP]")
-    before = said.inner_text()
-    typed.fill("\u200b")
-    wait_for(lambda: "Text must" in problem.inner_text(), lambda: problem.inner_text())
-    assert said.inner_text() == before
-    box.locator("select").select_option("I love Transformers")
-    shows("[CLS]", "i", "love", "transformers", "[SEP]")
-    wait_for(lambda: typed.input_value() == "", lambda: typed.input_value())
-    wait_for(lambda: not problem.is_visible(), lambda: problem.inner_text())
