@@ -59,7 +59,7 @@ def test_the_first_minutes(ran):
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     handle.scroll_into_view_if_needed()
     before = seen(explorer)
-    for key in ("ArrowRight", "ArrowLeft"):
+    for key in ("Shift+ArrowUp", "Shift+ArrowDown"):  # a score, by one
         handle.focus()
         tab.keyboard.press(key)
         before = changed(explorer, before, key)

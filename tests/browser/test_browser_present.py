@@ -72,7 +72,7 @@ def move_by_keyboard(deck, explorer, where):
     """A handle in the picture answers to an arrow key, which then turns no slide."""
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     place, before = deck.ask("place"), seen(explorer)["caption"]
-    for key in ("ArrowRight", "ArrowLeft"):
+    for key in ("ArrowRight", "ArrowLeft", "Shift+ArrowUp"):
         handle.focus()
         deck.press(key)
         if seen(explorer)["caption"] != before:
