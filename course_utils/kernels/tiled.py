@@ -146,7 +146,7 @@ def read_keys(
     for keys in schedule.blocks_of_keys(rows):
         k_tile, v_tile = (heads.keys_of(x, keys).to(q_tile.dtype) for x in (k, v))
         scores = torch.bmm(q_tile, k_tile.mT)
-        schedule.hide_later(scores, rows, keys)
+        schedule.mask_future_(scores, rows, keys)
         m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
         alpha = (m - m_new).exp2_()
         p = scores.sub_(m_new).exp2_()
@@ -203,7 +203,7 @@ def backward_tiles(
         for keys in schedule.blocks_of_keys(rows):
             k_tile, v_tile = (heads.keys_of(x, keys).to(dtype) for x in (k, v))
             scores = torch.bmm(q_tile, k_tile.mT)
-            schedule.hide_later(scores, rows, keys)
+            schedule.mask_future_(scores, rows, keys)
             # No weight exceeds 1. In a tile of another size the product may differ in its last
             # bit: of scores of 1e18, more than exp2 can take.
             p = scores.sub_(lse_tile).clamp_(max=0).exp2_()

@@ -108,7 +108,7 @@ class TileSchedule:
         """Yield the blocks of keys that one of these queries may attend to, in ascending order."""
         return _blocks(0, rows.stop + self.S - self.T if self.causal else self.S, self.block_n)
 
-    def hide_later(self, scores: Tensor, rows: range, keys: range) -> None:
+    def mask_future_(self, scores: Tensor, rows: range, keys: range) -> None:
         """Set to -inf the scores (heads, group * rows, keys) of keys later than the query.
 
         Only tiles on the diagonal have any.

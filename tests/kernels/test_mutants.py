@@ -59,7 +59,7 @@ MUTANTS = [
     Mutant("triton", "causal is aligned at the top left",
            (Edit(TRITON, r"shift = S - T if CAUSAL", "shift = 0 if CAUSAL", times=3),), CAUSAL),
     Mutant("tiled", "the tail of a causal tile is not masked",
-           (Edit(TILED, r"\n +schedule\.hide_later\(scores, rows, keys\)\n", "\n", times=2),),
+           (Edit(TILED, r"\n +schedule\.mask_future_\(scores, rows, keys\)\n", "\n", times=2),),
            CAUSAL),
     Mutant("triton", "the tail behind the last key is not masked",
            (Edit(TRITON, r"tl\.minimum\(rows \+ shift, S - 1\)", "rows + shift", times=2),)),
