@@ -85,7 +85,9 @@ def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> Annotat
         lengths: (lengths,) sequence lengths, rising.
         peaks: name → (lengths,) bytes, at most four.
     """
-    slopes = {name: growth_exponent(lengths, bytes_) for name, bytes_ in peaks.items()}
+    slopes = {
+        name: growth_exponent(lengths.tolist(), bytes_.tolist()) for name, bytes_ in peaks.items()
+    }
     most = max(bytes_.max() for bytes_ in peaks.values())
     least = 0.46 * np.sqrt(most)  # of the width for a square and its label
     figure = new_figure(8.0, 3.4)
