@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, pairwise
@@ -120,7 +120,7 @@ def _drawn(world: World, sentence: Sentence) -> tuple[float, float]:
     return nats, words
 
 
-def _fillers(kind: str) -> list[str]:
+def _fillers(kind: str) -> Sequence[str]:
     return FILLERS.get(kind) or AT_RANDOM[kind]
 
 

@@ -1,15 +1,18 @@
-"""One Chromium for all browser tests, and a JupyterLab to work in and one to present in."""
+"""One Chromium for all browser tests, explorers' pages, a JupyterLab to work in and to present."""
 
-import os
+import functools
+import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
+from course_utils.explorers.page import standalone_page
+from course_utils.lectures import EXPLORERS
+from tests.browser.support_explorer import opening, paint, words
 from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
 from tests.browser.support_page import LecturePage, is_home
-from tests.browser.support_present import FIRST, PROJECTOR, Deck
 
+EXTENSION = ROOT / "tools" / "setup" / "lab-extension"
 # Chromium's own traffic off, and what a container does not allow.
 FLAGS = [
     "--no-sandbox",
@@ -32,9 +35,12 @@ def private(tmp_path_factory):
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory, private):
     """A running JupyterLab over a copy of the lectures."""
-    folder = tmp_path_factory.mktemp("notebooks")
+    folder, extensions = map(tmp_path_factory.mktemp, ("notebooks", "extensions"))
     copy_lectures(folder)
-    with running_lab(folder, private) as running:
+    # The extension of this tree, not the one that was installed.
+    shutil.copytree(EXTENSION, extensions / "attention-course")
+    options = [f"--LabApp.extra_labextensions_path={extensions}"]
+    with running_lab(folder, private, options) as running:
         yield running
 
 
@@ -62,6 +68,42 @@ def tab(browser, request):
 
 
 @pytest.fixture
+def open_page(browser):
+    """Return a function that opens pages in tabs of their own; their errors fail the test."""
+    with opening(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def explorer_page(tmp_path_factory):
+    """Return a function that writes an explorer's page and gives its address; once for each."""
+    folder = tmp_path_factory.mktemp("explorers")
+
+    @functools.cache
+    def written(name):
+        path = folder / f"{name}.html"
+        path.write_text(standalone_page(EXPLORERS[name]()), encoding="utf-8")
+        return path.as_uri()
+
+    return written
+
+
+@pytest.fixture
+def open_explorer(open_page, explorer_page):
+    """Return a function that opens an explorer's page and waits until it is drawn."""
+
+    def opened(name, width=940, dark=False, **options):
+        tab = open_page(explorer_page(name), width, **options)
+        if options.get("java_script_enabled", True):
+            words(tab)
+        if dark:
+            paint(tab, dark)
+        return tab
+
+    return opened
+
+
+@pytest.fixture
 def open_notebook(tab, lab):
     """Return a function that opens a notebook of the served folder in the tab."""
     return lambda notebook: LecturePage(tab, lab, notebook).open()
@@ -78,26 +120,3 @@ def stage(tmp_path_factory):
     copy_lectures(folder)
     with running_lab(folder, private, present_options(private / "presenting")) as running:
         yield running
-
-
-@pytest.fixture
-def deck(browser, stage):
-    """Lecture 01 on the projector, just opened."""
-    context = browser.new_context(viewport=PROJECTOR)
-    deck = Deck(context.new_page()).open(stage, FIRST.name)
-    yield deck
-    deck.page.evaluate("window.coursePresenter.panel.sessionContext.shutdown()")
-    context.close()
-
-
-@pytest.fixture
-def keep_picture():
-    """Return a function that saves an element's picture for people to look at, where asked to."""
-    folder = os.environ.get("SCREENSHOTS")
-
-    def keep(element, name: str) -> None:
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            element.screenshot(path=str(Path(folder) / f"{name}.png"))
-
-    return keep

@@ -114,6 +114,17 @@ class LecturePage:
         self.page.keyboard.press("Shift+Enter")
         self.wait_until_idle(seconds)
 
+    def run_cell(self, number: int, *, wait: bool = True) -> None:
+        """Run a cell wherever the reader is."""
+        self.page.evaluate(
+            f"([number, wait]) => {{ {PANEL}.content.activeCellIndex = number;"
+            " const ran = window.jupyterapp.commands.execute('notebook:run-cell');"
+            " return wait ? ran.then(() => null) : null; }",
+            [number, wait],
+        )
+        if wait:
+            self.wait_until_idle()
+
     def close(self) -> None:
         """End the kernel; the tab goes with its fixture."""
         self.page.evaluate(f"{PANEL}.sessionContext.shutdown()")

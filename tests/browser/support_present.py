@@ -1,6 +1,7 @@
 """A lecture presented in Chromium: its slides, driven and measured as a room would see them."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.browser.support_lab import ROOT, Lab
@@ -136,3 +137,13 @@ class Deck:
     def elsewhere(self) -> list[str]:
         """Return what was asked of other machines."""
         return [url for url in self.asked if not is_home(url)]
+
+
+@contextlib.contextmanager
+def projected(browser: Any, lab: Lab, notebook: str) -> Iterator[Deck]:
+    """Open a lecture on the projector; its kernel ends with the context."""
+    context = browser.new_context(viewport=PROJECTOR)
+    deck = Deck(context.new_page()).open(lab, notebook)
+    yield deck
+    deck.page.evaluate(f"{PRESENTER}.panel.sessionContext.shutdown()")
+    context.close()

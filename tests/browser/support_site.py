@@ -57,7 +57,7 @@ def pages(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.html"))]
 
 
-def open_page(tab: Any, address: str) -> None:
+def visit(tab: Any, address: str) -> None:
     """Open a page and wait until its scripts have run."""
     tab.goto(address, timeout=PAGE_MS)
     tab.wait_for_load_state("load", timeout=PAGE_MS)

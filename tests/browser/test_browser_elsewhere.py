@@ -1,12 +1,12 @@
 """The first minutes in other front ends than JupyterLab: sliders, an exercise, a quiz."""
 
 import importlib.util
-import json
 
 import pytest
 
 from tests.browser.support_lab import running_lab
 from tests.browser.support_page import changed, seen, wait_for
+from tests.browser.support_scratch import write_notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -18,7 +18,6 @@ CELLS = [
 ]
 # Program → the page of a notebook, a cell's editor, a cell's output.
 FRONT_ENDS = {
-    "jupyterlab": ("lab/tree", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
     "notebook": ("notebooks", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
     "nbclassic": ("nbclassic/notebooks", ".code_cell .CodeMirror", ".output_wrapper"),
 }
@@ -35,7 +34,8 @@ def ran(request, tab, tmp_path):
     if importlib.util.find_spec(request.param) is None:
         pytest.skip(f"{request.param} is not installed")
     page, editor, output = FRONT_ENDS[request.param]
-    write_notebook(tmp_path / "work" / "three.ipynb")
+    (tmp_path / "work").mkdir()
+    write_notebook(tmp_path / "work" / "three.ipynb", *CELLS)
     with running_lab(tmp_path / "work", tmp_path, program=request.param) as lab:
         tab.goto(f"{lab.url}{page}/three.ipynb?token={lab.token}", timeout=60_000)
         tab.locator(editor).nth(len(CELLS) - 1).wait_for(timeout=60_000)
@@ -45,15 +45,6 @@ def ran(request, tab, tmp_path):
             tab.locator(RUN).click()
         tab.locator(".course-quiz").wait_for(timeout=90_000)
         yield tab, output
-
-
-def write_notebook(path):
-    path.parent.mkdir()
-    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
-    cells = [{**code, "id": f"c{n}", "source": source} for n, source in enumerate(CELLS)]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    content = {"cells": cells, "metadata": {"kernelspec": kernel}}
-    path.write_text(json.dumps(content | {"nbformat": 4, "nbformat_minor": 5}), encoding="utf-8")
 
 
 def is_connected(tab):
@@ -68,7 +59,7 @@ def test_the_first_minutes(ran):
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     handle.scroll_into_view_if_needed()
     before = seen(explorer)
-    for key in ("ArrowRight", "ArrowLeft"):
+    for key in ("Shift+ArrowUp", "Shift+ArrowDown"):  # a score, by one
         handle.focus()
         tab.keyboard.press(key)
         before = changed(explorer, before, key)

@@ -1,18 +1,16 @@
 """Plain figures in a real JupyterLab: dark in a dark theme, white in a light one."""
 
 import io
-import shutil
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.support_lab import ROOT, running_lab
+from tests.browser.support_page import LecturePage
 from tests.browser.support_scratch import write_notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-EXTENSION = ROOT / "tools" / "setup" / "lab-extension"
 FIGURE = """
 from course_utils.explorers.show import AnnotatedFigure, show
 from course_utils.explorers.style import BLUE, course_style, new_figure
@@ -36,54 +34,37 @@ display({"image/png": base64.b64encode(held.getvalue()).decode()}, raw=True)
 
 
 @pytest.fixture(scope="module")
-def pixels(browser, tmp_path_factory):
+def pixels(browser, lab):
     """Theme → the figure, another picture, and the page's background, as they are seen."""
-    folder, private, extensions = map(tmp_path_factory.mktemp, ("nb", "private", "extensions"))
-    # The one of this tree, not the one that was installed.
-    shutil.copytree(EXTENSION, extensions / "attention-course")
-    name = write_notebook(folder / "figure.ipynb", FIGURE, SNAPSHOT)
-    found = {}
-    options = [f"--LabApp.extra_labextensions_path={extensions}"]
-    with running_lab(folder, private, options) as lab:
-        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-        page.goto(lab.link(name))
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-        page.wait_for_function("window.jupyterapp.shell.currentWidget?.sessionContext?.isReady")
-        page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        images = page.locator(".jp-RenderedImage img")
-        images.nth(1).wait_for(timeout=60_000)
-        for theme in ("Dark", "Light"):
-            change = {"theme": f"JupyterLab {theme}"}
-            page.evaluate(
-                "args => window.jupyterapp.commands.execute('apputils:change-theme', args)", change
-            )
-            is_light = str(theme == "Light").lower()
-            page.wait_for_function(f"document.body.dataset.jpThemeLight === '{is_light}'")
-            background = page.evaluate(
-                "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor"
-            )
-            shots = [Image.open(io.BytesIO(images.nth(i).screenshot())) for i in (0, 1)]
-            found[theme] = [np.asarray(shot.convert("RGB"), int) for shot in shots], background
-        page.context.close()
+    name = write_notebook(lab.folder / "figure.ipynb", FIGURE, SNAPSHOT)
+    page, found = browser.new_page(viewport={"width": 1280, "height": 900}), {}
+    opened = LecturePage(page, lab, name).open()
+    opened.run_all()
+    images = page.locator(".jp-RenderedImage img")
+    images.nth(1).wait_for()
+    for theme in ("Dark", "Light"):  # the light one last: the lab keeps it
+        page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
+            f"JupyterLab {theme}",
+        )
+        is_light = str(theme == "Light").lower()
+        page.wait_for_function(f"document.body.dataset.jpThemeLight === '{is_light}'")
+        background = page.evaluate(
+            "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor"
+        )
+        shots = [Image.open(io.BytesIO(images.nth(i).screenshot())) for i in (0, 1)]
+        found[theme] = [np.asarray(shot.convert("RGB"), int) for shot in shots], background
+    opened.close()
+    page.close()
     return found
 
 
 @pytest.mark.parametrize("theme", ["Dark", "Light"])
-def test_a_figure_has_the_ground_of_its_page(pixels, theme):
-    (figure, _), background = pixels[theme]
+def test_a_figure_has_its_page_s_ground_and_its_own_colours(pixels, theme):
+    (figure, other), background = pixels[theme]
     page = [int(each) for each in background.removeprefix("rgb(").rstrip(")").split(",")]
     assert np.abs(figure[3, 3] - page).max() <= 1
-
-
-@pytest.mark.parametrize("theme", ["Dark", "Light"])
-def test_blue_stays_blue_and_can_be_seen(pixels, theme):
-    (figure, _), _ = pixels[theme]
     red, green, blue = figure[figure.shape[0] // 2, figure.shape[1] // 2]
     assert red < green < blue
     assert (green > 150) == (theme == "Dark"), "lighter on a dark page"
-
-
-def test_other_pictures_are_left_alone(pixels):
-    for theme in ("Dark", "Light"):
-        (_, other), _ = pixels[theme]
-        assert other[20, 30].tolist() == [200, 30, 30]
+    assert other[20, 30].tolist() == [200, 30, 30], "other pictures are left alone"

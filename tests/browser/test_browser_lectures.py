@@ -44,13 +44,16 @@ CUT_OFF = """area => {
 }""".replace("ARROW_PX", "24")
 
 
+# A trusted notebook may show live widgets, so it is the one in which dead ones would appear.
 @slow
-@pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("path", "trusted"),
+    [(path, False) for path in NOTEBOOKS] + [(NOTEBOOKS[0], True)],
+    ids=[path.stem for path in NOTEBOOKS] + ["trusted"],
+)
 def test_pictures_and_quiz_are_there_before_the_first_run(
-    path, trusted, lab, private, open_notebook, keep_picture
+    path, trusted, lab, private, open_notebook
 ):
-    # A trusted notebook may show live widgets, so it is the one in which dead ones would appear.
     name = f"before_{'trusted' if trusted else 'untrusted'}_{path.name}"
     notebook = read(path)
     notebook.metadata["copy"] = name  # trust goes by content
@@ -63,7 +66,6 @@ def test_pictures_and_quiz_are_there_before_the_first_run(
     shown = [show_saved(lecture, number, cell) for number, cell in enumerate(lecture.cells())]
     assert sum(shown) >= 3
     assert lecture.broken_words() == []
-    keep_picture(lecture.page, f"{path.stem}-before-first-run")
     lecture.close()
 
 
@@ -122,14 +124,13 @@ def test_run_all_leaves_no_error_and_nothing_broken(lecture):
     assert lecture.broken_words() == []
 
 
-def test_every_explorer_is_live_and_answers_to_keys(lecture, explorers, keep_picture):
+def test_every_explorer_is_live_and_answers_to_keys(lecture, explorers):
     own = [name for name in vars(lecture.course.module("explorers")) if "explore_" in name]
     assert len(explorers) >= len(own)
     for place, explorer in explorers.items():
         lecture.cell(place)
         before = seen(explorer)
         assert len(before["caption"]) > 20 and before["error"] == "", f"cell {place}"
-        keep_picture(explorer, f"{lecture.course.stem}-cell{place:02d}")
         for button in explorer.locator(".ce-presets button").all()[::-1]:
             if button.get_attribute("aria-pressed") != "true":
                 button.press("Enter")
@@ -138,11 +139,11 @@ def test_every_explorer_is_live_and_answers_to_keys(lecture, explorers, keep_pic
 
 
 @slow
-def test_a_quiz_explains_every_choice_by_keyboard(lecture):
+def test_a_quiz_explains_each_choice_by_keyboard(lecture):
     quiz = lecture.course.module("exercises").QUIZ
     [box] = lecture.find(".course-quiz", lecture.code_cells()).values()
     box.locator("input[type=radio]").first.focus()
-    for number, question in enumerate(quiz.questions):
+    for number, question in enumerate(quiz.questions[:2]):  # every quiz is built alike
         button = box.locator("button").nth(number)
         said = ""
         for place, option in enumerate(question.options):
@@ -182,30 +183,25 @@ def stubs(path):
 
 
 @slow
-def test_every_exercise_can_be_solved(lecture):
-    solved = 0
-    for place, solution in stubs(lecture_file(lecture.course.stem)):
-        lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=30_000)
-        lecture.type_into(place, solution)
-        assert lecture.cells()[place]["source"] == solution
-        lecture.run_selected()
-        lecture.run_selected()
-        lecture.cell(place + 1).get_by_text("Passed").first.wait_for(timeout=30_000)
-        solved += 1
-    assert solved >= 1
+def test_an_exercise_can_be_solved(lecture):
+    place, solution = next(stubs(lecture_file(lecture.course.stem)))
+    lecture.cell(place + 1).get_by_text("Not started").first.wait_for(timeout=30_000)
+    lecture.type_into(place, solution)
+    assert lecture.cells()[place]["source"] == solution
+    lecture.run_selected()
+    lecture.run_selected()
+    lecture.cell(place + 1).get_by_text("Passed").first.wait_for(timeout=30_000)
 
 
 @slow
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_cut_off(lecture, width, keep_picture):
+def test_nothing_is_cut_off(lecture, width):
     lecture.page.set_viewport_size({"width": width, "height": 900})
     found = []
     for place in lecture.code_cells():
         area = lecture.cell(place).locator(".jp-Cell-outputArea")
         if area.count():
             found += [f"cell {place}: {words}" for words in area.evaluate(CUT_OFF)]
-            if lecture.cell(place).locator(".course-explorer").count():
-                keep_picture(area, f"{lecture.course.stem}-cell{place:02d}-{width}px")
     lecture.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     assert not found, "\n".join(found)
 

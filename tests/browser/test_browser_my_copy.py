@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from tests.browser.support_lab import running_lab
 from tests.browser.support_page import wait_for
 from tools.editions.my_course import update_copies
 
@@ -26,30 +25,30 @@ def write_edition(lectures, title):
 
 
 @pytest.mark.parametrize("answer", ["Overwrite", "Revert"])
-def test_work_in_an_open_copy_outlives_an_update(tab, tmp_path, answer):
-    lectures, mine = tmp_path / "notebooks", tmp_path / "my_course"
+def test_work_in_an_open_copy_outlives_an_update(open_notebook, lab, tmp_path, answer):
+    lectures, mine = tmp_path / "notebooks", lab.folder / f"my_course_{answer}"
     write_edition(lectures, "First edition")
     update_copies(lectures, mine)
-    with running_lab(mine, tmp_path) as lab:
-        tab.goto(f"{lab.url}lab/tree/{COPY}?reset&token={lab.token}", timeout=60_000)
-        editor = tab.locator(".jp-CodeCell .cm-content")
-        editor.click(timeout=60_000)
-        tab.keyboard.press("End")
-        tab.keyboard.type(" + 4")
+    opened = open_notebook(f"{mine.name}/{COPY}")
+    tab = opened.page
+    editor = tab.locator(".jp-CodeCell .cm-content")
+    editor.click()
+    tab.keyboard.press("End")
+    tab.keyboard.type(" + 4")
 
-        write_edition(lectures, "Second edition")
-        # A file system's clock may be too coarse to show that the copy is another.
-        update_copies(lectures, mine)
-        later = (mine / COPY).stat().st_mtime + 2
-        os.utime(mine / COPY, (later, later))
+    write_edition(lectures, "Second edition")
+    # A file system's clock may be too coarse to show that the copy is another.
+    update_copies(lectures, mine)
+    later = (mine / COPY).stat().st_mtime + 2
+    os.utime(mine / COPY, (later, later))
 
-        tab.locator("[data-command='docmanager:save']").first.click()
-        dialog = tab.locator(".jp-Dialog")
-        dialog.wait_for()
-        assert "changed" in dialog.inner_text()
-        assert "x = 3 + 4" in editor.inner_text(), "the work is on the page, whatever is chosen"
-        dialog.locator(f"button:has-text('{answer}')").click()
-        saved, other = ("x = 3 + 4", "Second") if answer == "Overwrite" else ("Second", "x = 3 + 4")
-        page = tab.locator(".jp-Notebook")
-        wait_for(lambda: saved in page.inner_text() and other not in page.inner_text(), str)
-        wait_for(lambda: saved in (mine / COPY).read_text(encoding="utf-8"), str)
+    tab.locator("[data-command='docmanager:save']").first.click()
+    dialog = tab.locator(".jp-Dialog")
+    dialog.wait_for()
+    assert "x = 3 + 4" in editor.inner_text(), "the work is on the page, whatever is chosen"
+    dialog.locator(f"button:has-text('{answer}')").click()
+    saved, other = ("x = 3 + 4", "Second") if answer == "Overwrite" else ("Second", "x = 3 + 4")
+    page = tab.locator(".jp-Notebook")
+    wait_for(lambda: saved in page.inner_text() and other not in page.inner_text(), str)
+    wait_for(lambda: saved in (mine / COPY).read_text(encoding="utf-8"), str)
+    opened.close()

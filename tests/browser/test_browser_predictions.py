@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from course_utils.explorers.page import fragment, page_of
 from course_utils.teaching.predict import Prediction, Predictions
 from tests.browser.support_page import wait_for
-from tests.browser.support_present import PRESENTER, Deck
+from tests.browser.support_present import projected
 from tests.browser.support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
@@ -30,9 +30,13 @@ def said(place):
     return place.locator(".predict .ce-caption").first.inner_text()
 
 
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
+@pytest.fixture
+def page(open_page, tmp_path):
     """A page as the site has it: two predictions, folded answers, and all guesses at the end."""
+    return open_page(write_page(tmp_path))
+
+
+def write_page(folder):
     asked = {name: f'<div class="course-asked">{fragment(PREDICTIONS.ask(name))}</div>'
              for name in PREDICTIONS}  # fmt: skip
     content = (
@@ -41,27 +45,9 @@ def page_file(tmp_path_factory):
         f"<h2>Two</h2>{asked['bytes']}{FOLD.format('third')}<h2>End</h2>{FOLD.format('last')}"
         + fragment(PREDICTIONS.guesses())
     )
-    path = tmp_path_factory.mktemp("page") / "predictions.html"
+    path = folder / "predictions.html"
     path.write_text(page_of(content), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def open_page(browser, page_file):
-    """Return a function that opens the page; it fails on any error of the page."""
-    contexts, failures = [], []
-
-    def opened(width=940, **options):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 700}, **options))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(page_file.as_uri())
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert failures == []
+    return path.as_uri()
 
 
 def opened_folds(page):
@@ -72,18 +58,16 @@ def guesses(page):
     return [row.split("\t")[1] for row in page.locator(".guesses tbody tr").all_inner_texts()]
 
 
-def test_before_a_guess_nothing_is_told(open_page):
-    page = open_page()
+def test_before_a_guess_nothing_is_told(page):
     assert page.locator(".predict .ce-caption:visible").count() == 0
     assert opened_folds(page) == [] and guesses(page) == ["no guess", "no guess"]
     group = page.get_by_role("region", name="How large is it?").get_by_role("group")
     assert group.get_by_role("button").all_inner_texts() == ["1", "8", "64"]
 
 
-def test_a_choice_by_mouse_opens_its_answer_and_is_kept(open_page):
-    page = open_page()
+def test_a_choice_by_mouse_opens_its_answer_and_is_kept(page):
     buttons(page, "64").click()
-    wait_for(lambda: said(page) == "You chose 64. Now see what comes out.", lambda: said(page))
+    wait_for(lambda: "You chose 64." in said(page), lambda: said(page))
     assert opened_folds(page) == ["first", "second"]
     assert guesses(page) == ["64", "no guess"]
     page.reload()
@@ -92,8 +76,7 @@ def test_a_choice_by_mouse_opens_its_answer_and_is_kept(open_page):
     assert guesses(page) == ["64", "no guess"]
 
 
-def test_keys_choose(open_page):
-    page = open_page()
+def test_keys_choose(page):
     buttons(page, "1").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.textContent") == "8"
@@ -106,20 +89,17 @@ def test_keys_choose(open_page):
     assert page.evaluate("document.activeElement.textContent") == "64"
 
 
-def test_a_number_is_guessed(open_page):
-    page = open_page()
+def test_a_number_is_guessed(page):
     page.get_by_role("spinbutton", name="your guess, GB").fill("130")
     page.keyboard.press("Enter")
     line = page.locator(".predict .ce-caption").last
-    told = "You guessed 130 GB, and that is right. It is 128 GB."
-    wait_for(lambda: line.inner_text() == told, line.inner_text)
+    wait_for(lambda: "It is 128 GB." in line.inner_text(), line.inner_text)
     assert guesses(page) == ["no guess", "130 GB ✓"] and opened_folds(page) == ["third"]
     page.reload()
     assert page.get_by_role("spinbutton").input_value() == "130"
 
 
-def test_all_guesses_are_forgotten_together(open_page):
-    page = open_page()
+def test_all_guesses_are_forgotten_together(page):
     buttons(page, "8").click()
     page.get_by_role("button", name="Forget my guesses").click()
     wait_for(lambda: guesses(page)[0] == "no guess", lambda: guesses(page)[0])
@@ -127,32 +107,30 @@ def test_all_guesses_are_forgotten_together(open_page):
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_a_guess_of_an_earlier_lecture_text_is_dropped(open_page):
-    page = open_page()
+def test_a_guess_of_an_earlier_lecture_text_is_dropped(page):
     page.evaluate("localStorage.setItem('course-guess/l09_sums/score', '512')")
     page.reload()
     assert page.locator(".predict [aria-pressed=true]").count() == 0
 
 
-def test_without_storage_the_page_still_asks(open_page):
-    page = open_page()
+def test_without_storage_the_page_still_asks(page):
     page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw 1; }})")
     page.reload()
     buttons(page, "8").click()
     wait_for(lambda: guesses(page)[0] == "8 ✓", lambda: guesses(page)[0])
 
 
-def test_without_javascript_the_answer_is_folded(open_page):
-    page = open_page(java_script_enabled=False)
-    assert "How large is it?\nYour guess: 1, 8 or 64?" in page.locator("body").inner_text()
+def test_without_javascript_the_answer_is_folded(open_page, tmp_path):
+    page = open_page(write_page(tmp_path), java_script_enabled=False)
+    assert "1, 8 or 64?" in page.locator("body").inner_text()
     assert not page.get_by_text("first tells").is_visible()
     page.locator("summary").first.click()
     assert page.get_by_text("first tells").is_visible()
 
 
 @pytest.mark.parametrize("width", [940, 360])
-def test_everybody_can_read_it(open_page, width):
-    page = open_page(width)
+def test_everybody_can_read_it(page, width):
+    page.set_viewport_size({"width": width, "height": 700})
     buttons(page, "8").click()
     for context in (".predict", ".guesses"):
         found = Axe().run(page, context=context).response["violations"]
@@ -177,11 +155,7 @@ def test_in_the_lab(lab, open_notebook):
     opened.page.evaluate("localStorage.clear()")
 
     def told_again():  # a guess is on its way for a moment
-        opened.page.evaluate(
-            "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;"
-            " return window.jupyterapp.commands.execute('notebook:run-cell'); }"
-        )
-        opened.wait_until_idle()
+        opened.run_cell(1)
         return guesses(opened.cell(1))[:1] == ["it shrinks ✓"]
 
     wait_for(told_again, lambda: "forgotten")
@@ -197,8 +171,11 @@ def test_on_a_slide_a_digit_chooses_until_the_explorer_is_uncovered(browser, sta
     for cell, kind in zip(told["cells"], ("slide", "fragment"), strict=True):
         cell["metadata"]["slideshow"] = {"slide_type": kind}
     path.write_text(json.dumps(told), encoding="utf-8")
-    deck = Deck(browser.new_context(viewport={"width": 1280, "height": 720}).new_page())
-    deck.open(stage, path.name).wait_until_run()
+    with projected(browser, stage, path.name) as deck:
+        choose_by_digits(deck.wait_until_run())
+
+
+def choose_by_digits(deck):
     deck.show(0, step=0)
     deck.press("3")
     wait_for(lambda: "You chose it shrinks." in said(deck.page), lambda: said(deck.page))
@@ -210,5 +187,3 @@ def test_on_a_slide_a_digit_chooses_until_the_explorer_is_uncovered(browser, sta
     wait_for(lambda: scene.get_attribute("aria-pressed") == "true", lambda: "no scene")
     assert "You chose it shrinks." in said(deck.page)
     assert deck.measured()["beyond"] == [] and deck.failures == []
-    deck.page.evaluate(f"{PRESENTER}.panel.sessionContext.shutdown()")
-    deck.page.context.close()

@@ -1,43 +1,13 @@
-"""RoPE in the browser: each gesture by pointer and touch; an explorer in the lab, to its end."""
-
-import json
+"""RoPE in the browser: each gesture by pointer; what is told to who listens."""
 
 import pytest
 
-from course_utils.explorers.page import standalone_page
-from course_utils.lectures import EXPLORERS
-from tests.browser.support_explorer import CAPTION, drag, middle, words
+from tests.browser.support_explorer import drag, middle, words
 from tests.browser.support_page import wait_for
-from tests.browser.support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    """The page of RoPE, as a file: opened from a disk it may load nothing."""
-    path = tmp_path_factory.mktemp("page") / "rope.html"
-    path.write_text(standalone_page(EXPLORERS["explore_rope"]()), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def open_rope(browser, page_file):
-    """Return a function that opens the page in a new tab; it fails on any error of the page."""
-    contexts, failures = [], []
-
-    def opened(width=940, **options):
-        size = {"width": width, "height": 700}
-        contexts.append(browser.new_context(viewport=size, **options))
-        tab = contexts[-1].new_page()
-        tab.on("pageerror", lambda error: failures.append(str(error)))
-        tab.goto(page_file.as_uri())
-        return tab
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert failures == []
+NAME = "explore_rope"
 
 
 @pytest.mark.parametrize(
@@ -50,16 +20,16 @@ def open_rope(browser, page_file):
     ],
     ids=["query", "key", "face", "dot"],
 )
-def test_each_gesture_by_pointer(open_rope, css, by, start, stays):
-    tab = open_rope()
+def test_each_gesture_by_pointer(open_explorer, css, by, start, stays):
+    tab = open_explorer(NAME)
     before = words(tab)
     drag(tab, css, by, start)
     assert words(tab) != before and stays in words(tab)
     assert tab.locator("[aria-pressed=true]").count() == 0
 
 
-def test_a_press_on_the_curve_moves_the_key(open_rope):
-    tab = open_rope()
+def test_a_press_on_the_curve_moves_the_key(open_explorer):
+    tab = open_explorer(NAME)
     x, y = middle(tab, ".rope-dot")
     tab.mouse.click(x + 120, y + 60)
     assert "the query at 17 " in words(tab) and "the key at 12," not in words(tab)
@@ -68,121 +38,11 @@ def test_a_press_on_the_curve_moves_the_key(open_rope):
     assert words(tab) == said
 
 
-def test_a_gesture_by_touch_does_not_scroll(open_rope):
-    tab = open_rope(width=360, has_touch=True, is_mobile=True)
-    before, (x, y) = words(tab), middle(tab, ".rope-q .rope-knob")
-    touch = tab.context.new_cdp_session(tab)
-
-    def send(kind, *points):
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
-
-    send("touchStart", {"x": x, "y": y})
-    for step in range(1, 7):
-        send("touchMove", {"x": x + 3 * step, "y": y - 12 * step})
-    send("touchEnd")
-    assert words(tab) != before
-    assert tab.evaluate("scrollY") == 0
-
-
-def test_a_reader_is_told_once_at_rest(open_rope):
-    tab = open_rope()
+def test_a_reader_is_told_once_at_rest(open_explorer):
+    tab = open_explorer(NAME)
     tab.locator(".ce input").first.focus()
     for _ in range(5):
         tab.keyboard.press("ArrowRight")
     heard = tab.locator(".ce [aria-live]")
     assert heard.count() == 1
     wait_for(lambda: "the query at 22 " in heard.inner_text(), lambda: heard.inner_text())
-
-
-def test_without_javascript_the_caption_is_there(open_rope):
-    tab = open_rope(java_script_enabled=False)
-    assert "the score is 0.734 of its maximum" in tab.locator("body").inner_text()
-
-
-SHOWS_ROPE = """
-from course_utils.lectures import EXPLORERS
-EXPLORERS["explore_rope"]()
-"""
-COUNTS = """
-import gc
-from course_utils.explorers.widget import ExplorerWidget
-widgets = [each for each in gc.get_objects() if issubclass(type(each), ExplorerWidget)]
-sum(each.comm is not None for each in widgets)
-"""
-# What is served: each letter typed asks Python.
-SERVES = """
-from course_utils.explorers import Explorer
-from course_utils.explorers.inputs import Text
-from course_utils.lectures import EXPLORERS
-
-class Letters(Explorer):
-    title = "How many letters?"
-    inputs = {"text": Text("text", "abc")}
-    served = ("text",)
-    view = EXPLORERS["explore_rope"].view_path().parents[2] / "_template" / "softmax.js"
-
-    def compute(self, text):
-        import numpy as np
-        return {"weights": np.ones(len(text)) / max(1, len(text))}
-
-    def caption(self, state):
-        return f"The text has {len(state['weights'])} letters in all."
-
-Letters()
-"""
-IS_BUSY = "import time; time.sleep(5)"
-
-
-def test_in_the_lab(lab, open_notebook):
-    write_notebook(lab.folder / "live.ipynb", SHOWS_ROPE, COUNTS, SERVES, IS_BUSY)
-    opened = open_notebook("live.ipynb")
-    opened.run_all()
-    explorer = opened.cell(0).locator(".ce")
-    caption = explorer.locator(CAPTION)
-    before = caption.inner_text()
-    assert "the query at 17 " in before
-    explorer.locator("input").first.focus()
-    opened.page.keyboard.press("ArrowRight")
-    wait_for(lambda: "the query at 18 " in caption.inner_text(), lambda: "a key moves nothing")
-    for _ in range(5):
-        opened.page.evaluate(
-            "() => { const p = window.jupyterapp.shell.currentWidget;"
-            " p.content.activeCellIndex = 0; }"
-        )
-        opened.page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
-        opened.wait_until_idle()
-    opened.page.evaluate(
-        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;"
-        " return window.jupyterapp.commands.execute('notebook:run-cell'); }"
-    )
-    opened.wait_until_idle()
-    outputs = json.dumps(opened.cells()[1]["outputs"])
-    assert '"text/plain": "2"' in outputs, outputs  # this one, and that of the cell below
-    served = opened.cell(2).locator(".ce")
-    served.locator("input").fill("abcdef")
-    said = served.locator(CAPTION)
-    wait_for(lambda: "6 letters" in said.inner_text(), lambda: said.inner_text())
-    problem = served.locator(".ce-problem")
-    opened.page.evaluate(
-        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 3;"
-        " window.jupyterapp.commands.execute('notebook:run-cell'); }"
-    )
-    wait_for(opened.is_busy, lambda: "the cell does not run")
-    served.locator("input").fill("abcdefg")
-    wait_for(lambda: "does not answer yet" in problem.inner_text(), lambda: "silence")
-    wait_for(lambda: "7 letters" in said.inner_text(), lambda: said.inner_text())
-    assert problem.inner_text() == ""
-    opened.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    opened.close()
-    served.locator("input").fill("ab")
-    wait_for(lambda: "does not answer" in problem.inner_text(), lambda: "silence")
-    assert "7 letters" in said.inner_text()
-
-    # The next day: another kernel, and the saved explorer moves.
-    opened.open()
-    again = opened.cell(0).locator(".ce")
-    again.locator("input").first.focus()
-    opened.page.keyboard.press("ArrowRight")
-    told = again.locator(CAPTION)
-    wait_for(lambda: "the query at 18 " in told.inner_text(), lambda: told.inner_text())
-    assert opened.broken_words() == []

@@ -9,15 +9,16 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.lectures import COURSE, EXPLORERS
+from tests.browser.support_explorer import PAINTED
 from tests.browser.support_page import is_home
-from tests.browser.support_site import ROOT, build_site, open_page, pages, serious, served
+from tests.browser.support_site import ROOT, build_site, pages, serious, served, visit
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow
 
-PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 LECTURES = [lecture.stem for lecture in COURSE]
 AXE_MS = 300_000
+SCREEN, PHONE = {"width": 1280, "height": 720}, {"width": 360, "height": 740}
 MOST_BYTES = 6_000_000
 MOST_BYTES_OF_A_PAGE = 400_000
 SHOWN = {
@@ -46,16 +47,6 @@ def site(built):
 @pytest.fixture(scope="module")
 def folder(built):
     return built[0]
-
-
-@pytest.fixture
-def without_scripts(browser):
-    """A tab with JavaScript off."""
-    context = browser.new_context(
-        java_script_enabled=False, viewport={"width": 1280, "height": 900}
-    )
-    yield context.new_page()
-    context.close()
 
 
 def lecture(site, name):
@@ -92,14 +83,14 @@ def test_a_table_that_a_cell_shows_is_a_table(folder):
 
 
 @slow
-def test_every_page_can_be_read_by_all_and_asks_no_other_machine(browser, site, folder):
+def test_every_page_can_be_read_by_all_and_on_a_phone_and_stays_at_home(browser, site, folder):
     # Without motion, for a colour that is still changing has any contrast.
-    context = browser.new_context(color_scheme="light", reduced_motion="reduce")
+    context = browser.new_context(color_scheme="light", reduced_motion="reduce", viewport=SCREEN)
     context.set_default_timeout(AXE_MS)
     tab, asked, found = context.new_page(), [], []
     tab.on("request", lambda sent: asked.append(sent.url))
     for page in pages(folder):
-        open_page(tab, site + page)
+        visit(tab, site + page)
         # Axe looks at what is seen: hints and answers as well.
         tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         found += [f"{page}: {each}" for each in faults(tab)]
@@ -107,6 +98,10 @@ def test_every_page_can_be_read_by_all_and_asks_no_other_machine(browser, site, 
         # In the dark only colours differ.
         dark = faults(tab, runOnly=["color-contrast"])
         found += [f"{page}, dark: {each}" for each in dark]
+        tab.set_viewport_size(PHONE)
+        width = tab.evaluate("document.documentElement.scrollWidth")
+        found += [f"{page} is {width} px wide on a phone"] if width > PHONE["width"] else []
+        tab.set_viewport_size(SCREEN)
     context.close()
     assert found == []
     assert [url for url in asked if not is_home(url)] == []
@@ -118,17 +113,6 @@ def faults(tab, **options):
     return serious(Axe().run(tab, options=options).response["violations"])
 
 
-@slow
-@pytest.mark.parametrize("tab", [(360, 740)], indirect=True)
-def test_no_page_is_wider_than_a_telephone(tab, site, folder):
-    wide = []
-    for page in pages(folder):
-        open_page(tab, site + page)
-        width = tab.evaluate("document.documentElement.scrollWidth")
-        wide += [f"{page}: {width}"] if width > 360 else []
-    assert wide == []
-
-
 # One page each time; all before a release.
 @pytest.mark.parametrize(
     "name", [LECTURES[4], *(pytest.param(n, marks=slow) for n in LECTURES if n != LECTURES[4])]
@@ -136,7 +120,7 @@ def test_no_page_is_wider_than_a_telephone(tab, site, folder):
 def test_explorers_move_without_a_kernel(tab, site, name):
     failures = []
     tab.on("pageerror", lambda error: failures.append(str(error)))
-    open_page(tab, lecture(site, name))
+    visit(tab, lecture(site, name))
     for box in tab.locator(".course-live").all():
         box.scroll_into_view_if_needed()
         box.locator(".ce").wait_for()
@@ -166,7 +150,7 @@ def test_the_same_from_a_disk(tab, folder):
 def test_an_explorer_is_loaded_when_it_comes_near(tab, site):
     asked = []
     tab.on("request", lambda sent: asked.append(sent.url))
-    open_page(tab, lecture(site, LECTURES[4]))
+    visit(tab, lecture(site, LECTURES[4]))
     scripts = re.compile(r"/live/[0-9a-f]{12}\.js$")
     assert [url for url in asked if scripts.search(url)] == [], "nobody has scrolled to it"
     tab.locator(".course-live").first.scroll_into_view_if_needed()
@@ -176,7 +160,7 @@ def test_an_explorer_is_loaded_when_it_comes_near(tab, site):
 
 
 def test_the_front_page_opens_with_a_picture_that_answers(tab, site):
-    open_page(tab, f"{site}index.html")
+    visit(tab, f"{site}index.html")
     explorer = tab.locator(".course-live .ce").first
     explorer.wait_for()
     assert explorer.bounding_box()["y"] < 900, "on the first screen"
@@ -190,14 +174,14 @@ def test_the_front_page_opens_with_a_picture_that_answers(tab, site):
 
 
 @slow
-def test_without_javascript_the_page_reads(without_scripts, site):
-    open_page(without_scripts, lecture(site, "01_scaling"))
-    box = without_scripts.locator(".course-live").first
+def test_without_javascript_the_page_reads(open_page, site):
+    tab = open_page(lecture(site, "01_scaling"), java_script_enabled=False)
+    box = tab.locator(".course-live").first
     assert box.locator("figcaption").is_visible() and box.locator("img").is_visible()
-    assert without_scripts.locator("article").locator("input, select, button").count() == 0
-    formula = without_scripts.locator("math").first.bounding_box()
+    assert tab.locator("article").locator("input, select, button").count() == 0
+    formula = tab.locator("math").first.bounding_box()
     assert formula["width"] > 5 and formula["height"] > 5
-    solution = without_scripts.locator("details", has_text="Solution").first
+    solution = tab.locator("details", has_text="Solution").first
     assert not solution.locator("math, pre").first.is_visible()
     solution.locator("summary").click()
     assert solution.locator("math").first.is_visible() and solution.locator("pre").is_visible()
@@ -205,7 +189,7 @@ def test_without_javascript_the_page_reads(without_scripts, site):
 
 @slow
 def test_on_paper_everything_is_open(tab, site):
-    open_page(tab, lecture(site, "01_scaling"))
+    visit(tab, lecture(site, "01_scaling"))
     solution = tab.locator("details", has_text="Solution").locator("pre").first
     assert not solution.is_visible()
     tab.emulate_media(media="print")
@@ -219,7 +203,7 @@ def test_notes_are_not_for_readers(folder):
 
 @slow
 def test_search_finds_a_lecture(tab, site):
-    open_page(tab, f"{site}search.html?q=logit")
+    visit(tab, f"{site}search.html?q=logit")
     found = tab.locator("#search-results a", has_text="06 ·").first
     found.wait_for(timeout=30_000)
     assert "06_gpt2_block" in found.get_attribute("href")
@@ -227,7 +211,7 @@ def test_search_finds_a_lecture(tab, site):
 
 @slow
 def test_the_keyboard_reaches_the_text_at_once(tab, site):
-    open_page(tab, lecture(site, "01_scaling"))
+    visit(tab, lecture(site, "01_scaling"))
     tab.keyboard.press("Tab")
     link = tab.evaluate("document.activeElement.innerText + ' ' + document.activeElement.href")
     assert "main content" in link and "#main-content" in link

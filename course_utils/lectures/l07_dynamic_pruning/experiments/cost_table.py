@@ -217,7 +217,9 @@ class _TopKAttention(MultiHeadAttention):
     ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
         """Let each token of x attend to its best keys."""
         q = split_heads(self.query(x), self.num_heads)
-        k, v = self._keys_and_values(x, None, cache)
+        k, v = (split_heads(part(x), self.num_heads) for part in (self.key, self.value))
+        if cache is not None:
+            k, v = cache.append(k, v)
         k_keep = min(self.keys_kept, k.shape[2])
         out, weights = top_k_attend(q, k, v, k_keep=k_keep, may_attend=may_attend)
         return self.output(merge_heads(out)), AttentionTrace(weights, q, k)
