@@ -53,7 +53,7 @@ def can_attend_fast(
     NaN or infinity in an input, on other devices, and where somebody watches operators (tracing,
     counting), since a watcher sees those of its own thread.
 
-    >>> q = torch.ones(1, 1, 512, 4)
+    >>> q = torch.ones(1, 1, 8192, 4)
     >>> can_attend_fast(q, q, q, 0.5), can_attend_fast(1e3 * q, q, q, 0.5)
     (True, False)
     """
@@ -239,9 +239,12 @@ def _one_thread_here() -> None:
 
 
 def _many_scores(q: Tensor, k: Tensor) -> bool:
-    """Say whether a head has enough scores, and more than numbers to look at for the bound."""
+    """Say whether there are enough scores: of a head, for threads, and to look for the bound."""
     scores = q.shape[:3].numel() * k.shape[2]
     heads = k.shape[:2].numel()
+    # Between, torch would split many operations of one head over its threads: slower than plain.
+    if torch.get_num_threads() > 1 and q.numel() * k.shape[2] < _WORTH_THREADS:
+        return False
     return scores >= max(1, _FEWEST_SCORES * heads) and scores > q.numel() + 2 * k.numel()
 
 

@@ -12,6 +12,7 @@ def take_path(monkeypatch, path: str) -> None:
     if path == ONEDNN and not fast_cpu._onednn_multiplies():
         pytest.skip("this torch has no such product")
     changes = [(fast_cpu, "ENABLED", path != PLAIN), (fast_cpu, "_FEWEST_SCORES", 1)]
+    changes += [(fast_cpu, "_WORTH_THREADS", 0)]
     by_onednn = lambda dtype: path == ONEDNN and dtype.itemsize == 4  # noqa: E731
     changes += [(fast_cpu, "faster_by_onednn", by_onednn)]
     changes += [(tiled_schedule, "_ROWS", 64), (tiled_schedule, "_KEYS", 80)]

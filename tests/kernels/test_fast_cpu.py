@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.kernels import fast_cpu, flash_attend
 from course_utils.kernels.fast_cpu import can_attend_fast, fast_forward
 from course_utils.kernels.reference import attend_reference
+from course_utils.threads import one_thread
 
 LIMIT = fast_cpu._LARGEST_SCORE
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
@@ -25,6 +26,15 @@ def fast(monkeypatch):
     """The fast form, for any number of scores and with small tiles."""
     take_path(monkeypatch, FAST)
     return monkeypatch
+
+
+@pytest.fixture
+def threads(request, fast):
+    """The fast form with as many threads as the test asks for, or three."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(getattr(request, "param", 3))
+    yield
+    torch.set_num_threads(before)
 
 
 def parallel(score, dtype=torch.float32, T=101, S=1009, D=5):
@@ -89,7 +99,14 @@ def test_lengths_that_underflow_have_no_bound(fast, which, size):
 )
 def test_many_scores_are_worth_it(sizes, worth):
     q, k, v = qkv(**{"B": 1, "G": 2, "dtype": torch.float32, **sizes})
-    assert can_attend_fast(q, k, v, 0.2 * q.shape[-1] ** -0.5) == worth
+    with one_thread():
+        assert can_attend_fast(q, k, v, 0.2 * q.shape[-1] ** -0.5) == worth
+
+
+def test_several_threads_want_more(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    worth = [can_attend_fast(*torch.randn(3, 1, 8, N, 64), 0.125) for N in (512, 1024)]
+    assert worth == [False, True]
 
 
 def test_not_where_switched_off_watched_or_elsewhere(fast):
@@ -129,14 +146,12 @@ SIZES = [
 
 
 @causal_or_not
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [1, 3], indirect=True)
 @pytest.mark.parametrize("sizes", SIZES)
-def test_results_and_gradients_are_those_of_the_formula(fast, sizes, threads, causal):
+def test_results_and_gradients_are_those_of_the_formula(threads, sizes, causal):
     """In float64, to the twelfth digit: several tiles each way, none of them full at the end."""
     inputs = qkv(**sizes)
     assert can_attend_fast(*inputs, 0.2)
-    fast.setattr(fast_cpu, "_WORTH_THREADS", 0)
-    fast.setattr(torch, "get_num_threads", lambda: threads)
     mine, true = run(inputs, causal=causal), run(inputs, causal=causal, attend=attend_reference)
     for name, one, other in zip(("out", "lse", "dq", "dk", "dv"), mine, true, strict=True):
         assert torch.allclose(one, other, **CLOSE), name
@@ -290,17 +305,7 @@ def test_operands_have_no_gaps(monkeypatch, layout, H):
 # Its threads
 
 
-@pytest.fixture
-def three_threads(fast):
-    """Every attention is shared by three threads."""
-    before = torch.get_num_threads()
-    fast.setattr(fast_cpu, "_WORTH_THREADS", 0)
-    torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("three_threads")
+@pytest.mark.usefixtures("threads")
 def test_the_same_again_bit_for_bit():
     inputs = qkv(131, 137, B=1, H=7, G=7, dtype=torch.float32)
     first, *others = (run(inputs) for _ in range(5))
@@ -308,7 +313,7 @@ def test_the_same_again_bit_for_bit():
         assert all(map(torch.equal, first, again))
 
 
-@pytest.mark.usefixtures("three_threads")
+@pytest.mark.usefixtures("threads")
 def test_nothing_is_left_behind():
     inputs = qkv(11, 13, dtype=torch.float32)
     with torch.inference_mode():
@@ -317,7 +322,7 @@ def test_nothing_is_left_behind():
     assert not [one for one in threading.enumerate() if "ThreadPool" in one.name]
 
 
-@pytest.mark.usefixtures("three_threads")
+@pytest.mark.usefixtures("threads")
 def test_many_callers_at_once():
     given = [qkv(101, 103, B=1, H=3, G=3, dtype=torch.float32) for _ in range(24)]
     expected = [flash_attend(*each, backend="reference") for each in given]
@@ -327,7 +332,7 @@ def test_many_callers_at_once():
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.usefixtures("three_threads")
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
 def test_an_error_ends_all(kind):
     q, k, _ = qkv(3, 5, B=1, H=1009, G=1009)

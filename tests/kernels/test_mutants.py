@@ -110,7 +110,7 @@ def where_triton_is_interpreted(request, interpreted):
 def attend_of(package, backend: str) -> Callable:
     module, name = BACKENDS[backend]
     fast_cpu = importlib.import_module(f"{package.__name__}.fast_cpu")
-    fast_cpu.ENABLED = backend == "fast"
+    fast_cpu.ENABLED, fast_cpu._WORTH_THREADS = backend == "fast", 0
     return getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
 
 

@@ -29,6 +29,7 @@ def test_tiles_leave_onednn_alone_and_give_it_back(monkeypatch):
     monkeypatch.setattr(
         fast_cpu, "faster_by_onednn", lambda dtype: seen.append(torch.backends.mkldnn.enabled)
     )
+    monkeypatch.setattr(fast_cpu, "_WORTH_THREADS", 0)  # however many threads there are
     before = torch.backends.mkldnn.enabled
     q = torch.randn(1, 1, 1031, 16)
     tiles_with_torch_products(q, q, q)
