@@ -23,7 +23,7 @@ def random_text(generator: torch.Generator) -> tuple[Tensor, Tensor]:
 def next_token_loss(mask: Tensor) -> Callable[..., Tensor]:
     """The loss of a model under a mask, (T, T)."""
 
-    def loss(model: CausalLM, x: Tensor, y: Tensor) -> Tensor:
+    def loss(model: Callable[..., Tensor], x: Tensor, y: Tensor) -> Tensor:
         return cross_entropy(model(x, may_attend=mask).flatten(0, 1), y.flatten())
 
     return loss

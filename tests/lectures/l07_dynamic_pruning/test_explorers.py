@@ -133,9 +133,10 @@ def test_caches_of_published_models():
     for label, expected in {"Llama 2 7B": 2**31, "Mistral 7B": 2**29, "multi-query": 2**26}.items():
         explorer.set(**explorer.presets[label])
         assert explorer.state.cache == expected, label
-    for model, (_, layers, width) in MODELS.items():
+    # Numbers of the cache for a token, a batch and one key/value head: twice layers times width.
+    for model, numbers in zip(MODELS, (1536, 8192, 20_480, 32_256), strict=True):
         state = chosen(explorer, model=model, key_value_heads=2, length=2048, batch=4)
-        assert state.cache == 2 * layers * 2 * width * 2048 * 4 * 2
+        assert state.cache == numbers * 2 * 2048 * 4 * 2
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()
 
 
