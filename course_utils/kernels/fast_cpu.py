@@ -3,14 +3,16 @@
 ``tiled.py`` is the algorithm, for every device and input. Here the same tiles are computed, and
 the results are the same to within rounding. What differs:
 
-* One key/value head at a time. Its tile stays in the processor's second-level cache, and a matrix
-  is multiplied faster than a batch of them.
-* No running maximum, and so no rescaling: only inputs are taken whose weights are bounded.
-* Whole heads go to Python's threads, each with one thread of torch's. torch splits each operation
-  and waits for the slowest thread: a third of the time, and more where another program holds a
-  core.
-* On AMD's processors with AVX-512 oneDNN multiplies. torch multiplies float32 with MKL, which
-  uses half of their vector width.
+One key/value head at a time. Its tile stays in the processor's second-level cache, and a matrix is
+multiplied faster than a batch of them.
+
+No running maximum, and so no rescaling: only inputs are taken whose weights are bounded.
+
+Whole heads go to Python's threads, each with one thread of torch's. torch splits each operation and
+waits for the slowest thread: a third of the time, and more where another program holds a core.
+
+On AMD's processors with AVX-512 oneDNN multiplies. torch multiplies float32 with MKL, which uses
+half of their vector width.
 
 ``ENABLED = False`` leaves all of it out; ``torch.backends.mkldnn.enabled = False`` leaves out
 oneDNN. ``python -m benchmarks.attention`` measures both forms in one run.

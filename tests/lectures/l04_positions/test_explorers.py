@@ -56,8 +56,9 @@ def test_curve_peaks_where_the_query_aims(clock, aim):
 
 
 def test_shifting_both_leaves_the_scores(clock):
-    near, shifted, far_shifted, _, _, _ = (clock.compute(**v) for v in clock.presets.values())
-    for other in (shifted, far_shifted):
+    labels = ("5 apart", "move both: nothing changes", "both 5,000 further")
+    near, *others = (clock.compute(**clock.presets[label]) for label in labels)
+    for other in others:
         assert np.allclose(other.shares, near.shares, atol=1e-12)
         assert np.allclose(other.curve, near.curve)
         assert np.abs(np.exp(1j * other.q_angles) - np.exp(1j * near.q_angles)).max() > 1

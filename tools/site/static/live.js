@@ -16,6 +16,14 @@ export function start(page) {
     place(entry.target);
   }), { rootMargin: AHEAD });
   page.querySelectorAll("[data-view]").forEach(box => watch.observe(box));
+  const wide = new ResizeObserver(seen => seen.forEach(({ target }) => reach(target)));
+  page.querySelectorAll("pre").forEach(box => wide.observe(box));
+}
+
+/** What scrolls sideways can be reached by key. */
+function reach(box) {
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
 }
 
 async function place(box) {
