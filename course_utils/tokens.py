@@ -1,8 +1,8 @@
-"""Byte-pair encoding: from text to token ids and back, without unknown tokens.
+"""From text to token ids and back: whole words, and byte pairs, which know every text.
 
-A text is a sequence of UTF-8 bytes, and the first 256 ids are the bytes. Training finds the most
-frequent pair of adjacent tokens, makes it one new token, and repeats. Frequent words become one
-token, rare ones stay several, and every sequence of bytes can be encoded.
+Byte-pair encoding: a text is a sequence of UTF-8 bytes, and the first 256 ids are the bytes.
+Training finds the most frequent pair of adjacent tokens, makes it one new token, and repeats.
+Frequent words become one token, rare ones stay several, and every sequence of bytes can be encoded.
 
 A text is first cut into pieces: runs of letters, of digits or of signs, each with the space before
 it, and runs of spaces. No token crosses their borders. Otherwise "dog." and "dog!" would become
@@ -23,7 +23,7 @@ from typing import SupportsIndex
 
 from course_utils.checks import check_int
 
-__all__ = ["BYTES", "PIECES", "BytePairs", "train_bpe"]
+__all__ = ["BYTES", "PIECES", "BytePairs", "WordTokens", "train_bpe"]
 
 BYTES = 256
 # GPT-2's pattern, for bytes: every byte beyond ASCII counts as a letter. The last of several spaces
@@ -104,10 +104,56 @@ class BytePairs:
         Raises:
             TypeError, ValueError: if an id is not an integer from 0 to V - 1.
         """
-        numbers = ids.tolist() if hasattr(ids, "tolist") else list(ids)  # type: ignore
-        for index, number in enumerate(numbers):  # an id of -1 would be the last token
-            check_int(f"ids[{index}]", number, minimum=0, maximum=self.vocab_size - 1)
+        numbers = _checked(ids, self.vocab_size)
         return b"".join(self.tokens[number] for number in numbers).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class WordTokens:
+    r"""A vocabulary of whole words, signs and the end of a line; it knows no other word.
+
+    Attributes:
+        words: the words; a word's id is its place.
+
+    >>> tokens = WordTokens(("\n", ".", "Ann", "sang"))
+    >>> tokens.encode("Ann sang.\nAnn"), tokens.decode([2, 3, 1, 0, 2])
+    ([2, 3, 1, 0, 2], 'Ann sang.\nAnn')
+    """
+
+    words: tuple[str, ...]
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of ids, V."""
+        return len(self.words)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text.
+
+        Raises:
+            ValueError: if a word is not in the vocabulary.
+        """
+        pieces = re.findall(r"\n|\w+|[^\w\s]", text)
+        unknown = [piece for piece in pieces if piece not in self._ids]
+        if unknown:
+            raise ValueError(f"text must have known words alone, got {unknown[0]!r}")
+        return [self._ids[piece] for piece in pieces]
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """Return the text of some ids, with spaces between words.
+
+        Args:
+            ids: integers, or a tensor or array with one axis.
+
+        Raises:
+            TypeError, ValueError: if an id is not an integer from 0 to V - 1.
+        """
+        words = " ".join(self.words[number] for number in _checked(ids, self.vocab_size))
+        return re.sub(r" (?=[.,?\n])|(?<=\n) ", "", words)
 
 
 def train_bpe(text: str | bytes, vocab_size: int) -> BytePairs:
@@ -157,6 +203,13 @@ def _merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
         else:
             merged.append(token)
     return merged
+
+
+def _checked(ids: Iterable[SupportsIndex], vocab_size: int) -> list[int]:
+    numbers = ids.tolist() if hasattr(ids, "tolist") else list(ids)  # type: ignore
+    for index, number in enumerate(numbers):  # an id of -1 would be the last token
+        check_int(f"ids[{index}]", number, minimum=0, maximum=vocab_size - 1)
+    return numbers
 
 
 def _as_bytes(text: str | bytes) -> bytes:

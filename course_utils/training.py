@@ -70,6 +70,7 @@ def train(
     learning_rate: float,
     optimizer: str = "adam",
     warmup: int = 0,
+    cooldown: int = 0,
     evaluate: Callable[[nn.Module], Tensor | float] | None = None,
     every: int = 100,
     label: str = "",
@@ -81,6 +82,8 @@ def train(
 
     The learning rate is constant, after a linear warm-up if there is one: step n uses
     ``learning_rate * n / warmup``. So the first n steps do not depend on how many steps follow.
+    During a cool-down, if there is one, it falls linearly, to ``learning_rate / cooldown`` at the
+    last step: the noise of the steps fades.
 
     A run whose loss becomes NaN or infinite is a result, too: the others continue. Training ends
     early, with a warning, only when all runs have diverged.
@@ -96,6 +99,7 @@ def train(
         optimizer: "adam", or "sgd" without momentum. Both update each number independently, so
             one optimiser can serve stacked parameters.
         warmup: number of warm-up steps; 0 for none.
+        cooldown: number of steps at the end with a falling learning rate; 0 for none.
         evaluate: ``evaluate(model)`` returns a number for one model, without gradients.
         every: number of steps between evaluations. The last step is always evaluated.
         label: name of the progress bar. ``TQDM_DISABLE=1`` hides the bar.
@@ -104,7 +108,8 @@ def train(
         ValueError: if seeds repeat, or the loss is not a single number.
 
     Source: "Model ensembling", the tutorial of ``torch.func``; Vaswani et al., "Attention is all
-    you need", 2017, section 5.3, for the linear warm-up.
+    you need", 2017, section 5.3, for the linear warm-up; Hägele et al., "Scaling laws and
+    compute-optimal training beyond fixed training durations", 2024, for the cool-down.
 
     >>> def batch(generator):
     ...     x = torch.randn(7, 1, generator=generator)
@@ -132,8 +137,11 @@ def train(
         # The runs share no parameter, so the gradient of the sum is each run's own gradient.
         update.zero_grad()
         now.sum().backward()
+        left = steps - step + 1
         if step <= warmup:
             update.param_groups[0]["lr"] = learning_rate * (step / warmup)
+        elif left <= cooldown:
+            update.param_groups[0]["lr"] = learning_rate * (left / cooldown)
         update.step()
         losses.append(now.detach())
         diverged = not bool(losses[-1].isfinite().any())

@@ -1,7 +1,18 @@
 """A small world of stories: text that is worth generating, whose facts and entropy are known."""
 
-from course_utils.stories.reading import Objection, Reading
+from course_utils.stories.reading import Objection, Reading, objection_to
 from course_utils.stories.story import Story, entropy, tell
+from course_utils.stories.words import ALL_WORDS
 from course_utils.stories.world import LIMITS, Limits
 
-__all__ = ["LIMITS", "Limits", "Objection", "Reading", "Story", "entropy", "tell"]
+__all__ = [
+    "ALL_WORDS",
+    "LIMITS",
+    "Limits",
+    "Objection",
+    "Reading",
+    "Story",
+    "entropy",
+    "objection_to",
+    "tell",
+]

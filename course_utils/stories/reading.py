@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from course_utils.stories.words import AT_RANDOM, FILLERS
 
-__all__ = ["Objection", "Reading", "split_story"]
+__all__ = ["Objection", "Reading", "objection_to", "split_story"]
 
 ANY = {kind: "|".join(words) for kind, words in {**FILLERS, **AT_RANDOM}.items()}
 NAME = f"{ANY['he']}|{ANY['she']}"
@@ -211,3 +211,16 @@ def split_story(text: str) -> tuple[list[str], list[tuple[str, str]]]:
         raise Objection("a story ends with questions and their answers")
     pairs = [tuple(each.split(" ? ", 1)) for each in asked]
     return sentences[: -len(asked)], [(f"{question} ?", answer) for question, answer in pairs]
+
+
+def objection_to(text: str) -> str:
+    """What a reader would object to in a whole story, its answers included; "" for nothing."""
+    try:
+        sentences, asked = split_story(text)
+        reading = Reading(sentences)
+        for question, answer in asked:
+            if reading.answer(question) != answer:
+                return f"“{question}” “{answer}”, but: “{reading.answer(question)}”"
+    except Objection as objection:
+        return str(objection)
+    return ""

@@ -7,7 +7,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count, pairwise
 
@@ -16,9 +16,9 @@ from course_utils.stories.world import LIMITS, Limits, Sentence, World, next_sen
 
 __all__ = ["Story", "entropy", "tell"]
 
-QUESTIONS = 2  # that close a story
+QUESTIONS = 3  # that close a story
 REFERENCE = re.compile(r"{(\+?)([a-z]+)(\d*)}")
-_next_sentences = lru_cache(maxsize=30_000)(next_sentences)
+_next_sentences = lru_cache(maxsize=10_000)(next_sentences)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def _draw(rng: random.Random, sentence: Sentence, names: dict[str, str]) -> floa
     nats = 0.0
     for new, kind, number in REFERENCE.findall(sentence.words):
         if new or not number:
-            free = [each for each in _fillers(kind) if not new or each not in names.values()]
+            fillers = _fillers(kind, sentence.after.limits)
+            free = [each for each in fillers if not new or each not in names.values()]
             names[kind + number] = rng.choice(free)
             nats += math.log(len(free))
     names |= {alias: names[name] for alias, name in sentence.also}
@@ -77,6 +78,7 @@ def entropy(limits: Limits = LIMITS) -> tuple[float, float]:
         H = sum over worlds of P(world) (H(next sentence | world) + nats of the names it draws)
 
     Exact: every world that can be reached is visited, with its probability, sentence by sentence.
+    For `LIMITS` that takes a minute.
     Two stories never have the same words, so this is also the entropy of the text.
     """
     nats = words = 0.0
@@ -96,8 +98,44 @@ def entropy(limits: Limits = LIMITS) -> tuple[float, float]:
                 nats += share * (drawn - math.log((1 - end) * part))
                 words += share * length
                 following[sentence.after] += share
-        reached = following
+        reached = _merged(following)
     return nats, words
+
+
+def _merged(reached: Mapping[World, float]) -> dict[World, float]:
+    """Add up worlds that differ only in the order of people, things and containers."""
+    merged: dict[World, float] = defaultdict(float)
+    for world, chance in reached.items():
+        merged[_sorted(world)] += chance
+    return merged
+
+
+def _sorted(world: World) -> World:
+    """The same world with its people, containers and things in one of their orders."""
+
+    def held(where: str, number: int) -> list:
+        seen = enumerate(world.things)
+        return sorted((t.gifts, i == world.it) for i, t in seen if t[:2] == (where, number))
+
+    def sight(who: int) -> tuple:
+        heard = world.heard.index(who) if who in world.heard else -1
+        return world.people[who], heard, held("person", who)
+
+    people = sorted(range(len(world.people)), key=sight)
+    boxes = sorted(
+        range(len(world.containers)), key=lambda b: (world.containers[b], held("container", b))
+    )
+    number = {"person": people.index, "container": boxes.index, "place": int}
+    things = [thing._replace(number=number[thing.where](thing.number)) for thing in world.things]
+    order = sorted(range(len(things)), key=lambda t: (things[t], t == world.it))
+    return replace(
+        world,
+        people=tuple(world.people[who] for who in people),
+        things=tuple(things[t] for t in order),
+        containers=tuple(world.containers[box] for box in boxes),
+        heard=tuple(people.index(who) for who in world.heard),
+        it=None if world.it is None else order.index(world.it),
+    )
 
 
 def _end(world: World, told: int) -> float:
@@ -115,13 +153,14 @@ def _drawn(world: World, sentence: Sentence) -> tuple[float, float]:
     nats, words = 0.0, float(len(sentence.words.split()))
     for new, kind, number in REFERENCE.findall(sentence.words):
         if new or not number:
-            nats += math.log(len(_fillers(kind)) - used[kind])
-            words -= _fillers(kind).count("") / len(_fillers(kind))
+            fillers = _fillers(kind, world.limits)
+            nats += math.log(len(fillers) - used[kind])
+            words -= fillers.count("") / len(fillers)
     return nats, words
 
 
-def _fillers(kind: str) -> Sequence[str]:
-    return FILLERS.get(kind) or AT_RANDOM[kind]
+def _fillers(kind: str, limits: Limits) -> Sequence[str]:
+    return (FILLERS.get(kind) or AT_RANDOM[kind])[: limits.words]
 
 
 def _with_articles(words: list[str]) -> Iterator[str]:

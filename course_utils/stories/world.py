@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 __all__ = [
     "LIMITS",
@@ -31,7 +32,10 @@ SAME_IT = -1
 
 @dataclass(frozen=True)
 class Limits:
-    """How many people, things, places and containers a story may have, and how many sentences."""
+    """How many people, things, places, containers and sentences a story may have.
+
+    `words` is how many names, nouns, colours and so on there are to choose from, of each kind.
+    """
 
     people: int = 3
     things: int = 2
@@ -39,21 +43,20 @@ class Limits:
     containers: int = 2
     shortest: int = 3
     longest: int = 10
+    words: int = 50
 
 
 LIMITS = Limits()
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """*he* or *she*, and the number of the place where they are."""
 
     pronoun: str
     place: int
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(NamedTuple):
     """Where a thing is (`place`, `container` or `person`, and its number), and how often given."""
 
     where: str
@@ -267,7 +270,7 @@ def _put(world: World, t: int, where: str, number: int, gifts: int = 0) -> World
 
 
 def _moved(world: World, who: int, place: int) -> World:
-    person = replace(world.people[who], place=place)
+    person = world.people[who]._replace(place=place)
     people = (*world.people[:who], person, *world.people[who + 1 :])
     return replace(_seen(world, place), people=people)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from course_utils.data.course_text import course_code, course_prose
-from course_utils.tokens import BytePairs, train_bpe
+from course_utils.tokens import BytePairs, WordTokens, train_bpe
 
 # GPT-2's way of writing a byte as a sign: those that can be seen stand for themselves, the others
 # for the signs from U+0100 on. (Radford et al. 2019, src/encoder.py.)
@@ -140,3 +140,23 @@ def test_a_vocabulary_is_a_value():
     again = BytePairs(PROSE.merges)
     assert again == PROSE and hash(again) == hash(PROSE)
     assert again != BytePairs(PROSE.merges[:-1])
+
+
+def test_words_come_back_with_their_lines_and_signs():
+    tokens = WordTokens(("\n", ".", ",", "?", "Ann", "sang", "it", "Who"))
+    text = "\nAnn sang, it sang.\nWho sang? Ann."
+    ids = tokens.encode(text)
+    assert ids == [0, 4, 5, 2, 6, 5, 1, 0, 7, 5, 3, 4, 1]
+    assert tokens.decode(ids) == text
+    assert tokens.decode(torch.tensor(ids)) == text
+
+
+@pytest.mark.parametrize("call", [
+    lambda tokens: tokens.encode("Ann sings"),
+    lambda tokens: tokens.encode("Ann!"),
+    lambda tokens: tokens.decode([-1]),  # would be the last word
+    lambda tokens: tokens.decode([2]),
+])  # fmt: skip
+def test_an_unknown_word_is_an_error(call):
+    with pytest.raises(ValueError):
+        call(WordTokens(("Ann", "sang")))

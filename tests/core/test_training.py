@@ -263,6 +263,22 @@ def test_no_warm_up_changes_nothing():
     assert not torch.equal(quick(steps=5, warmup=2).losses, plain.losses)
 
 
+def test_the_rate_falls_at_the_end():
+    """The gradient of a sum is 1, so a weight falls by the learning rate: it adds all of them."""
+
+    def fall(**options):
+        done = train(
+            lambda: torch.nn.Linear(1, 1, bias=False),
+            lambda _: (torch.ones(1, 1),), lambda model, x: model(x).sum(),
+            seeds=(0,), learning_rate=1e-3, optimizer="sgd", **options,
+        )  # fmt: skip
+        return (done.losses[0, 0] - done.models[0].weight.sum()).item()
+
+    # 13 steps: two that rise by halves, seven in full, and 4/4, 3/4, 2/4, 1/4.
+    assert fall(steps=13, warmup=2, cooldown=4) == pytest.approx((1.5 + 7 + 2.5) * 1e-3, abs=1e-6)
+    assert fall(steps=13) == pytest.approx(13e-3, abs=1e-6)
+
+
 def test_warm_up_ignores_the_steps():
     shorter, longer = quick(steps=3, warmup=6), quick(steps=9, warmup=6)
     assert torch.equal(shorter.losses, longer.losses[:, :3])

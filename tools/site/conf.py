@@ -63,12 +63,12 @@ pygments_dark_style = "a11y-high-contrast-dark"
 html_theme_options = {"navigation_with_keys": False, "top_of_page_buttons": []}
 
 
-def _name_level(_app, _page, _template, context, _doctree) -> None:  # noqa: ANN001
+def _name_level(_app, _page, _template, context, _doctree) -> None:
     """The theme calls the captions of its sidebar headings, but not of which level."""
     key = "furo_navigation_tree"
     context[key] = context.get(key, "").replace('role="heading"', 'role="heading" aria-level="2"')
 
 
-def setup(app) -> None:  # noqa: ANN001
+def setup(app) -> None:
     """After the theme has made its sidebar."""
     app.connect("html-page-context", _name_level, priority=900)

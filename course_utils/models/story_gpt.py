@@ -1,0 +1,75 @@
+"""A GPT that tells stories of the small world, and answers questions about them."""
+
+import random
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_utils.models.generation import generate
+from course_utils.models.gpt2 import GPT2, GPT2Config
+from course_utils.stories import ALL_WORDS, LIMITS, Limits, tell
+from course_utils.tokens import WordTokens
+
+__all__ = ["STORY_GPT", "story_batch", "story_tokens", "write_stories"]
+
+STORY_GPT = GPT2Config(
+    vocab_size=len(ALL_WORDS), max_positions=192, width=96, num_layers=4, num_heads=4
+)
+FOLDER = "story_gpt"  # of the packaged data
+
+
+def story_tokens() -> WordTokens:
+    r"""Return the tokens of the stories: their words, and the end of a line before each story.
+
+    >>> story_tokens().encode("\nAnn was in the park.")[0]
+    0
+    """
+    return WordTokens(ALL_WORDS)
+
+
+def story_batch(
+    length: int, batch_size: int, limits: Limits = LIMITS
+) -> Callable[[torch.Generator], tuple[Tensor, Tensor]]:
+    """Return a function that draws rows of new stories, as ``training.train`` wants it.
+
+    It takes a generator, and returns the inputs (B, T) and the targets (B, T), one token later. A
+    row begins with a story, and goes on with others until it is full.
+
+    Args:
+        length: of a row, T.
+        batch_size: number of rows, B.
+        limits: how large the stories are.
+
+    >>> inputs, targets = story_batch(61, 3)(torch.Generator().manual_seed(0))
+    >>> tuple(inputs.shape), bool((targets[:, :-1] == inputs[:, 1:]).all())
+    ((3, 61), True)
+    """
+    ids = {word: number for number, word in enumerate(ALL_WORDS)}
+
+    def draw(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        rng = random.Random(int(torch.randint(2**62, (), generator=generator)))
+        rows: list[list[int]] = [[] for _ in range(batch_size)]
+        for row in rows:
+            while len(row) <= length:
+                row += (ids[word] for word in ("\n", *tell(rng, limits).words))
+        both = torch.tensor([row[: length + 1] for row in rows])
+        return both[:, :-1], both[:, 1:]
+
+    return draw
+
+
+def write_stories(model: GPT2, count: int, generator: torch.Generator) -> list[str]:
+    """Let a model write stories; return the words of each, with spaces between them.
+
+    One that does not end within the model's positions is cut there.
+    """
+    written = generate(
+        model, torch.zeros(count, 1, dtype=torch.long), STORY_GPT.max_positions - 1,
+        generator=generator,
+    )  # fmt: skip
+    stories = []
+    for row in written[:, 1:].tolist():
+        words = [ALL_WORDS[number] for number in row]
+        stories.append(" ".join(words[: words.index("\n")] if "\n" in words else words))
+    return stories

@@ -1,0 +1,71 @@
+"""The GPT of the stories: its data, its scores, and what the packaged one knows."""
+
+import math
+import random
+
+import pytest
+import torch
+
+from course_utils.measure.stories import score_stories
+from course_utils.models.story_gpt import story_batch, story_tokens
+from course_utils.stories import ALL_WORDS, Reading, tell
+from course_utils.stories.reading import split_story
+
+STORIES = [tell(random.Random(seed)) for seed in range(211)]
+V = len(ALL_WORDS)
+
+
+def peeks(wrong=None):
+    """A model that looks at the next word, and takes one word for another."""
+    words = list(ALL_WORDS)
+    full_stop, end = words.index("."), words.index("\n")
+
+    def model(rows):
+        following = torch.cat((rows[:, 1:], torch.full((len(rows), 1), full_stop)), dim=1)
+        if wrong:
+            following = following.where(following != words.index(wrong), end)
+        return 50.0 * torch.nn.functional.one_hot(following, V)
+
+    return model
+
+
+def test_every_word_is_known_once():
+    tokens = story_tokens()
+    assert len(set(ALL_WORDS)) == tokens.vocab_size == V
+    for story in STORIES:
+        ids = tokens.encode(str(story))
+        assert tuple(tokens.words[number] for number in ids) == story.words
+        assert tokens.decode(ids) == str(story)
+
+
+def test_rows_are_stories_one_after_another():
+    inputs, targets = story_batch(173, 5)(torch.Generator().manual_seed(3))
+    assert inputs.shape == targets.shape == (5, 173)
+    tokens = story_tokens()
+    for row in inputs:
+        first, *others, _ = tokens.decode(row).strip().split("\n")  # the last may be cut
+        for story in (first, *others):
+            sentences, asked = split_story(" ".join(tokens.words[i] for i in tokens.encode(story)))
+            reading = Reading(sentences)
+            assert all(reading.answer(question) == answer for question, answer in asked)
+    again, _ = story_batch(173, 5)(torch.Generator().manual_seed(3))
+    other, _ = story_batch(173, 5)(torch.Generator().manual_seed(4))
+    assert torch.equal(inputs, again) and not torch.equal(inputs, other)
+
+
+def test_scores_of_models_that_know_nothing_or_all():
+    nothing = score_stories(lambda rows: torch.zeros(*rows.shape, V), STORIES)
+    assert nothing.nats == pytest.approx(math.log(V), rel=1e-6)
+    assert nothing.words == sum(len(story.words) for story in STORIES)
+    assert sum(nothing.asked.values()) == 3 * len(STORIES) and nothing.accuracy == 0
+    everything = score_stories(peeks(), STORIES)
+    assert everything.nats < 1e-6 and everything.right == everything.asked
+
+
+def test_one_wrong_word_makes_an_answer_wrong():
+    scores = score_stories(peeks(wrong="Nobody"), STORIES)
+    nobody = sum(" ".join(story.words).count("? Nobody") for story in STORIES)
+    assert nobody > 0
+    assert scores.asked["holder"] - scores.right["holder"] == nobody
+    for kind in ("place", "colour", "finder", "giver"):
+        assert scores.right[kind] == scores.asked[kind]
