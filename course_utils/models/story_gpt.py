@@ -6,17 +6,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from course_utils.data.package_files import DATA, read_packaged
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Config
+from course_utils.models.gpt2_weights import load_gpt2
 from course_utils.stories import ALL_WORDS, LIMITS, Limits, tell
 from course_utils.tokens import WordTokens
 
-__all__ = ["STORY_GPT", "story_batch", "story_tokens", "write_stories"]
+__all__ = ["STORY_GPT", "load_story_gpt", "story_batch", "story_tokens", "write_stories"]
 
 STORY_GPT = GPT2Config(
     vocab_size=len(ALL_WORDS), max_positions=192, width=96, num_layers=4, num_heads=4
 )
-FOLDER = "story_gpt"  # of the packaged data
+FOLDER = "story_gpt"
 
 
 def story_tokens() -> WordTokens:
@@ -73,3 +75,20 @@ def write_stories(model: GPT2, count: int, generator: torch.Generator) -> list[s
         words = [ALL_WORDS[number] for number in row]
         stories.append(" ".join(words[: words.index("\n")] if "\n" in words else words))
     return stories
+
+
+def load_story_gpt() -> GPT2:
+    """Return the trained model, in evaluation mode; a new one at each call.
+
+    tools/scripts/train_story_gpt.py trains it. Its loss is 0.740 nats a word on held-out stories,
+    whose entropy is 0.683. The file has 16 bits per number, the model 32.
+
+    Raises:
+        PackagedFileError: a RuntimeError, if a file is missing or damaged.
+
+    >>> load_story_gpt().config == STORY_GPT
+    True
+    """
+    for name in ("config.json", "model.safetensors"):
+        read_packaged(f"{FOLDER}/{name}")
+    return load_gpt2(DATA / FOLDER).eval()

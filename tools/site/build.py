@@ -34,7 +34,7 @@ ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 # Marks of names and single signs, which need not look other than the text: a tenth of a page.
 PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
 CARDS = ROOT / "docs" / "images" / "cards"
-DOCUMENTS = ("teaching.md", "writing-an-explorer.md")
+DOCUMENTS = ("teaching.md", "writing-an-explorer.md", "stories.md")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -66,6 +66,7 @@ lectures/*
 claims
 teaching
 writing-an-explorer
+stories
 reference/index
 licences
 ```
