@@ -206,7 +206,7 @@ def _merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def _checked(ids: Iterable[SupportsIndex], vocab_size: int) -> list[int]:
-    numbers = ids.tolist() if hasattr(ids, "tolist") else list(ids)  # type: ignore
+    numbers: list[int] = ids.tolist() if hasattr(ids, "tolist") else list(ids)  # type: ignore
     for index, number in enumerate(numbers):  # an id of -1 would be the last token
         check_int(f"ids[{index}]", number, minimum=0, maximum=vocab_size - 1)
     return numbers
