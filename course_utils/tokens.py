@@ -140,7 +140,7 @@ class WordTokens:
         pieces = re.findall(r"\n|\w+|[^\w\s]", text)
         unknown = [piece for piece in pieces if piece not in self._ids]
         if unknown:
-            raise ValueError(f"text must have known words alone, got {unknown[0]!r}")
+            raise ValueError(f"text must have only known words, got {unknown[0]!r}")
         return [self._ids[piece] for piece in pieces]
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:

@@ -20,7 +20,7 @@ LECTURES = [lecture.stem for lecture in COURSE]
 AXE_MS = 300_000
 PAPER = {"width": 794, "height": 1123}  # A4
 SCREEN, PHONE = {"width": 1280, "height": 720}, {"width": 360, "height": 740}
-MOST_BYTES = 6_500_000  # with all 21 explorers and 39 figures; 6.3 MB in November 2026
+MOST_BYTES = 6_000_000
 MOST_BYTES_OF_A_PAGE = 400_000
 SHOWN = {
     lecture: re.findall(
