@@ -72,6 +72,8 @@ class Exercise:
         then: further stages, each asked when the one before is passed. A function that is wrong
             twice, say over the wrong axis and without a safe range, does what no single mistake
             does; in stages it hears of one thing at a time.
+        kept_as: the name of the part of the reader's GPT that this exercise builds; empty where
+            it builds none.
 
     >>> double = Exercise(
     ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
@@ -97,6 +99,7 @@ class Exercise:
     function: str = ""
     watch: Callable[[Any], Any] = lambda answer: answer
     then: tuple[Exercise, ...] = ()
+    kept_as: str = ""
 
     @property
     def heading(self) -> str:
