@@ -14,6 +14,8 @@ pytestmark = pytest.mark.browser
 SMALLEST_ZOOM = 1.15
 # The 43 rows of lecture 06's symbol table have a box of their own to scroll in.
 SCROLLING_TABLES = {"table"}
+# What a key moves in a picture; a cell of a mask is painted with the space bar.
+HANDLES = ":is([role=slider], [role=checkbox], input[type=range]):not([tabindex='-1'])"
 
 
 # One lecture each time; all before a release.
@@ -69,10 +71,10 @@ def test_presets_and_handles_work_on_the_slides(presented):
 
 
 def move_by_keyboard(deck, explorer, where):
-    """A handle in the picture answers to an arrow key, which then turns no slide."""
-    handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
+    """A handle or a cell in the picture answers to a key, which then turns no slide."""
+    handle = explorer.locator(HANDLES).first
     place, before = deck.ask("place"), seen(explorer)["caption"]
-    for key in ("ArrowRight", "ArrowLeft", "Shift+ArrowUp"):
+    for key in ("ArrowRight", "ArrowLeft", "Shift+ArrowUp", "Space"):
         handle.focus()
         deck.press(key)
         if seen(explorer)["caption"] != before:

@@ -38,7 +38,7 @@ export const HELP = [
 // The number beside a slider is text as well: whoever clicks it types another.
 const TYPING =
   '[contenteditable=true], textarea, select, input:not([type=radio]):not([type=checkbox])';
-const MOVED = '[role=slider], [role=radio], input';
+const MOVED = '[role=slider], [role=radio], [role=checkbox], input';
 const CONTROL = `${MOVED}, button, summary, a[href]`;
 const MOVES = /^(Arrow.*|Home|End)$/;
 
