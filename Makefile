@@ -4,8 +4,8 @@ PYTHON ?= python3
 ARGS ?=
 export LECTURE SEEDS
 
-COMMANDS := lab test test-all present timing edit setup doctor test-browser test-hub test-colab site bench \
-	bench-gpu claims lint outputs gpt2 constraints clean
+COMMANDS := lab test test-all parts present timing edit setup doctor test-browser test-hub test-colab site \
+	bench bench-gpu claims lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help
 .PHONY: help $(COMMANDS)

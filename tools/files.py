@@ -1,11 +1,11 @@
-"""Files that several processes share: a lock that dies with its holder, and whole writes."""
+"""What several processes share: a lock that dies with its holder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 if os.name == "nt":
@@ -43,19 +43,3 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def write_whole(path: Path, content: bytes, unless: Callable[[], bool] = lambda: False) -> None:
-    """Write a file whole or not at all, and through no link that somebody has put there.
-
-    `unless` is asked last, when all is written beside the file and only takes its place.
-    """
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)  # of a process that was killed
-    try:
-        with open(part, "xb") as stream:
-            stream.write(content)
-        if not unless():
-            os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -27,6 +27,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
+from course_utils.files import write_whole
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import (
     HEADER,
@@ -40,7 +41,7 @@ from course_utils.teaching.claims import (
 )
 from course_utils.threads import one_thread
 from course_utils.training import learning_rates_times
-from tools.files import exclusive, write_whole
+from tools.files import exclusive
 from tools.notebook_file import read_cells
 
 ROOT = Path(__file__).resolve().parents[1]

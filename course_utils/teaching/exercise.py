@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from course_utils.teaching.outcomes import (
     same,
     wrong_kind,
 )
+from course_utils.teaching.parts import folder_of_copies, keep
 from course_utils.teaching.verdict import Verdict
 
 __all__ = ["DIFFICULTY", "Exercise", "Mistake"]
@@ -72,8 +74,8 @@ class Exercise:
         then: further stages, each asked when the one before is passed. A function that is wrong
             twice, say over the wrong axis and without a safe range, does what no single mistake
             does; in stages it hears of one thing at a time.
-        kept_as: the name of the part of the reader's GPT that this exercise builds; empty where
-            it builds none.
+        kept_as: the name of the part of the reader's GPT that this exercise builds, under which
+            `my_gpt.py` keeps it; empty where it builds none.
 
     >>> double = Exercise(
     ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
@@ -111,7 +113,20 @@ class Exercise:
         """This exercise and those that follow once it is passed."""
         return (self, *self.then)
 
-    def check(self, answer: Any) -> Verdict:
+    def check(self, answer: Any, replace: bool = False) -> Verdict:
+        """Judge ``answer`` and keep it, if it is a part of the reader's GPT and passed.
+
+        Args:
+            answer: the student's function.
+            replace: whether it replaces another one that was kept before.
+        """
+        verdict = self.judge(answer)
+        if not (verdict.passed and self.kept_as and (folder := folder_of_copies())):
+            return verdict
+        kept = keep(self, answer, folder, replace)
+        return dataclasses.replace(verdict, message=f"{verdict.message} {kept}")
+
+    def judge(self, answer: Any) -> Verdict:
         """Judge ``answer``, stage by stage; a wrong one gets a diagnosis, and nothing is raised."""
         verdict = self._check_this_stage(answer)
         for stage in self.then:

@@ -20,9 +20,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from course_utils.files import write_whole
 from course_utils.lectures import COURSE
 from tools.editions.reader import reader_text
-from tools.files import exclusive, write_whole
+from tools.files import exclusive
 
 __all__ = ["CopyError", "copies_of", "update_copies"]
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "lab": Command("open your copy of the course, or of LECTURE=04", lab.lab, LAB),
     "test": Command("run the tests, or those of LECTURE=04", tasks.test, TEST),
     "test-all": Command("run every test, in the browser and a hub too", tasks.test_all, ALL),
+    "parts": Command("show which parts of your GPT are yours by now", tasks.parts, LAB),
     "present": Command("show LECTURE=01 as live slides", lab.present, LAB),
     "timing": Command("say whether the slides of LECTURE=01 fit its minutes", tasks.timing, TEST),
     "edit": Command("open the source of the lectures, or of LECTURE=04", lab.edit, LAB),

@@ -36,6 +36,7 @@ def module(name: str) -> Callable[[Place, list[str]], int]:
 
 site = module("tools.site.build")
 outputs = module("tools.editions.outputs")
+parts = module("tools.progress.parts")
 gpt2 = module("tools.scripts.fetch_gpt2")
 
 
@@ -65,11 +66,13 @@ def test(place: Place, arguments: list[str]) -> int:
 
 def lecture_tests(lecture: Lecture) -> list[str]:
     """Return what pytest runs for one lecture: its folder, its notebook, what all lectures pass."""
-    every = ("every_exercise", "every_explorer", "every_quiz", "notebook_lint", "teaching_notes")
+    every = ("exercise", "part", "explorer", "quiz")
     own = Path("tests", "lectures", f"l{lecture.stem}")
     return [
         *([own.as_posix()] if (ROOT / own).is_dir() else []),
-        *(f"tests/lectures/test_{name}.py" for name in every),
+        *(f"tests/lectures/test_every_{name}.py" for name in every),
+        "tests/lectures/test_notebook_lint.py",
+        "tests/lectures/test_teaching_notes.py",
         lecture.package.replace(".", "/"),  # the examples in docstrings
         f"notebooks/{lecture.stem}.ipynb",
         *("-k", f"{lecture.stem} or [{lecture.number:02}-"),

@@ -13,7 +13,7 @@ PACKAGE = "course_utils"
 CODE = re.compile(r"``.+?``|`[^`]+`")
 SIGNS = re.compile(r"[|*\\]|(?<=\w)_(?!\w)")
 # What runs the course; no lecture is about it.
-ENGINE = ("checks", "explorers", "lectures", "teaching", "threads", "widgets")
+ENGINE = ("checks", "explorers", "files", "lectures", "teaching", "threads", "widgets")
 # Modules that a machine without Triton cannot import.
 NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect")
 

@@ -153,6 +153,7 @@ SOFTMAX = _stage(
     ),
     praise="Small scores give the right weights.",
     then=(_LARGE_SCORES, _HIDDEN_KEYS, _BY_HAND),
+    kept_as="softmax",
     mistakes=(
         Mistake(
             "over the first axis",

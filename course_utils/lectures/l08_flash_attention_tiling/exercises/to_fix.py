@@ -28,11 +28,11 @@ class ToFix(Exercise):
     as_given: str = ""
     untouched: str = ""
 
-    def check(self, answer: Any) -> Verdict:
+    def judge(self, answer: Any) -> Verdict:
         """Judge ``answer``; the cell as it was published is not started."""
         if self._is_as_given(answer):
             return Verdict(False, False, self.untouched, self.heading)
-        return super().check(answer)
+        return super().judge(answer)
 
     def _is_as_given(self, answer: Any) -> bool:
         """Whether this compiles to what the published cell does; comments and spaces are free."""

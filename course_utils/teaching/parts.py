@@ -1,0 +1,179 @@
+"""The reader's GPT: `my_gpt.py`, beside the reader's copies, keeps the parts that pass their check.
+
+An exercise with ``kept_as`` builds a part. Its code is kept once it passes the check a second time,
+run from the file and without the notebook. What the reader writes into the file stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_utils.files import write_whole
+from course_utils.teaching.part_source import (
+    find,
+    functions_of,
+    how_to_bring,
+    lines_of,
+    source_of,
+    unknown_names,
+)
+
+if TYPE_CHECKING:
+    from course_utils.teaching.exercise import Exercise
+
+__all__ = ["PartsError", "folder_of_copies", "keep", "my_parts"]
+
+FILE, REPLACED = "my_gpt.py", "my_gpt_replaced.py"
+COPY = b'"course_edition"'  # in the metadata of a reader's copy, and of no other notebook
+HEADER = '''\
+"""Your GPT: each part is what you wrote in a lecture, and it passed its check.
+
+The file is yours to change. `make parts` shows which parts are here and whether they still pass.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+'''
+
+
+class PartsError(Exception):
+    """A part cannot be kept, or the file cannot be run; the message says why and what to do."""
+
+
+def folder_of_copies() -> Path | None:
+    """The folder in which this Python runs, if the reader's copies of the lectures are there."""
+    try:
+        here = Path.cwd()
+        notebooks = (path for path in here.glob("*.ipynb") if path.is_file())
+        return here if any(COPY in path.read_bytes() for path in notebooks) else None
+    except OSError:  # the folder was deleted or moved
+        return None
+
+
+def my_parts(folder: Path | None = None) -> dict[str, Any]:
+    """Run `my_gpt.py` and return what it defines, by name; nothing where there is no such file.
+
+    Raises:
+        PartsError: if the file cannot be read or stops.
+    """
+    folder = folder or folder_of_copies()
+    try:
+        content = _read(folder / FILE) if folder else None
+        return _run(_text(content)) if content else {}
+    except OSError as error:
+        raise PartsError(f"it cannot be read ({error.strerror}).") from error
+
+
+def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
+    """Keep an answer that passed as a part; return the sentence that its verdict adds."""
+    try:
+        return _keep(exercise, answer, folder, replace)
+    except PartsError as error:
+        return f"Not kept in {FILE}: {error}"
+    except OSError as error:
+        return f"Not kept in {FILE}: it cannot be read or written ({error.strerror})."
+
+
+def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
+    part, path = exercise.kept_as, folder / FILE
+    source, before = _source(answer, part), _read(path)
+    if before is not None and not path.stat().st_mode & stat.S_IWUSR:
+        raise PartsError("the file is read-only.")
+    text = _text(before or b"")
+    text = text if text.strip() else HEADER
+    lines, place = lines_of(text), find(text, part)
+    there = "".join(lines[place]) if place else ""
+    if there and ast.dump(ast.parse(there)) == ast.dump(ast.parse(source)):
+        return f"`{part}` is in {FILE}."
+    if there and not replace:
+        call = f"exercises.check_{exercise.function}({answer.__name__}, replace=True)"
+        return f"{FILE} has another `{part}`. To replace it by this one, run `{call}`."
+    if place:
+        lines[place] = [source]
+    else:
+        gap = "" if text.endswith("\n") else "\n"
+        lines += [f"{gap}\n\n# {_heading(exercise)}\n", source]
+    text = "".join(lines)
+    _must_pass_alone(exercise, answer, source, text)
+    if there:
+        with open(folder / REPLACED, "a", encoding="utf-8", newline="") as stream:
+            stream.write(f"{there.rstrip()}\n\n\n")
+    _write(path, text.encode(), before)
+    moved = f" The other one is now in {REPLACED}." if there else ""
+    return f"Kept as `{part}` in {FILE}.{moved}"
+
+
+def _heading(exercise: Exercise) -> str:
+    """Where a part comes from. The folder of the exercise's code names the lecture."""
+    lecture = re.search(r"\.l(\d\d)_", exercise.reference.__module__)
+    place = f"lecture {lecture[1]}, " if lecture else ""
+    return f"{exercise.kept_as}: {place}{exercise.title}"
+
+
+def _source(answer: Any, part: str) -> str:
+    """The code that the reader wrote, defining ``part``."""
+    ours = getattr(answer, "__module__", "").startswith("course_utils.")
+    source = "" if ours else source_of(answer, part)
+    if not source:
+        raise PartsError(
+            f"write it yourself, as `def {part}` or `class {part}` at the left edge of a cell."
+        )
+    return source
+
+
+def _must_pass_alone(exercise: Exercise, answer: Any, source: str, text: str) -> None:
+    """Run the file with the new part, and check that part as the exercise does."""
+    part = exercise.kept_as
+    if unknown := unknown_names(source, text):
+        names = functions_of(answer)[0].__globals__
+        missing = ", ".join(how_to_bring(name, names) for name in unknown)
+        raise PartsError(
+            f"`{part}` uses names from elsewhere in the notebook. Write this inside it, then run "
+            f"its cell and this one again: {missing}."
+        )
+    verdict = exercise.judge(_run(text)[part])
+    if not verdict.passed:
+        raise PartsError(f"run from that file, `{part}` does not pass. {verdict.message}")
+
+
+def _run(text: str) -> dict[str, Any]:
+    """Run the file; return its names. It is the reader's own code, as are the cells."""
+    names: dict[str, Any] = {"__name__": "my_gpt"}
+    try:
+        exec(compile(text, FILE, "exec"), names)
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PartsError(f"the file stops with {why}. Fix that first.") from error
+    return names
+
+
+def _read(path: Path) -> bytes | None:
+    """What the file holds; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _text(content: bytes) -> str:
+    """The file as text, which is known to be Python."""
+    try:
+        text = content.decode("utf-8-sig")
+        ast.parse(text, FILE)
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise PartsError(f"the file is not valid Python ({error}). Fix that first.") from error
+    return text
+
+
+def _write(path: Path, content: bytes, before: bytes | None) -> None:
+    """Write the file, unless it is no longer what was read."""
+    write_whole(path, content, unless=lambda: _read(path) != before)
+    if _read(path) != content:
+        raise PartsError("the file changed in the meantime. Save it, then run this cell again.")

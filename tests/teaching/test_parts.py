@@ -1,0 +1,286 @@
+"""`my_gpt.py`: what passed its check is kept, runs alone, and nothing that is there is lost."""
+
+import os
+import stat
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from course_utils.teaching import parts
+from course_utils.teaching.parts import PartsError, my_parts
+from tests.teaching.support_reader import (
+    MIX_CELL,
+    OTHER_SHARES_CELL,
+    SHARES_CELL,
+    TWICE_CELL,
+    Reader,
+    X,
+    make_copies,
+)
+
+SIMPLE = "def shares(x): return x.softmax(-1)"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a reader's copy; this process runs in it, as a kernel would."""
+    monkeypatch.chdir(make_copies(tmp_path / "Zoë's copies"))
+    return tmp_path / "Zoë's copies"
+
+
+@pytest.fixture
+def reader(folder):
+    return Reader(folder)
+
+
+class TestKept:
+    def test_parts_in_the_order_of_their_building(self, reader, folder):
+        assert reader.check("shares", SHARES_CELL) == "Kept as `shares` in my_gpt.py."
+        assert reader.check("mix_rows", MIX_CELL) == "Kept as `mix` in my_gpt.py."
+        assert reader.check("Twice", TWICE_CELL) == "Kept as `Twice` in my_gpt.py."
+        first, second = SHARES_CELL.strip(), MIX_CELL.strip().replace("mix_rows", "mix")
+        assert reader.text == (
+            f"{parts.HEADER}\n\n# shares: Build shares\n{first}\n\n\n# mix: Build mix\n{second}\n"
+            f"\n\n# Twice: Build Twice\n{TWICE_CELL.strip()}\n"
+        )
+        mine = my_parts(folder)
+        assert torch.allclose(mine["mix"](X), X.softmax(-1) @ X.T)
+        assert torch.equal(mine["Twice"](3)(X), 2 * X)
+        assert sorted(os.listdir(folder)) == ["00_start_here.ipynb", "my_gpt.py"]
+
+    def test_what_is_there_already_is_left_alone(self, reader):
+        reader.check("shares", SHARES_CELL)
+        before = reader.file.stat().st_mtime_ns, reader.text
+        spaced = SHARES_CELL.replace("# no", "#  really no")
+        assert reader.check("shares", spaced) == "`shares` is in my_gpt.py."
+        assert (reader.file.stat().st_mtime_ns, reader.text) == before
+
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            "@torch.no_grad()\ndef shares(x):\n    return x.softmax(-1)",
+            "def shares(x):\n    return 0\n\ndef shares(x):\n    return x.softmax(-1)\n",
+            "if True:\n    width = 3\ndef shares(x): return x.softmax(-1)",
+            "from functools import cache\ndef shares(x):\n    import math\n"
+            "    return x.softmax(-1) * math.cos(0)",
+            "def shares(x):\n    def inner(y):\n        return y.softmax(-1)\n    return inner(x)",
+            'def shares(x: Tensor) -> "Tensor":\n    text = """\ndef shares(\n"""\n'
+            "    return x.softmax(-1)",
+        ],
+    )
+    def test_ways_to_write_a_part(self, reader, folder, cell):
+        reader.names["Tensor"] = torch.Tensor
+        assert reader.check("shares", cell) == "Kept as `shares` in my_gpt.py."
+        assert torch.allclose(my_parts(folder)["shares"](X), X.softmax(-1))
+
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            "shares = lambda x: x.softmax(-1)",
+            "from functools import partial\nshares = partial(torch.softmax, dim=-1)",
+            "def make():\n    def inner(x):\n        return x.softmax(-1)\n    return inner\n"
+            "shares = make()",
+            "if True:\n    def shares(x):\n        return x.softmax(-1)",
+            "shares = nn.Softmax(dim=-1)",
+            "shares = exercises.check_shares.__self__.reference",
+            "def shares(x): return x.softmax(-1)\nshares.__module__ = 'course_utils.attention'",
+        ],
+    )
+    def test_what_has_no_code_of_its_own_is_told_so(self, reader, cell):
+        assert reader.check("shares", cell) == (
+            "Not kept in my_gpt.py: write it yourself, as `def shares` or `class shares` at the "
+            "left edge of a cell."
+        )
+        assert not reader.file.exists()
+
+    def test_a_wrong_answer_is_not_kept(self, reader):
+        reader.run("def shares(x): return x.softmax(-1) / 2")
+        verdict = reader.run("exercises.check_shares(shares, replace=True)")
+        assert verdict.message == "Half of what is right." and not reader.file.exists()
+
+
+class TestAlone:
+    def test_names_from_other_cells_are_named(self, reader):
+        reader.run("import math\nimport numpy as np\nfrom course_utils.masks import causal_mask")
+        reader.run("def helper(x):\n    return x")
+        cell = (
+            "def shares(x):\n    np.ones(1), causal_mask(3), math.pi\n"
+            "    return helper(x).softmax(-1)"
+        )
+        assert reader.check("shares", cell) == (
+            "Not kept in my_gpt.py: `shares` uses names from elsewhere in the notebook. Write this "
+            "inside it, then run its cell and this one again: `from course_utils.masks import "
+            "causal_mask`, the definition of `helper`, `import numpy as np`."
+        )
+        assert not reader.file.exists()
+
+    def test_a_name_that_no_probe_reaches_counts(self, reader):
+        said = reader.check(
+            "shares", "def shares(x):\n    return x.softmax(-1) if len(x) else width"
+        )
+        assert "the definition of `width`" in said
+
+    def test_a_part_that_came_before_its_own_parts(self, reader):
+        reader.run(SHARES_CELL)
+        assert "the definition of `shares`" in reader.check("mix_rows", MIX_CELL)
+        reader.check("shares")
+        assert reader.check("mix_rows") == "Kept as `mix` in my_gpt.py."
+
+    def test_a_part_that_is_other_in_the_file(self, reader):
+        """In the notebook it leans on a `shares` of which the file has a broken one."""
+        reader.file.write_text("def shares(x):\n    return x\n", encoding="utf-8")
+        reader.run(SHARES_CELL)
+        said = reader.check("mix_rows", MIX_CELL)
+        assert said.startswith("Not kept in my_gpt.py: run from that file, `mix` does not pass. ")
+        assert reader.text == "def shares(x):\n    return x\n"
+
+
+class TestNothingIsLost:
+    def test_another_one_is_replaced_when_asked(self, reader):
+        reader.check("shares", SHARES_CELL)
+        reader.check("mix_rows", MIX_CELL)
+        before = reader.text
+        said = reader.check("shares", OTHER_SHARES_CELL)
+        call = "exercises.check_shares(shares, replace=True)"
+        assert said == (f"my_gpt.py has another `shares`. To replace it by this one, run `{call}`.")
+        assert reader.text == before and not reader.replaced.exists()
+        verdict = reader.run(call)
+        assert verdict.message == (
+            "Right. Kept as `shares` in my_gpt.py. The other one is now in my_gpt_replaced.py."
+        )
+        assert reader.text == before.replace(SHARES_CELL.strip(), OTHER_SHARES_CELL.strip())
+        assert reader.replaced.read_text("utf-8").strip() == SHARES_CELL.strip()
+
+    def test_replaced_again_and_again_all_are_there(self, reader):
+        reader.check("shares", SHARES_CELL)
+        reader.check("shares", OTHER_SHARES_CELL, replace=True)
+        reader.check("shares", "def shares(x): return x.softmax(1)", replace=True)
+        kept = reader.replaced.read_text("utf-8")
+        assert SHARES_CELL.strip() in kept and OTHER_SHARES_CELL.strip() in kept
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    def test_what_the_reader_wrote_stays(self, reader, newline):
+        reader.check("shares", SHARES_CELL)
+        ours = reader.text.replace("# shares: Build shares", "# My own\nwidth = 64  # \x0c wide")
+        by_hand = (ours + "# after it, with no line end").replace("\n", newline).encode()
+        reader.file.write_bytes(by_hand)
+        assert reader.check("Twice", TWICE_CELL) == "Kept as `Twice` in my_gpt.py."
+        assert reader.file.read_bytes().startswith(by_hand)
+        reader.check("shares", OTHER_SHARES_CELL, replace=True)
+        content = reader.file.read_bytes()
+        head, tail = by_hand.split(SHARES_CELL.strip().replace("\n", newline).encode())
+        assert content.startswith(head) and tail.strip() in content
+        assert SHARES_CELL.strip().splitlines()[1].encode() in reader.replaced.read_bytes()
+
+    def test_an_edit_by_hand_inside_a_part_is_another_part(self, reader):
+        reader.check("shares", SHARES_CELL)
+        edited = reader.text.replace("keepdim=True)\n", "keepdim=True) * 1.0\n")
+        reader.file.write_text(edited, encoding="utf-8")
+        assert "has another `shares`" in reader.check("shares")
+        assert reader.text == edited
+
+    def test_of_two_definitions_the_last_counts(self, reader):
+        reader.check("shares", SHARES_CELL)
+        twice = reader.text + "\n\n" + OTHER_SHARES_CELL
+        reader.file.write_text(twice, encoding="utf-8")
+        assert reader.check("shares", OTHER_SHARES_CELL) == "`shares` is in my_gpt.py."
+        assert reader.text == twice
+
+    def test_deleted_it_begins_again(self, reader):
+        reader.check("shares", SHARES_CELL)
+        reader.file.unlink()
+        assert reader.check("shares") == "Kept as `shares` in my_gpt.py."
+        reader.file.write_text(" \n", encoding="utf-8")
+        assert reader.check("shares") == "Kept as `shares` in my_gpt.py."
+        assert reader.text.startswith(parts.HEADER)
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"def f(:\n", "the file is not valid Python (invalid syntax (my_gpt.py, line 1))"),
+            (b"\xff\xfe", "the file is not valid Python ('utf-8' codec can't decode byte 0xff"),
+            (b"x = 1\0", "the file is not valid Python ("),
+            (b"x = y\n", "the file stops with NameError: name 'y' is not defined. Fix that first."),
+            (b"raise SystemExit(3)\n", "the file stops with SystemExit: 3. Fix that first."),
+        ],
+    )  # fmt: skip
+    def test_a_file_that_does_not_run(self, reader, folder, content, said):
+        reader.file.write_bytes(content)
+        assert f"Not kept in my_gpt.py: {said}" in reader.check("shares", SIMPLE)
+        assert reader.file.read_bytes() == content
+        with pytest.raises(PartsError):
+            my_parts(folder)
+
+    def test_a_byte_order_mark_is_no_error(self, reader):
+        reader.file.write_bytes(b"\xef\xbb\xbfwidth = 64\r\n")
+        assert reader.check("shares", SIMPLE) == "Kept as `shares` in my_gpt.py."
+
+    def test_read_only(self, reader):
+        reader.check("shares", SHARES_CELL)
+        before = reader.text
+        reader.file.chmod(stat.S_IRUSR)
+        assert reader.check("Twice", TWICE_CELL) == (
+            "Not kept in my_gpt.py: the file is read-only."
+        )
+        assert reader.text == before
+
+    def test_a_folder_in_its_place(self, reader, folder):
+        reader.file.mkdir()
+        said = reader.check("shares", SIMPLE)
+        assert said.startswith("Not kept in my_gpt.py: it cannot be read or written (")
+        with pytest.raises(PartsError):
+            my_parts(folder)
+
+    @pytest.mark.parametrize("edit", ["saved", "deleted"])
+    def test_changed_elsewhere_between_reading_and_writing(self, reader, folder, edit):
+        """The cell's second run, from the file, is the moment at which somebody saves it."""
+        reader.check("shares", SHARES_CELL)
+        act = "write_text('width = 64')" if edit == "saved" else "unlink()"
+        cell = f"""
+def mix_rows(x):
+    from pathlib import Path
+    if __name__ == "my_gpt":
+        Path({str(reader.file)!r}).{act}
+    return x.softmax(-1) @ x.T
+"""
+        said = reader.check("mix_rows", cell)
+        assert said == (
+            "Not kept in my_gpt.py: the file changed in the meantime. Save it, then run this "
+            "cell again."
+        )
+        assert (reader.text == "width = 64") if edit == "saved" else not reader.file.exists()
+        assert [name for name in os.listdir(folder) if name.endswith(".part")] == []
+
+    def test_a_write_that_fails(self, reader, folder, monkeypatch):
+        reader.check("shares", SHARES_CELL)
+        before = reader.text
+
+        def full(*arguments):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", full)
+        assert reader.check("Twice", TWICE_CELL) == (
+            "Not kept in my_gpt.py: it cannot be read or written (No space left on device)."
+        )
+        assert reader.text == before and len(os.listdir(folder)) == 2
+
+
+class TestWhere:
+    def test_only_beside_a_readers_copies(self, reader, folder):
+        copy = folder / "00_start_here.ipynb"
+        lecture = copy.read_text("utf-8").replace("course_edition", "x")
+        copy.write_text(lecture, "utf-8")  # as in notebooks/
+        assert reader.check("shares", SIMPLE) == "Right."
+        assert my_parts() == {} and not reader.file.exists()
+
+    def test_the_folder_is_gone(self, reader, tmp_path, monkeypatch):
+        gone = SimpleNamespace(cwd=(tmp_path / "nothing").read_bytes)
+        monkeypatch.setattr(parts, "Path", gone)
+        assert reader.check("shares", SIMPLE) == "Right."
+
+    def test_a_link_to_nowhere_is_no_copy(self, reader, folder):
+        if os.name != "nt":
+            (folder / "00_a.ipynb").symlink_to(folder / "nowhere")
+        assert reader.check("shares", SIMPLE) == "Kept as `shares` in my_gpt.py."
+        assert my_parts()["shares"](X).shape == X.shape
