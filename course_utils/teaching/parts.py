@@ -84,8 +84,6 @@ def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
 def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
     part, path = exercise.kept_as, folder / FILE
     source, before = _source(answer, part), _read(path)
-    if before is not None and not path.stat().st_mode & stat.S_IWUSR:
-        raise PartsError("the file is read-only.")
     text = _text(before or b"")
     text = text if text.strip() else HEADER
     lines, place = lines_of(text), find(text, part)
@@ -95,11 +93,12 @@ def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
     if there and not replace:
         call = f"exercises.check_{exercise.function}({answer.__name__}, replace=True)"
         return f"{FILE} has another `{part}`. To replace it by this one, run `{call}`."
+    if before is not None and not path.stat().st_mode & stat.S_IWUSR:
+        raise PartsError("the file is read-only.")
     if place:
         lines[place] = [source]
     else:
-        gap = "" if text.endswith("\n") else "\n"
-        lines += [f"{gap}\n\n# {_heading(exercise)}\n", source]
+        lines += [f"\n\n# {_heading(exercise)}\n", source]
     text = "".join(lines)
     _must_pass_alone(exercise, answer, source, text)
     if there:
@@ -119,7 +118,7 @@ def _heading(exercise: Exercise) -> str:
 
 def _source(answer: Any, part: str) -> str:
     """The code that the reader wrote, defining ``part``."""
-    ours = getattr(answer, "__module__", "").startswith("course_utils.")
+    ours = str(getattr(answer, "__module__", "")).startswith("course_utils.")
     source = "" if ours else source_of(answer, part)
     if not source:
         raise PartsError(
@@ -176,4 +175,4 @@ def _write(path: Path, content: bytes, before: bytes | None) -> None:
     """Write the file, unless it is no longer what was read."""
     write_whole(path, content, unless=lambda: _read(path) != before)
     if _read(path) != content:
-        raise PartsError("the file changed in the meantime. Save it, then run this cell again.")
+        raise PartsError("the file changed while this cell ran. Run it again.")

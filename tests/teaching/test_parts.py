@@ -61,6 +61,9 @@ class TestKept:
         [
             "@torch.no_grad()\ndef shares(x):\n    return x.softmax(-1)",
             "def shares(x):\n    return 0\n\ndef shares(x):\n    return x.softmax(-1)\n",
+            "def shares(x):\n    return x.softmax(-1)\ngood = shares\n"
+            "def shares(x):\n    return 0\nshares = good",
+            "def shares(x): return x.softmax(-1)\nshares.__module__ = None",
             "if True:\n    width = 3\ndef shares(x): return x.softmax(-1)",
             "from functools import cache\ndef shares(x):\n    import math\n"
             "    return x.softmax(-1) * math.cos(0)",
@@ -224,6 +227,7 @@ class TestNothingIsLost:
             "Not kept in my_gpt.py: the file is read-only."
         )
         assert reader.text == before
+        assert reader.check("shares") == "`shares` is in my_gpt.py."
 
     def test_a_folder_in_its_place(self, reader, folder):
         reader.file.mkdir()
@@ -246,8 +250,7 @@ def mix_rows(x):
 """
         said = reader.check("mix_rows", cell)
         assert said == (
-            "Not kept in my_gpt.py: the file changed in the meantime. Save it, then run this "
-            "cell again."
+            "Not kept in my_gpt.py: the file changed while this cell ran. Run it again."
         )
         assert (reader.text == "width = 64") if edit == "saved" else not reader.file.exists()
         assert [name for name in os.listdir(folder) if name.endswith(".part")] == []
