@@ -1,8 +1,11 @@
 """Train the GPT that the package carries for its stories.
 
     python -m tools.scripts.train_story_gpt                an hour on one core
+    python -m tools.scripts.train_story_gpt --more         two hours more with the packaged model
     python -m tools.scripts.train_story_gpt --steps 100    to see that it runs; writes nothing
     python -m tools.scripts.train_story_gpt --report       what the packaged model can do
+
+The packaged model had both: the hour, and then the two more.
 
 It begins with short stories of two people and one thing: there the model finds out in a minute that
 names come back, and with the whole stories only after five. Then it reads these, each once, for
@@ -19,8 +22,8 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import torch
 
@@ -42,23 +45,31 @@ from tools.scripts.packaged import print_line
 SEED, HELD_OUT_SEED = 0, 10**6
 SMALLER = Limits(people=2, things=1, places=2, containers=1, longest=5)
 FIRST_STEPS, FIRST_BATCH, FIRST_LENGTH = 1000, 24, 64
-STEPS, BATCH, LENGTH = 9000, 8, STORY_GPT.max_positions
-LEARNING_RATE, WARMUP, COOLDOWN = 2e-3, 100, 3000
-EVERY = 500
+STEPS, MORE_STEPS, BATCH, LENGTH = 9000, 20_000, 8, STORY_GPT.max_positions
+LEARNING_RATE, WARMUP = 2e-3, 100
+Batches = Callable[[torch.Generator], tuple[torch.Tensor, ...]]
 LARGER = Limits(people=4, things=3, places=3, containers=3, longest=14)
 
 
 def main() -> None:
     """Train, write the files, and say what the model can do."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--report", action="store_true", help="only say what the packaged can do")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--steps", type=int, help="a shorter training, which writes nothing")
+    what.add_argument("--more", action="store_true", help="go on with the packaged model")
+    what.add_argument("--report", action="store_true", help="only say what the packaged can do")
     chosen = parser.parse_args()
-    steps = chosen.steps
     torch.set_num_threads(1)
     held_out = stories(HELD_OUT_SEED, 500)
-    model = load_story_gpt() if chosen.report else trained(steps, held_out)
-    if steps == STEPS and not chosen.report:
+    if chosen.report or chosen.more:
+        model = load_story_gpt()
+    else:
+        model = begun(min(FIRST_STEPS, chosen.steps or FIRST_STEPS), held_out)
+    if chosen.more:
+        model = gone_on(model, SEED + 1, MORE_STEPS, held_out)
+    elif not chosen.report:
+        model = gone_on(model, SEED, chosen.steps or STEPS, held_out)
+    if not (chosen.report or chosen.steps):
         save_gpt2(copy.deepcopy(model).half(), DATA / FOLDER)
         for path in sorted((DATA / FOLDER).iterdir()):
             print_line(f"{FOLDER}/{path.name}")
@@ -84,9 +95,33 @@ def fits(story: Story) -> bool:
     return len(story.words) < LENGTH
 
 
-def trained(steps: int, held_out: Sequence[Story]) -> GPT2:
-    """Return the model after so many steps; say along the way what it knows."""
-    start, every = time.perf_counter(), max(1, min(EVERY, steps // 2))
+def begun(steps: int, held_out: Sequence[Story]) -> GPT2:
+    """Return a new model that has read short stories."""
+    return _trained(
+        lambda: GPT2(STORY_GPT), story_batch(FIRST_LENGTH, FIRST_BATCH, SMALLER),
+        seeds=[SEED], steps=steps, evaluate=watch(held_out), every=max(1, steps // 2),
+    )  # fmt: skip
+
+
+def gone_on(model: GPT2, seed: int, steps: int, held_out: Sequence[Story]) -> GPT2:
+    """Return the model after so many steps with whole stories, drawn with this seed."""
+    return _trained(
+        lambda: model, story_batch(LENGTH, BATCH),
+        seeds=[seed], steps=steps, cooldown=steps // 3,
+        evaluate=watch(held_out), every=max(1, steps // 18),
+    )  # fmt: skip
+
+
+def _trained(build: Callable[[], GPT2], batch: Batches, **chosen: Any) -> GPT2:
+    done = train(
+        build, batch, next_token_loss, learning_rate=LEARNING_RATE, warmup=WARMUP, **chosen
+    )
+    return cast("GPT2", done.models[0])
+
+
+def watch(held_out: Sequence[Story]) -> Callable[[torch.nn.Module], float]:
+    """Return a function that prints what a model knows, and returns its loss."""
+    start = time.perf_counter()
 
     def evaluate(model: torch.nn.Module) -> float:
         scores = score_stories(model, held_out)
@@ -95,17 +130,7 @@ def trained(steps: int, held_out: Sequence[Story]) -> GPT2:
         print(f"{took:5.0f} s  {scores.nats:.4f} nats  {'  '.join(shares)}", flush=True)
         return scores.nats
 
-    begun = train(
-        lambda: GPT2(STORY_GPT), story_batch(FIRST_LENGTH, FIRST_BATCH, SMALLER), next_token_loss,
-        seeds=[SEED], steps=min(FIRST_STEPS, steps), learning_rate=LEARNING_RATE, warmup=WARMUP,
-        evaluate=evaluate, every=every,
-    ).models[0]  # fmt: skip
-    done = train(
-        lambda: begun, story_batch(LENGTH, BATCH), next_token_loss,
-        seeds=[SEED], steps=steps, learning_rate=LEARNING_RATE, warmup=WARMUP,
-        cooldown=min(COOLDOWN, steps // 3), evaluate=evaluate, every=every,
-    ).models[0]  # fmt: skip
-    return cast("GPT2", done)
+    return evaluate
 
 
 def report(model: GPT2, some: Sequence[Story], name: str) -> None:
