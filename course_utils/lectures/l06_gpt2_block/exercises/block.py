@@ -146,6 +146,7 @@ BLOCK = Exercise(
     difficulty=1,
     minutes=8,
     function="block",
+    kept_as="block",
     reference=_block,
     probes=(_probe(2, 5, 6, 3, 11, 3.0), _probe(3, 7, 10, 2, 13, 0.6)),
     parts=("out",),
