@@ -22,8 +22,8 @@ EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
 Player = Callable[[str, str], str]
 FIGURE = "figure: "
 SIDES = ("width", "height")
-# Each of 256 levels as the nearest of 64: nobody sees it, and a picture is a third smaller.
-ROUNDED = [round(round(level / 255 * 63) / 63 * 255) for level in range(256)] * 3
+# Each of 256 levels as the nearest of 32: nobody sees it, and a picture is a third smaller.
+ROUNDED = [round(round(level / 255 * 31) / 31 * 255) for level in range(256)] * 3
 AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 
