@@ -1,4 +1,4 @@
-"""Static figures of lecture 05. Its learning curves and times are `explorers.charts`."""
+"""Static figures of lecture 05. Its learning curves are `explorers.charts`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
+from course_utils.explorers.draw import end_label
 from course_utils.explorers.show import AnnotatedFigure
-from course_utils.explorers.style import MAGNITUDE_MAP, MUTED, course_style, new_figure
+from course_utils.explorers.style import (
+    MAGENTA,
+    MAGNITUDE_MAP,
+    MUTED,
+    TEAL,
+    course_style,
+    new_figure,
+)
 from course_utils.lectures.l05_causal_mask.heatmap import draw_scale, draw_shares, grid_lines
 
 
@@ -73,6 +81,57 @@ def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     return AnnotatedFigure(
         figure, f"Blue where a query may attend to a key. Pairs allowed: {'; '.join(counts)}."
     )
+
+
+def draw_one_more(
+    lengths: np.ndarray, with_cache: np.ndarray, without: np.ndarray
+) -> AnnotatedFigure:
+    """What one more token takes, over the length so far: scores counted, and time measured.
+
+    All axes are logarithmic; bands are all runs. The words say ratios, for times vary.
+
+    Args:
+        lengths: (lengths,) tokens, rising.
+        with_cache: (runs, lengths) seconds.
+        without: (runs, lengths) seconds.
+    """
+    figure = new_figure(8.0, 2.9)
+    panels = {
+        "scores, in each head": (lengths[None], lengths[None] ** 2),
+        "time, ms": (1e3 * with_cache, 1e3 * without),
+    }
+    ratios = {}
+    with course_style():
+        for left, (title, kinds) in zip((0.075, 0.57), panels.items(), strict=True):
+            axes = figure.add_axes((left, 0.2, 0.31, 0.66))
+            axes.set(xscale="log", yscale="log", xlabel="tokens so far")
+            axes.set_title(title, loc="left", pad=8)
+            looks = (("with a cache", TEAL, "-", "o"), ("without", MAGENTA, "--", "s"))
+            middles = [np.median(runs, axis=0) for runs in kinds]
+            for runs, middle, (name, colour, line, marker) in zip(
+                kinds, middles, looks, strict=True
+            ):
+                axes.fill_between(
+                    lengths, runs.min(0), runs.max(0), color=colour, alpha=0.2, linewidth=0
+                )
+                axes.plot(lengths, middle, line, marker=marker, color=colour, markersize=6)
+                end_label(axes, float(lengths[-1]), float(middle[-1]), name, colour)
+            ratios[title] = middles[1] / middles[0]
+            axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
+            axes.minorticks_off()
+            axes.grid(axis="y")
+    scores, times = ratios.values()
+    caption = (
+        f"What one more token takes, all axes logarithmic. Without a cache it takes "
+        f"{_times(scores[0])} as many scores at {lengths[0]:,.0f} tokens and {_times(scores[-1])} "
+        f"as many at {lengths[-1]:,.0f}. It takes {_times(times[0])} and {_times(times[-1])} as "
+        f"long."
+    )
+    return AnnotatedFigure(figure, caption)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
 
 
 def _draw_share(axes: Axes, share: np.ndarray, leaks: np.ndarray) -> None:

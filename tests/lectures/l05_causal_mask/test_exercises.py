@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.attention import attend
-from course_utils.lectures.l05_causal_mask.exercises.cached_step import CACHED_STEP
+from course_utils.lectures.l05_causal_mask.exercises.causal_mask import CAUSAL_MASK
 from course_utils.lectures.l05_causal_mask.exercises.leak import LEAK
 from course_utils.lectures.l05_causal_mask.exercises.leak_models import (
     KINDS,
@@ -14,95 +14,106 @@ from course_utils.lectures.l05_causal_mask.exercises.leak_models import (
     reach,
     tokens,
 )
-from course_utils.lectures.l05_causal_mask.exercises.masks import MASKS, PARTS
-from course_utils.masks import causal_mask, padding_mask, prefix_mask, sliding_window_mask
+from course_utils.lectures.l05_causal_mask.exercises.step import STEP
+from course_utils.masks import (
+    causal_mask,
+    padding_mask,
+    prefix_mask,
+    same_document_mask,
+    sliding_window_mask,
+)
 
 
-def masks_in_loops(T, S, window, prefix, lengths, document):
-    def grid(may_attend):
-        return torch.tensor([[may_attend(t + S - T, s) for s in range(S)] for t in range(T)])
+def mask_in_loops(T, S=None, window=None, prefix=0, document=None, lengths=None):
+    S = S or T
 
-    lengths, document = lengths.tolist(), document.tolist()
-    return [
-        grid(lambda p, s: p >= s),
-        grid(lambda p, s: s in range(p - window + 1, p + 1)),
-        grid(lambda p, s: s < max(prefix, p + 1)),
-        torch.tensor([[[s < n for s in range(S)]] for n in lengths]),
-        grid(lambda p, s: s <= p and document[s] == document[p]),
+    def may_attend(place, key, length):
+        seen = key <= place and (window is None or place - key < window)
+        same = document is None or document[key] == document[place]
+        return (seen or key < prefix) and bool(same) and key < length
+
+    grids = [
+        [[may_attend(t + S - T, s, length) for s in range(S)] for t in range(T)]
+        for length in ([S] if lengths is None else lengths.tolist())
     ]
+    return torch.tensor(grids if lengths is not None else grids[0])
 
 
-def masks_from_the_library(T, S, window, prefix, lengths, document):
-    same = torch.tensor([[a == b for a in document] for b in document])
-    return (
-        causal_mask(T, S),
-        sliding_window_mask(S, window)[-T:],
-        prefix_mask(S, prefix)[-T:],
-        padding_mask(lengths, S)[:, 0],
-        (same & causal_mask(S))[-T:],
-    )
+def mask_from_the_library(T, S=None, window=None, prefix=0, document=None, lengths=None):
+    S = S or T
+    mask = causal_mask(T, S)
+    if window is not None:
+        mask = sliding_window_mask(S, window)[-T:]
+    if prefix:
+        mask = prefix_mask(S, prefix)[-T:]
+    if document is not None:
+        mask = mask & torch.tensor([[a == b for a in document] for b in document])[-T:]
+    return mask if lengths is None else mask & padding_mask(lengths, S)[:, 0]
 
 
-@pytest.mark.parametrize("answer", [masks_in_loops, masks_from_the_library])
+@pytest.mark.parametrize("answer", [mask_in_loops, mask_from_the_library])
 def test_other_right_masks_pass(answer):
-    assert MASKS.check(answer).passed
+    assert CAUSAL_MASK.judge(answer).passed
 
 
-def first_ones(count):
-    """A student who fills them in one by one."""
-    return lambda *inputs: (*masks_in_loops(*inputs)[:count], *[...] * (5 - count))
+OPTIONS = ("window", "prefix", "document", "lengths")
 
 
-def test_nothing_filled_in_is_not_started():
-    assert not MASKS.check(first_ones(0)).started
+@pytest.mark.parametrize("count", range(4))
+def test_options_may_be_filled_in_one_by_one(count):
+    """A reader who checks after each option is told of the next one, and never passes early."""
+
+    def so_far(T, S=None, *options):
+        return mask_in_loops(T, S, *options[:count])
+
+    verdict = CAUSAL_MASK.judge(so_far)
+    assert not verdict.passed and verdict.started
+    assert f"`{OPTIONS[count]}`" in verdict.message
+    assert "changes nothing" in verdict.message or "TypeError" in verdict.message
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_masks_may_be_filled_in_one_by_one(count):
-    so_far = "; ".join(f"`{name}`, right" for name in PARTS[:count])
-    message = f"`{PARTS[count]}` is still `...`. Filled in so far: {so_far}."
-    assert MASKS.check(first_ones(count)).message == message
-
-
-def test_a_mistake_is_told_before_what_is_open():
-    def one_ahead(T, S, *_):
-        return torch.ones(T, S).tril(S - T + 1) == 1, ..., ..., ..., ...
-
-    assert "one key too many, and it is the future" in MASKS.check(one_ahead).message
-
-    def unknown(T, S, *_):
-        return torch.zeros(T, S, dtype=torch.bool), ..., ..., ..., ...
-
-    message = MASKS.check(unknown).message
-    assert message == "`sliding` is still `...`. Filled in so far: `causal`, wrong."
+def test_it_builds_the_five_masks_of_the_picture():
+    document = torch.tensor([0, 0, 0, 0, 1, 1])
+    pairs = {
+        causal_mask(6): {},
+        sliding_window_mask(6, 3): {"window": 3},
+        prefix_mask(6, 2): {"prefix": 2},
+        same_document_mask([4, 2]) & causal_mask(6): {"document": document},
+    }
+    for mask, options in pairs.items():
+        assert torch.equal(mask_in_loops(6, **options), mask)
 
 
 def copied_into_place(q, k, v, keys, values):
+    before, T = keys.shape[2], q.shape[2]
+
     def append(old, new):
-        grown = old.new_empty(*old.shape[:2], old.shape[2] + 1, old.shape[3])
-        grown[:, :, :-1], grown[:, :, -1:] = old, new
+        grown = old.new_empty(*old.shape[:2], before + T, old.shape[3])
+        grown[:, :, :before], grown[:, :, before:] = old, new
         return grown
 
     keys, values = append(keys, k), append(values, v)
-    return F.scaled_dot_product_attention(q, keys, values), keys, values
+    mask = causal_mask(T, before + T)
+    return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask), keys, values
 
 
 def through_the_library(q, k, v, keys, values):
     keys, values = torch.cat((keys, k), 2), torch.cat((values, v), 2)
-    return [attend(q, keys, values)[0], keys, values]
+    mask = causal_mask(q.shape[2], keys.shape[2])
+    return [attend(q, keys, values, may_attend=mask)[0], keys, values]
 
 
 @pytest.mark.parametrize("answer", [copied_into_place, through_the_library])
 def test_other_right_steps_pass(answer):
-    assert CACHED_STEP.check(answer).passed
+    assert STEP.judge(answer).passed
 
 
-def test_step_by_step_it_is_the_full_pass():
+@pytest.mark.parametrize("parts", [(1,) * 7, (7,), (3, 1, 1, 2)])
+def test_step_by_step_it_is_the_full_pass(parts):
     q, k, v = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 7, 5), torch.randn(2, 3, 7, 11)
     keys, values, rows = k[:, :, :0], v[:, :, :0], []
-    for t in range(7):
-        new = (x[:, :, t : t + 1] for x in (q, k, v))
-        out, keys, values = CACHED_STEP.reference(*new, keys, values)
+    for new in zip(*(x.split(parts, dim=2) for x in (q, k, v)), strict=True):
+        out, keys, values = STEP.reference(*new, keys, values)
         rows.append(out)
     full = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     torch.testing.assert_close(torch.cat(rows, dim=2), full)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l05_causal_mask.exercises.cached_step import CACHED_STEP
+from course_utils.lectures.l05_causal_mask.exercises.causal_mask import CAUSAL_MASK
 from course_utils.lectures.l05_causal_mask.exercises.leak import LEAK
 from course_utils.lectures.l05_causal_mask.exercises.leak_models import leak_suspects, tokens
-from course_utils.lectures.l05_causal_mask.exercises.masks import MASKS
+from course_utils.lectures.l05_causal_mask.exercises.step import STEP
 from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
@@ -13,18 +13,18 @@ __all__ = [
     "EXERCISES",
     "PREDICTIONS",
     "QUIZ",
-    "check_cached_step",
+    "check_causal_mask",
     "check_leak",
-    "check_masks",
+    "check_step",
     "guesses",
     "leak_suspects",
     "predict",
     "tokens",
 ]
 
-EXERCISES = (MASKS, CACHED_STEP, LEAK)
-check_masks = MASKS.check
-check_cached_step = CACHED_STEP.check
+EXERCISES = (CAUSAL_MASK, STEP, LEAK)
+check_causal_mask = CAUSAL_MASK.check
+check_step = STEP.check
 check_leak = LEAK.check
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")
 PREDICTIONS = read_predictions(Path(__file__).parents[1] / "predictions.toml")

@@ -113,7 +113,7 @@ LEAK = Exercise(
         Mistake(
             "first output only",
             _first_output_only,
-            "You look at output 0 alone. One leak starts later: output {first_t} of {leak} "
+            "You look only at output 0. One leak starts later: output {first_t} of {leak} "
             "depends on input {first_s}. Look at all outputs.",
         ),
         Mistake(
@@ -132,7 +132,7 @@ LEAK = Exercise(
         Mistake(
             "the nearest offset",
             _nearest_offset,
-            "{accused} is the one. You give 1, as if you had looked at the next token alone, "
+            "{accused} is the one. You give 1, as if you had looked only at the next token, "
             "s = t + 1. It sees {ahead} ahead: output {first_t} depends on input {first_s}. Asked "
             "for is the largest s − t.",
         ),

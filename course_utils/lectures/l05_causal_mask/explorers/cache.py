@@ -1,4 +1,4 @@
-"""How long a text fits into memory: the KV cache grows with it, beside the weights."""
+"""How long a text fits into memory: the KV cache grows with it, and the weights are there too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CacheState:
 
     `token` are the bytes of one token of one text, `unshared` those of the cache if every query
     head had keys and values of its own. `full_at` (3,) is the length in tokens from which each
-    memory is too small; 0 where the weights alone are too large, -1 where it never happens.
+    memory is too small; 0 where the weights by themselves are too large, -1 where it never happens.
     """
 
     keys: int

@@ -1,4 +1,4 @@
-"""One step with a cache of keys and values."""
+"""A step with a cache of keys and values: for one new token, then for several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
 
-__all__ = ["CACHED_STEP"]
+__all__ = ["STEP"]
 
 
 def _attend(q, keys, values, *, divisor: float | None = None, may_attend: Any = True):
@@ -24,7 +24,17 @@ def _behind(old, new):
     return torch.cat([old, new], dim=-2)
 
 
-def _cached_step(q, k, v, keys, values):
+def _ones(q, keys):
+    return torch.ones(q.shape[-2], keys.shape[-2], dtype=torch.bool)
+
+
+def _step(q, k, v, keys, values):
+    keys, values = _behind(keys, k), _behind(values, v)
+    bottom_right = _ones(q, keys).tril(keys.shape[-2] - q.shape[-2])
+    return _attend(q, keys, values, may_attend=bottom_right), keys, values
+
+
+def _no_mask(q, k, v, keys, values):
     keys, values = _behind(keys, k), _behind(values, v)
     return _attend(q, keys, values), keys, values
 
@@ -48,8 +58,7 @@ def _appended_in_front(q, k, v, keys, values):
 
 def _top_left_mask(q, k, v, keys, values):
     keys, values = _behind(keys, k), _behind(values, v)
-    top_left = torch.ones(1, keys.shape[-2], dtype=torch.bool).tril()
-    return _attend(q, keys, values, may_attend=top_left), keys, values
+    return _attend(q, keys, values, may_attend=_ones(q, keys).tril()), keys, values
 
 
 def _not_scaled(q, k, v, keys, values):
@@ -73,9 +82,10 @@ def _joined_along_the_batch(q, k, v, keys, values):
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     q, keys = inputs["q"], inputs["keys"]
     S, D = keys.shape[-2:]
-    facts: dict[str, Any] = {"S": S, "after": S + 1, "D": D, "root": math.sqrt(D)}
+    T = q.shape[-2]
+    facts: dict[str, Any] = {"S": S, "T": T, "after": S + T, "D": D, "root": math.sqrt(D)}
     out = got[0] if isinstance(got, tuple | list) and len(got) == 3 else None
-    right = _cached_step(*inputs.values())[0]
+    right = _step(*inputs.values())[0]
     if isinstance(out, torch.Tensor) and out.shape == right.shape:
         worst = int((out - right).abs().argmax())
         facts |= {"gave": float(out.flatten()[worst]), "want": float(right.flatten()[worst])}
@@ -83,17 +93,19 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     return facts | {"own": float(weights[0, 0, 0, -1])}
 
 
-def _probe(B: int, H: int, S: int, D: int, E: int, phase: float) -> Mapping[str, torch.Tensor]:
-    """A cache of S tokens, and one token more."""
+def _probe(
+    B: int, H: int, S: int, D: int, E: int, phase: float, T: int = 1
+) -> Mapping[str, torch.Tensor]:
+    """A cache of S tokens, and T tokens more."""
 
     def rows(length, width, shift):
         numbers = torch.arange(B * H * length * width) * 1.7
         return 2 * torch.sin(numbers + phase + shift).reshape(B, H, length, width)
 
     return {
-        "q": rows(1, D, 0.1),
-        "k": rows(1, D, 0.9),
-        "v": rows(1, E, 2.0),
+        "q": rows(T, D, 0.1),
+        "k": rows(T, D, 0.9),
+        "v": rows(T, E, 2.0),
         "keys": rows(S, D, 1.3),
         "values": rows(S, E, 0.4),
     }
@@ -101,23 +113,57 @@ def _probe(B: int, H: int, S: int, D: int, E: int, phase: float) -> Mapping[str,
 
 _OUT = "The cache is right; one number of `out` is {gave}, expected {want}. "
 
-CACHED_STEP = Exercise(
-    title="One step with a cache",
-    difficulty=2,
-    minutes=8,
-    function="cached_step",
-    reference=_cached_step,
-    probes=(
+
+def _stage(
+    probes: tuple[Mapping[str, torch.Tensor], ...], mistakes: tuple[Mistake, ...], **more: Any
+) -> Exercise:
+    return Exercise(
+        title="A step with a cache",
+        difficulty=2,
+        minutes=10,
+        function="step",
+        reference=_step,
+        probes=probes,
+        mistakes=mistakes,
+        parts=("out", "keys", "values"),
+        facts=_facts,
+        tolerance=Tolerance(relative=1e-4, absolute=1e-5),
+        praise="A row of scores for each new token instead of a whole square. A prompt goes in at "
+        "once, its mask at the bottom right, and then the words one by one.",
+        **more,
+    )
+
+
+_SEVERAL = _stage(
+    (
+        # A prompt on an empty cache, then three words more on a cache of seven.
+        _probe(2, 3, 0, 5, 11, 0.3, T=5),
+        _probe(2, 3, 7, 5, 11, 0.7, T=3),
+    ),
+    (
+        Mistake(
+            "no mask among the new tokens",
+            _no_mask,
+            "Right for one new token. With {T} new ones, each attends to all {after} keys, those "
+            "of later new tokens too. Among themselves the new tokens need the causal mask.",
+        ),
+        Mistake(
+            "several: a causal mask from the top left",
+            _top_left_mask,
+            "Right for one new token, and on an empty cache. But the {T} new tokens are the "
+            "*last* of {after}: the first of them may attend to the whole cache and to itself. "
+            "Move the diagonal of your mask by the length of the cache.",
+        ),
+    ),
+)
+
+STEP = _stage(
+    (
         _probe(2, 3, 7, 5, 11, 0.3),
         # The second token of a text: the cache holds one.
         _probe(3, 2, 1, 7, 5, 1.1),
     ),
-    parts=("out", "keys", "values"),
-    facts=_facts,
-    tolerance=Tolerance(relative=1e-4, absolute=1e-5),
-    praise="One row of scores instead of a whole matrix, and no mask: what the cache holds is the "
-    "past, so the newest token may attend to all of it.",
-    mistakes=(
+    (
         Mistake(
             "nothing appended",
             _nothing_appended,
@@ -128,7 +174,7 @@ CACHED_STEP = Exercise(
         Mistake(
             "read before appending",
             _read_before_appending,
-            _OUT + "You attend to the {S} old tokens alone: before appending, or with a mask that "
+            _OUT + "You attend to the {S} old tokens only: before appending, or with a mask that "
             "hides the last one. A token attends to itself too, here with weight {own}. Append "
             "first.",
         ),
@@ -141,7 +187,7 @@ CACHED_STEP = Exercise(
         Mistake(
             "appended in front",
             _appended_in_front,
-            "The new token stands in front of the old ones. `out` is right all the same, since "
+            "The new token is in front of the old ones. `out` is right all the same, since "
             "attention without a mask does not know order. But a mask and positions take place s "
             "for token s: new ones go behind.",
         ),
@@ -149,7 +195,7 @@ CACHED_STEP = Exercise(
             "a causal mask from the top left",
             _top_left_mask,
             _OUT + "It is the first value of the cache: a causal mask of 1 × {after} that starts "
-            "at the top left, as `is_causal=True` does, leaves key 0 alone. The one query is the "
+            "at the top left, as `is_causal=True` does, leaves only key 0. The one query is the "
             "newest token and may attend to everything: no mask.",
         ),
         Mistake(
@@ -178,9 +224,11 @@ CACHED_STEP = Exercise(
         ),
         Mistake(
             "only the output",
-            lambda *inputs: _cached_step(*inputs)[0],
-            "`out` is right. Return the cache with it, or the next step cannot go on: "
+            lambda *inputs: _step(*inputs)[0],
+            "`out` is right. Return the cache with it, or there is no next step: "
             "`return out, keys, values`.",
         ),
     ),
+    then=(_SEVERAL,),
+    kept_as="step",
 )
