@@ -1,7 +1,7 @@
 """What the lecture trains and measures."""
 
 from course_utils.kernels.gpus import GPUS
-from course_utils.lectures.l08_flash_attention_tiling.experiments.hardware import gpu_table
+from course_utils.lectures.l08_flash_attention_tiling.experiments.gpu_table import gpu_table
 from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import least_times
 from course_utils.lectures.l08_flash_attention_tiling.experiments.tiled_sums import tiled_in
 from course_utils.lectures.l08_flash_attention_tiling.experiments.timed_attention import (
