@@ -59,8 +59,8 @@ RC: dict[Any, Any] = {
 }
 
 
-# matplotlib's settings are one for the process: two threads that draw take turns.
-DRAWING = RLock()
+# matplotlib has one set of settings for the whole process, so two threads must not draw at once.
+DRAW_LOCK = RLock()
 
 
 @contextmanager
@@ -68,10 +68,10 @@ def course_style() -> Iterator[None]:
     """Draw with the course's type sizes and colours, and leave matplotlib's own untouched.
 
     Only what is changed is put back: ``rc_context`` copies all 300 settings, which takes three
-    times as long, twice for each move of a slider.
+    times as long.
     """
     settings = matplotlib.rcParams
-    with DRAWING:
+    with DRAW_LOCK:
         before = {name: settings[name] for name in RC}
         settings.update(RC)
         try:
