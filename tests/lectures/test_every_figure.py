@@ -23,7 +23,6 @@ from tests.support_figures import overhang
 RANDOM = np.random.default_rng(6)
 TOKENS = ["I", "love", "Transformers"]
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
-KEYS = np.array([[0.9, 0.1], [-0.8, 0.1], [0.1, 0.9]])
 SAME = np.array([[0.0, 10.0, 19.0], [0.0, 12.0, 17.0]])
 OTHER = np.array([[0.0, 16.0, 27.0], [0.0, 17.0, 29.0], [0.0, 18.0, 31.0]])
 CONTROL = SAME, SAME + np.array([0.0, 0.5, -0.25])
@@ -72,12 +71,11 @@ PANEL = {"scaled": np.full((3, 40), 0.2), "unscaled": np.linspace([2.0] * 3, [1.
 
 # Lecture and function: what it is drawn from, and numbers that its caption must have.
 FIGURES = {
-    (0, "draw_three_words"): ((WEIGHTS, TOKENS), {}, "0.50 0.70 0.90 0.00"),
+    (0, "draw_search"): (
+        ({"0 steps": WEIGHTS[0], "300 steps": WEIGHTS[2]}, TOKENS), {"asked": 1}, "3 0.25 0.10"),
     (0, "draw_maps"): (
         ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
     (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
-    (0, "draw_three_roles"): (
-        (TOKENS, KEYS, KEYS / 2, KEYS[0] * 3, KEYS[0] / 3), {"asking": "I"}, "2.7 0.3 0.0"),
     (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
     (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
     (1, "draw_lengths"): (

@@ -1,1 +1,1 @@
-"""Lecture 00, Start here: What can looking at everything at once do that remembering cannot?"""
+"""Lecture 00, Start here: Do you remember, or do you look back?"""

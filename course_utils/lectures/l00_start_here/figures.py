@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,7 +18,6 @@ from course_utils.explorers.style import (
     MAGNITUDE_MAP,
     MUTED,
     ORANGE,
-    PURPLE,
     TEAL,
     course_style,
     new_figure,
@@ -28,44 +26,44 @@ from course_utils.explorers.style import (
 Maps = Mapping[str, Sequence[np.ndarray]]
 
 
-def draw_three_words(weights: np.ndarray, tokens: Sequence[str]) -> AnnotatedFigure:
-    """A table of weights, a row for each query; bars, since the weights are nearly the same."""
-    count = len(tokens)
-    figure = new_figure(6.4, 3.6)
+def draw_search(
+    weights: Mapping[str, np.ndarray], pairs: Sequence[str], *, asked: int
+) -> AnnotatedFigure:
+    """One question's weights over all pairs, a row of bars for each stage of training.
+
+    Args:
+        weights: stage → (S,), in the order in which the pairs were read.
+        pairs: what each bar stands for.
+        asked: which pair the question is about.
+    """
+    figure = new_figure(8.0, 1.0 + 0.8 * len(weights))
+    colours = [ORANGE if i == asked else MUTED for i in range(len(pairs))]
     with course_style():
-        rows = figure.subplots(count, 1)
-        figure.subplots_adjust(left=0.24, right=0.82, bottom=0.03, top=0.82, hspace=0.2)
-        for i, axes in enumerate(rows):
-            _draw_row(axes, weights[i], own=i)
-            axes.set_yticks([weights.max() / 2], [tokens[i]])
-            axes.set_xticks(range(count), tokens if i == 0 else [""] * count)
-            axes.xaxis.tick_top()
-            axes.tick_params(axis="y", labelcolor=BLUE, length=0)
-            axes.tick_params(axis="x", labelcolor=ORANGE, length=0)
-        rows[-1].annotate(
-            "even share", (count - 0.4, 1 / count), (6, 0), textcoords="offset points",
-            va="center", color=MUTED,
-        )  # fmt: skip
-        figure.text(0.225, 0.86, "query ↓", color=BLUE, weight="bold", ha="right", va="center")
-        figure.text(0.225, 0.95, "key →", color=ORANGE, weight="bold", ha="right", va="center")
-    own = ", ".join(f"{token} {weights[i, i]:.2f}" for i, token in enumerate(tokens))
-    caption = (
-        "A table of weights; the row is the query. Each word attends to itself with weight "
-        f"{own}. The smallest weight is {weights.min():.2f}, the largest {weights.max():.2f}."
+        rows = np.atleast_1d(figure.subplots(len(weights), 1))
+        figure.subplots_adjust(left=0.13, right=0.99, bottom=0.15, top=0.97, hspace=0.3)
+        for axes, (stage, row) in zip(rows, weights.items(), strict=True):
+            axes.bar(range(len(pairs)), row, width=0.8, color=_weights_in_blue(row))
+            axes.set(xlim=(-0.6, len(pairs) - 0.4), ylim=(0, 1.25), yticks=[0.5], xticks=[])
+            axes.set_yticklabels([stage])
+            axes.tick_params(axis="y", length=0)
+            axes.spines["left"].set_visible(False)
+            axes.text(asked, row[asked] + 0.06, f"{row[asked]:.2f}", ha="center", va="bottom")
+        rows[-1].set_xticks(range(len(pairs)), pairs)
+        rows[-1].tick_params(axis="x", length=0)
+        for label, colour in zip(rows[-1].get_xticklabels(), colours, strict=True):
+            label.set_color(colour)
+    found = ", ".join(f"{stage} {row[asked]:.2f}" for stage, row in weights.items())
+    name = pairs[asked].split()[0]
+    return AnnotatedFigure(
+        figure,
+        f"The weights of the question “{name}?” over {len(pairs)} pairs, in the order in which "
+        f"they were read. The pair of {name} gets: {found}.",
     )
-    return AnnotatedFigure(figure, caption)
 
 
-def _draw_row(axes: Axes, weights: np.ndarray, *, own: int) -> None:
-    """One query's weights as bars over a line at the even share; its own key is deep blue."""
-    colours = [MAGNITUDE_MAP(1.0 if i == own else 0.5) for i in range(len(weights))]
-    axes.bar(range(len(weights)), weights, width=0.8, color=colours)
-    axes.axhline(1 / len(weights), color=MUTED, linestyle="--", linewidth=1.4)
-    axes.set(xlim=(-0.5, len(weights) - 0.4), ylim=(0, 1.05 * max(weights.max(), 1 / 3)))
-    axes.spines[:].set_visible(False)
-    for i, weight in enumerate(weights):
-        colour = "white" if i == own else INK
-        axes.text(i, 0.12, f"{weight:.2f}", ha="center", va="center", color=colour)
+def _weights_in_blue(row: np.ndarray) -> list[tuple[float, float, float, float]]:
+    """From a blue that a white page still shows to the deepest."""
+    return [MAGNITUDE_MAP(0.4 + 0.6 * float(weight)) for weight in row]
 
 
 def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> AnnotatedFigure:
@@ -175,64 +173,3 @@ def _caption_of_shift(
         f"mean gap is never below {_gap(same, other)[1:].min():.0f} degrees, {bands}. Between two "
         f"groups of one meaning the gap is at most {np.abs(_gap(*control)).max():.1f} degrees."
     )
-
-
-def draw_three_roles(
-    tokens: Sequence[str],
-    keys: np.ndarray,
-    values: np.ndarray,
-    query: np.ndarray,
-    out: np.ndarray,
-    *,
-    asking: str,
-) -> AnnotatedFigure:
-    """Arrows in the plane: all keys and one word's query, all values and that word's output.
-
-    Args:
-        tokens: the words.
-        keys: (S, 2), one for each word, with the coordinates *animal* and *pronoun*.
-        values: (S, 2), one for each word.
-        query: (2,), of the word that asks.
-        out: (2,), of the word that asks.
-        asking: which word that is.
-    """
-    longest = max(np.hypot(*key) for key in keys)
-    shrunk = max(1, math.ceil(np.hypot(*query) / longest - 0.01))
-    note = f"\n(drawn at 1/{shrunk})" if shrunk > 1 else ""
-    figure = new_figure(8.0, 3.2)
-    with course_style():
-        panels = figure.subplots(1, 2)
-        figure.subplots_adjust(left=0.075, right=0.99, bottom=0.18, top=0.9, wspace=0.1)
-        titles = ("keys, and a query", "values, and the output")
-        for axes, title in zip(panels, titles, strict=True):
-            axes.set(xlim=(-1.2, 1.4), ylim=(-0.5, 1.2), title=title, xlabel="animal")
-            axes.set(xticks=[-1, 0, 1], yticks=[0, 1], aspect="equal")
-            axes.grid()
-            axes.set_axisbelow(True)
-        panels[0].set_ylabel("pronoun")
-        for axes, vectors, colour in zip(panels, (keys, values), (ORANGE, PURPLE), strict=True):
-            for token, vector in zip(tokens, vectors, strict=True):
-                _draw_arrow(axes, vector, token, colour, above=True)
-        _draw_arrow(panels[0], query / shrunk, f"query of {asking}{note}", BLUE, above=False)
-        _draw_arrow(panels[1], out, f"output of {asking}", INK, above=False)
-    named = ", ".join(f"{token} {_pair(key)}" for token, key in zip(tokens, keys, strict=True))
-    return AnnotatedFigure(
-        figure,
-        f"Arrows in the plane of two numbers, animal and pronoun. The keys: {named}. The query of "
-        f"“{asking}” is {_pair(query)}; its output, {_pair(out)}, lies near the value of the word "
-        "whose key points the same way.",
-    )
-
-
-def _draw_arrow(axes: Axes, vector: np.ndarray, name: str, colour: str, *, above: bool) -> None:
-    place = (float(vector[0]), float(vector[1]))
-    arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", place, (0, 0), arrowprops=arrow)
-    axes.annotate(
-        name, place, (0, 6 if above else -17), textcoords="offset points", ha="center",
-        va="bottom" if above else "top", color=colour,
-    )  # fmt: skip
-
-
-def _pair(vector: np.ndarray) -> str:
-    return f"({vector[0]:.1f}, {vector[1]:.1f})"

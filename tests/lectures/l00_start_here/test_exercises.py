@@ -1,44 +1,60 @@
-"""Lecture 00's exercises: right answers in other words, and the crossover by counted FLOPs."""
+"""Lecture 00's exercises: right answers in other words, and a pronoun that finds milk."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils.lectures.l00_start_here.exercises import (
-    CROSSOVER,
-    check_attention,
-    check_crossover,
-)
-from course_utils.measure.costs import attention_flops, crossover_length, recurrent_flops
+from course_utils.lectures.l00_start_here.exercises import check_attend, check_find_milk
+from course_utils.lectures.l00_start_here.exercises.find_milk import CAT_MILK_IT
 
 
-def with_methods(q, k, v):
-    scores = (q @ k.transpose(0, 1)).div(q.size(1) ** 0.5)
-    weights = F.softmax(scores, 1)
+def with_methods(q, k, v, may_attend=None):
+    scores = (q @ k.transpose(-1, -2)).div(q.size(-1) ** 0.5)
+    if may_attend is not None:
+        scores = torch.where(may_attend, scores, -torch.inf)
+    weights = F.softmax(scores, -1)
     return [torch.matmul(weights, v), weights]
 
 
-def with_scaled_queries(q, k, v):
-    exponentials = torch.einsum("td,sd->ts", q * q.shape[-1] ** -0.5, k).exp()
+def with_scaled_queries(q, k, v, may_attend=None):
+    exponentials = torch.einsum("...td,...sd->...ts", q * q.shape[-1] ** -0.5, k).exp()
+    if may_attend is not None:
+        exponentials = exponentials * may_attend
     weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
     return weights @ v, weights
 
 
 @pytest.mark.parametrize("answer", [with_methods, with_scaled_queries])
 def test_right_attention_passes(answer):
-    assert check_attention(answer).passed
+    assert check_attend(answer).passed
 
 
-def test_right_crossover_passes():
-    assert check_crossover(lambda C: (16 * C**2 - 8 * C**2) / (4 * C)).passed
+def test_a_mask_that_is_not_taken_is_said():
+    verdict = check_attend(lambda q, k, v: with_methods(q, k, v))
+    assert not verdict.passed and "TypeError" in verdict.message
 
 
-@pytest.mark.parametrize("C", [7, 13])
-def test_crossover_is_where_flops_meet(C):
-    meet = CROSSOVER.reference(C)
-    below, at, above = (
-        attention_flops(N, C) - recurrent_flops(N, C, cell="lstm")
-        for N in (meet - 1, meet, meet + 1)
-    )
-    assert below < 0 == at < above
-    assert meet == crossover_length(C, cell="lstm", count_projections=True)
+def made_with(w_q, w_k):
+    return lambda x: (x @ torch.tensor(w_q), x @ torch.tensor(w_k))
+
+
+IDENTITY = [[1.0, 0.0], [0.0, 1.0]]
+ASKS_FOR_ANIMALS = [[0.0, 0.0], [0.5, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        made_with([[0.0, 0.0], [-2.0, 0.0]], IDENTITY),
+        made_with(ASKS_FOR_ANIMALS, [[-1.0, 0.0], [0.0, 1.0]]),  # keys of non-animals instead
+        made_with([[0.0, 0.0], [0.0, -0.5]], [[0.0, 1.0], [0.0, 0.0]]),  # in the other number
+    ],
+)
+def test_milk_is_found_in_many_ways(answer):
+    assert check_find_milk(answer).passed
+
+
+def test_numbers_of_one_sentence_are_not_enough():
+    q, k = made_with([[0.0, 0.0], [-0.5, 0.0]], IDENTITY)(CAT_MILK_IT)
+    verdict = check_find_milk(lambda x: (q, k))
+    assert not verdict.passed and "right on 1 of 2 inputs" in verdict.message

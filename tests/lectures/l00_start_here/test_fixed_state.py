@@ -14,6 +14,7 @@ from course_utils.lectures.l00_start_here.experiments.fixed_state import (
     train_first_token,
     train_recall,
 )
+from tests.lectures.support_notebooks import NOTEBOOKS, read
 
 
 def test_our_lstm_is_torchs():
@@ -61,3 +62,34 @@ def test_attention_recalls_all():
 def test_first_token_is_the_answer():
     done = train_first_token(3.0, seeds=[3], steps=60, length=3)
     assert done.scores[0, -1] > 0.9
+
+
+def in_the_lecture(*names):
+    """What these cells of the lecture define, with small models for a test."""
+    cells = {cell.id: cell.source for cell in read(NOTEBOOKS[0]).cells}
+    found = {"torch": torch}
+    for name in names:
+        exec(cells[name], found)
+    return found
+
+
+def test_the_lectures_lstm_is_the_one_of_the_claims():
+    theirs = in_the_lecture("recall-lstm")["RecallLSTM"](state=5)
+    ours = LSTMRecall(16, 5)
+    ours.names, ours.values = theirs.people, theirs.numbers
+    ours.questions, ours.readout = theirs.asked, theirs.readout
+    lstm = theirs.lstm
+    ours.lstm.input.load_state_dict({"weight": lstm.weight_ih_l0, "bias": lstm.bias_ih_l0})
+    ours.lstm.recurrent.load_state_dict({"weight": lstm.weight_hh_l0, "bias": lstm.bias_hh_l0})
+    row = recall_batch(torch.Generator().manual_seed(1), 16, size=7)[:3]
+    torch.testing.assert_close(theirs(*row), ours(*row))
+
+
+def test_the_lectures_head_is_the_one_of_the_claims():
+    theirs, ours = in_the_lecture("recall-head")["RecallHead"](), AttentionRecall(16, 16)
+    ours.names, ours.values = theirs.people, theirs.numbers
+    ours.query, ours.key, ours.value = theirs.query, theirs.key, theirs.value
+    ours.readout = theirs.readout
+    row = recall_batch(torch.Generator().manual_seed(1), 16, size=7)[:3]
+    torch.testing.assert_close(theirs(*row), ours(*row))
+    assert theirs.weights.shape == (7, 1, 16)

@@ -1,7 +1,8 @@
-"""What a state of fixed size can hold: recall of K pairs by an LSTM and by attention.
+"""What a recurrent network learns to remember: recall of K pairs by an LSTM and by attention.
 
 A sequence shows K names in random order, each with a value, then asks for one of the names. An LSTM
-has to keep all K values in its state until it hears the question. Attention keeps every pair.
+has to keep all K values in its state until it hears the question. Attention looks back at them.
+The lecture builds both models in its cells; these can train several seeds side by side.
 """
 
 from collections.abc import Callable, Sequence
@@ -105,11 +106,17 @@ def train_recall(
     state: int = 16,
     seeds: Sequence[int] = (0,),
     steps: int = 1000,
+    learning_rate: float = 0.01,
 ) -> Training:
     """Train ``LSTMRecall`` or ``AttentionRecall``; the last score is the share of right answers."""
     unseen = recall_batch(torch.Generator().manual_seed(TEST_SEED), pairs, size=1000)
     return _train(
-        lambda: model(pairs, state), lambda g: recall_batch(g, pairs), unseen, seeds, steps
+        lambda: model(pairs, state),
+        lambda g: recall_batch(g, pairs),
+        unseen,
+        seeds,
+        steps,
+        learning_rate,
     )
 
 
@@ -155,12 +162,13 @@ def _train(
     unseen: tuple[Tensor, ...],
     seeds: Sequence[int],
     steps: int,
+    learning_rate: float = 0.01,
 ) -> Training:
     def share_right(model: nn.Module) -> Tensor:
         return (model(*unseen[:-1]).argmax(dim=-1) == unseen[-1]).float().mean()
 
     with one_thread():
         return train(
-            build, batch, answer_loss, seeds=seeds, steps=steps, learning_rate=0.01,
+            build, batch, answer_loss, seeds=seeds, steps=steps, learning_rate=learning_rate,
             evaluate=share_right, every=steps,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from course_utils.lectures.l00_start_here.explorers.gradient_reach import GradientReach
 from course_utils.lectures.l00_start_here.explorers.kernel_regression import KernelRegression
-from course_utils.lectures.l00_start_here.explorers.plane import AttentionInThePlane
+from course_utils.lectures.l00_start_here.explorers.plane import AttentionInThePlane, ThreeMatrices
 from course_utils.lectures.l00_start_here.explorers.real_heads import RealHeads
 
 __all__ = [
@@ -10,9 +10,11 @@ __all__ = [
     "explore_kernel_regression",
     "explore_plane",
     "explore_real_heads",
+    "explore_roles",
 ]
 
 explore_plane = AttentionInThePlane
 explore_real_heads = RealHeads
+explore_roles = ThreeMatrices
 explore_gradient_reach = GradientReach
 explore_kernel_regression = KernelRegression

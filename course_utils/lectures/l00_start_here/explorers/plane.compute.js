@@ -10,10 +10,10 @@ const times = (rows, [one, other]) =>
 const sum = values => values.reduce((one, other) => one + other, 0);
 
 /** The state of these values. */
-export function compute({ made, query, keys, values, tokens, w_q, w_k, w_v }) {
-  const q = made ? times(tokens, w_q).at(-1) : query;
-  const k = made ? times(tokens, w_k) : keys;
-  const v = made ? times(tokens, w_v) : values;
+export function compute({ query, keys, values, tokens, asks = "", w_q, w_k, w_v }) {
+  const q = tokens ? times(tokens, w_q)[WORDS.indexOf(asks)] : query;
+  const k = tokens ? times(tokens, w_k) : keys;
+  const v = tokens ? times(tokens, w_v) : values;
   const products = k.map(([x, y]) => x * q[0] + y * q[1]);
   const square = q[0] * q[0] + q[1] * q[1];
   const scores = products.map(each => each / Math.sqrt(2));
@@ -23,18 +23,22 @@ export function compute({ made, query, keys, values, tokens, w_q, w_k, w_v }) {
   const steps = [[0, 0]];
   weights.forEach((w, i) => steps.push(v[i].map((each, axis) => steps[i][axis] + w * each)));
   const feet = products.map(each => q.map(axis => (square ? (each / square) * axis : 0)));
-  return { q, k, v, feet, scores, weights, steps, out: steps.at(-1) };
+  return { q, k, v, feet, scores, weights, steps, out: steps.at(-1), asks };
 }
 
 /** The state in words. */
-export function caption({ scores, weights, out }) {
+export function caption({ scores, weights, out, asks }) {
   const most = Math.max(...scores);
   const best = scores.indexOf(most);
   const [score, share] = [number(most, 2), number(weights[best], 2)];
   const at = out.map(each => number(each, 1)).join(", ");
-  return most - Math.min(...scores) < SAME
-    ? `All three scores are [k:${score}], so each weight is [b:${share}]: the output ` +
-      `[v:(${at})] is the average of the values.`
+  if (most - Math.min(...scores) < SAME) {
+    return `All three scores are [k:${score}], so each weight is [b:${share}]: the output ` +
+      `[v:(${at})] is the average of the values.`;
+  }
+  return asks
+    ? `[q:${asks}] attends most to [k:${WORDS[best]}], with the score [k:${score}] and the ` +
+      `weight [b:${share}]. It receives [v:(${at})].`
     : `[k:${WORDS[best]}] has the highest score, [k:${score}], and gets the weight ` +
       `[b:${share}]. The mixture of the values is [v:(${at})].`;
 }

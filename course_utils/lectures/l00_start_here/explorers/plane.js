@@ -21,20 +21,17 @@ export default explorer({ mount, compute, caption, style });
 
 /** Build the picture; what is returned draws a state. */
 function mount(stage, hand) {
-  const check = html("input", { type: "checkbox" });
-  check.addEventListener("change", () => hand.change({ made: check.checked }));
+  const isMade = "tokens" in hand.inputs; // words and matrices make the arrows
   const box = html("div", { class: "plane" });
-  const planes = [makeWords(hand), makeKeys(hand), makeValues(hand)];
+  const planes = [...(isMade ? [makeWords(hand)] : []), makeKeys(hand, isMade), makeValues(hand, isMade)];
   box.append(...planes.map(each => each.column));
-  stage.append(html("label", { class: "plane-made" }, check, hand.inputs.made.label), box);
+  stage.append(box);
   lightUp(box);
   return (state, values, theme) => {
-    check.checked = values.made;
-    box.classList.toggle("plane-words", values.made);
-    const count = hand.width < WIDE ? 1 : values.made ? 3 : 2;
+    const count = hand.width < WIDE ? 1 : planes.length;
     box.style.gridTemplateColumns = `repeat(${count}, minmax(0, 1fr))`;
     const width = Math.floor((hand.width - 16 * (count - 1)) / count);
-    const height = Math.min(width, values.made ? 318 : LOW);
+    const height = Math.min(width, isMade ? 318 : LOW);
     planes.forEach(each => each.draw(state, { values, theme, width, height }));
   };
 }
@@ -63,14 +60,14 @@ function makePlane(heading, hint, ...matrices) {
     drawing.append(made);
     return made;
   } };
-  plane.fit = (points, { width, height, made }) => {
+  plane.fit = (points, { width, height }) => {
     const most = Math.max(...points.flat().map(Math.abs));
     const far = ZOOMS.find(each => most <= each + 1e-9) ?? ZOOMS.at(-1);
     const unit = (height / 2 - ROOM) / far;
     Object.assign(plane, { unit, far, middle: [width / 2, height / 2], width, height });
     set(drawing, { width, height });
     set(says, { y: height - 6 });
-    says.textContent = made && matrices.length ? "drag a number below ↕" : hint;
+    says.textContent = matrices.length ? "drag a number below ↕" : hint;
     set(axes, { d: `M8 ${height / 2}H${width - 8}M${width / 2} 8V${height - 8}` });
   };
   plane.place = ([x, y]) => [plane.middle[0] + x * plane.unit, plane.middle[1] - y * plane.unit];
@@ -95,15 +92,29 @@ function beyond(plane, at, wide) {
   return [x + across * (wide / 2 + 3), y - up * 15];
 }
 
-/** Something with a name at a point that can be dragged, or moved by arrow keys. */
+/** A name at a point; where there is an input for it, it is dragged, or moved by arrow keys. */
 function makeChip(plane, hand, { name, word, text, kind }) {
   const wide = widthOf(text);
-  const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, role: "slider",
-    "aria-label": `${hand.inputs[name].label} ${word === undefined ? "" : text}`.trim(),
-    "data-word": word },
-  svg("rect", { class: "plane-reach", x: -24, y: -22, width: 48, height: 44 }),
-  svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: kind === "query" ? 12 : 6 }),
-  svg("text", { y: 4.5 }, text));
+  const input = hand.inputs[name];
+  const role = input
+    ? { role: "slider", tabindex: 0, "data-grab": true,
+      "aria-label": `${input.label} ${word === undefined ? "" : text}`.trim() }
+    : { role: "img", "aria-label": text };
+  const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, "data-word": word, ...role },
+    svg("rect", { class: "plane-reach", x: -24, y: -22, width: 48, height: 44 }),
+    svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: kind === "query" ? 12 : 6 }),
+    svg("text", { y: 4.5 }, text));
+  if (input) takeInHand(chip, plane, hand, { name, word });
+  return at => {
+    const [x, y] = beyond(plane, at, wide);
+    chip.style.transform = `translate(${x}px, ${y}px)`;
+    const says = at.map(each => number(each, 1)).join(", ");
+    set(chip, input ? { "aria-valuenow": at[0], "aria-valuetext": says } : { "aria-label": `${text} ${says}` });
+  };
+}
+
+/** Let a chip be dragged, or moved by arrow keys. */
+function takeInHand(chip, plane, hand, { name, word }) {
   const { min, max } = hand.inputs[name];
   const point = () => (word === undefined ? hand.values[name] : hand.values[name][word]);
   const to = place => {
@@ -112,41 +123,35 @@ function makeChip(plane, hand, { name, word, text, kind }) {
     hand.change({ [name]: word === undefined ? kept : all.map((old, i) => (i === word ? kept : old)) });
   };
   let off = [0, 0];
-  const free = () => chip.hasAttribute("tabindex");
   draggable(chip, plane.drawing, {
     start: place => { off = plane.back(place).map((each, axis) => point()[axis] - each); },
-    move: place => free() && to(plane.back(place).map((each, axis) => each + off[axis])),
+    move: place => to(plane.back(place).map((each, axis) => each + off[axis])),
   });
   chip.addEventListener("keydown", event => {
     const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!way || !free()) return;
+    if (!way) return;
     event.preventDefault();
     const size = (event.shiftKey ? 5 : 1) / ROUND;
     to(point().map((each, axis) => each + size * way[axis]));
   });
-  return (at, isFree = true) => {
-    const [x, y] = beyond(plane, at, wide);
-    chip.style.transform = `translate(${x}px, ${y}px)`;
-    set(chip, { tabindex: isFree && 0, "data-grab": isFree, "aria-disabled": !isFree && "true",
-      "aria-valuenow": at[0], "aria-valuetext": at.map(each => number(each, 1)).join(", ") });
-  };
 }
 
 /** The words as points, from which matrices make the rest. */
 function makeWords(hand) {
   const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word");
-  plane.column.classList.add("plane-first");
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
   return { column: plane.column, draw(state, { values, ...size }) {
-    if (!values.made) return;
-    plane.fit(values.tokens, { ...size, made: true });
+    plane.fit(values.tokens, size);
     chips.forEach((show, i) => show(values.tokens[i]));
+    plane.drawing.querySelectorAll(".plane-word").forEach((chip, i) => {
+      chip.classList.toggle("plane-query", WORDS[i] === values.asks);
+    });
   } };
 }
 
 /** The query, the keys, their shadows and weights. */
-function makeKeys(hand) {
-  const matrices = ["w_q", "w_k"].map(name => makeMatrix(name, hand));
+function makeKeys(hand, isMade) {
+  const matrices = (isMade ? ["w_q", "w_k"] : []).map(name => makeMatrix(name, hand));
   const plane = makePlane("query, and keys with their shadows", "drag q or a key", ...matrices);
   const line = plane.mark("path", { class: "plane-line" });
   const marks = WORDS.map((_, word) => ({
@@ -159,7 +164,7 @@ function makeKeys(hand) {
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "keys", word, text, kind: "key" }));
   const chip = makeChip(plane, hand, { name: "query", text: "q", kind: "query" });
   return { column: plane.column, draw(state, { values, theme, ...size }) {
-    plane.fit([state.q, ...state.k], { ...size, made: values.made });
+    plane.fit([state.q, ...state.k], size);
     const zero = plane.place([0, 0]);
     const [x, y] = state.q.map(each => (each / (Math.hypot(...state.q) || 1)) * plane.far * 1.2);
     set(line, { d: `M${plane.place([-x, -y])}L${plane.place([x, y])}` });
@@ -170,9 +175,9 @@ function makeKeys(hand) {
       set(each.shadow, { d: `M${zero}L${foot}` });
       set(each.arrow, { d: arrow(zero, tip) });
       bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme, beyond(plane, state.q, widthOf("q")));
-      chips[i](state.k[i], !values.made);
+      chips[i](state.k[i]);
     });
-    chip(state.q, !values.made);
+    chip(state.q);
     matrices.forEach(each => each.show(values, theme));
   } };
 }
@@ -196,8 +201,8 @@ function makeBar(plane, word) {
 }
 
 /** The values, shrunk by their weights and laid head to tail to the output. */
-function makeValues(hand) {
-  const matrices = [makeMatrix("w_v", hand)];
+function makeValues(hand, isMade) {
+  const matrices = isMade ? [makeMatrix("w_v", hand)] : [];
   const plane = makePlane("values, and their mixture", "drag a value", ...matrices);
   const hull = plane.mark("path", { class: "plane-hull" });
   const marks = WORDS.map((_, word) => ({
@@ -208,7 +213,7 @@ function makeValues(hand) {
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "values", word, text, kind: "value" }));
   const out = plane.mark("g", { class: "plane-out ce-eased" }, svg("circle", { r: 7 }), svg("text", {}, "output"));
   return { column: plane.column, draw(state, { values, theme, ...size }) {
-    plane.fit(state.v, { ...size, made: values.made });
+    plane.fit(state.v, size);
     const tips = state.v.map(plane.place);
     const steps = [...Array(4).keys()].map(i => plane.place(state.steps[i]));
     set(hull, { d: `M${tips.join("L")}Z` });
@@ -216,7 +221,7 @@ function makeValues(hand) {
       set(each.arrow, { d: arrow(steps[0], tips[i]) });
       set(each.share, { d: arrow(steps[0], plane.place(state.v[i].map(one => one * state.weights[i])), 0) });
       set(links[i], { d: arrow(steps[i], steps[i + 1]) });
-      chips[i](state.v[i], !values.made);
+      chips[i](state.v[i]);
     });
     const [x, y] = steps[3];
     out.style.transform = `translate(${x}px, ${y}px)`;

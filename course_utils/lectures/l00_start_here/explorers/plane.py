@@ -1,4 +1,4 @@
-"""A query, three keys and three values as arrows in the plane."""
+"""A query, three keys and three values as arrows in the plane, dragged or made by matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.captions import number
-from course_utils.explorers.inputs import Point, Toggle
+from course_utils.explorers.inputs import Choice, Point
 
 WORDS = ("cat", "milk", "it")
 FARTHEST = 3.0
@@ -24,12 +24,11 @@ IDENTITY = [[1.0, 0.0], [0.0, 1.0]]
 ASK = [[0.0, 0.0], [0.5, 0.0]]  # from the pronoun's number to the animal's
 HALF = [[1.0, 0.0], [0.0, 0.5]]
 SHORT = {
-    "made": False,
     "query": (0.8, 0.4),
     "keys": [[2.4, 0.6], [0.2, 2.3], [-1.8, -1.4]],
     "values": [[2.5, 1.2], [-0.8, 2.4], [-1.9, -1.8]],
 }
-MADE = {"made": True, "tokens": TOKENS, "w_k": IDENTITY}
+MATRICES = {"tokens": TOKENS, "w_q": ASK, "w_k": IDENTITY, "w_v": HALF}
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class PlaneState:
 
     `feet` (3, 2) are the keys' projections on the query's line, `scores` (3,) are q·k / √2,
     `weights` (3,) their softmax. `steps` (4, 2) lays the weighted values head to tail, from the
-    origin to the output `out` (2,).
+    origin to the output `out` (2,). `asks` is the word that the query was made from, if any.
     """
 
     q: np.ndarray
@@ -76,6 +75,28 @@ class PlaneState:
     weights: np.ndarray
     steps: np.ndarray
     out: np.ndarray
+    asks: str
+
+
+def mixture(q: np.ndarray, k: np.ndarray, v: np.ndarray, asks: str = "") -> PlaneState:
+    """Attention with one query, and what the picture draws of it."""
+    products = k[:, 0] * q[0] + k[:, 1] * q[1]
+    square = float(q[0] * q[0] + q[1] * q[1])
+    scores = products / math.sqrt(2)
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    steps = np.concatenate([np.zeros((1, 2)), np.cumsum(weights[:, None] * v, axis=0)])
+    return PlaneState(
+        q=q,
+        k=k,
+        v=v,
+        feet=(products / square if square else 0 * products)[:, None] * q,
+        scores=scores,
+        weights=weights,
+        steps=steps,
+        out=steps[-1],
+        asks=asks,
+    )
 
 
 def times(rows: Any, matrix: Any) -> np.ndarray:
@@ -84,74 +105,10 @@ def times(rows: Any, matrix: Any) -> np.ndarray:
     return x[..., :1] * w[0] + x[..., 1:] * w[1]
 
 
-class AttentionInThePlane(Explorer):
-    """A query, keys and values, dragged or made by matrices → shadows, weights, the mixture."""
+class InThePlane(Explorer):
+    """What both pictures share: the view and the caption."""
 
-    title = "How does one query mix three values?"
-    inputs = {
-        "made": Toggle("make q, k, v from words", in_picture=True),
-        "query": Point("query", SHORT["query"], -FARTHEST, FARTHEST, step=0.1),
-        "keys": Points("key of the word", SHORT["keys"]),
-        "values": Points("value of the word", SHORT["values"]),
-        "tokens": Points("word", TOKENS),
-        "w_q": Points("matrix W_Q", ASK),
-        "w_k": Points("matrix W_K", IDENTITY),
-        "w_v": Points("matrix W_V", HALF),
-    }
-    presets = {
-        "short query": SHORT,
-        "three times as long": {**SHORT, "query": (2.4, 1.2)},
-        "turned around": {**SHORT, "query": (-2.4, -1.2)},
-        "same shadows": {
-            **SHORT,
-            "query": (2.0, 0.0),
-            "keys": [[1.6, 2.2], [1.6, 0.9], [1.6, -1.8]],
-        },
-        "words: q = k = v": {**MADE, "w_q": IDENTITY, "w_v": IDENTITY},
-        "words: three matrices": {
-            **MADE,
-            "w_q": ASK,
-            "w_v": HALF,
-        },
-    }
     view = "plane.js"
-    reading = (
-        "A key's score is its shadow on the query's line, times the query's length, divided by √2. "
-        "Softmax turns the three scores into weights. Each value is shrunk by its weight; laid "
-        "head to tail, the three pieces lead to the output, which never leaves the triangle. Drag "
-        "q, a key or a value; if they are made from words, drag a word or a matrix entry."
-    )
-
-    def compute(
-        self,
-        made: bool,
-        query: Any,
-        keys: Any,
-        values: Any,
-        tokens: Any,
-        w_q: Any,
-        w_k: Any,
-        w_v: Any,
-    ) -> PlaneState:
-        q, k, v = (np.asarray(each, float) for each in (query, keys, values))
-        if made:  # the last word asks
-            q, k, v = times(tokens, w_q)[-1], times(tokens, w_k), times(tokens, w_v)
-        products = k[:, 0] * q[0] + k[:, 1] * q[1]
-        square = float(q[0] * q[0] + q[1] * q[1])
-        scores = products / math.sqrt(2)
-        weights = np.exp(scores - scores.max())
-        weights /= weights.sum()
-        steps = np.concatenate([np.zeros((1, 2)), np.cumsum(weights[:, None] * v, axis=0)])
-        return PlaneState(
-            q=q,
-            k=k,
-            v=v,
-            feet=(products / square if square else 0 * products)[:, None] * q,
-            scores=scores,
-            weights=weights,
-            steps=steps,
-            out=steps[-1],
-        )
 
     def caption(self, state: PlaneState) -> str:
         best = int(np.argmax(state.scores))
@@ -163,7 +120,69 @@ class AttentionInThePlane(Explorer):
                 f"All three scores are [k:{score}], so each weight is [b:{share}]: the output "
                 f"[v:({at})] is the average of the values."
             )
+        if state.asks:
+            return (
+                f"[q:{state.asks}] attends most to [k:{WORDS[best]}], with the score [k:{score}] "
+                f"and the weight [b:{share}]. It receives [v:({at})]."
+            )
         return (
             f"[k:{WORDS[best]}] has the highest score, [k:{score}], and gets the weight "
             f"[b:{share}]. The mixture of the values is [v:({at})]."
         )
+
+
+class AttentionInThePlane(InThePlane):
+    """A query, keys and values in the hand → shadows, weights, the mixture."""
+
+    title = "How does one query mix three values?"
+    inputs = {
+        "query": Point("query", SHORT["query"], -FARTHEST, FARTHEST, step=0.1),
+        "keys": Points("key of the word", SHORT["keys"]),
+        "values": Points("value of the word", SHORT["values"]),
+    }
+    presets = {
+        "short query": SHORT,
+        "three times as long": {**SHORT, "query": (2.4, 1.2)},
+        "the other way": {**SHORT, "query": (-2.4, -1.2)},
+        "equal shadows": {
+            **SHORT,
+            "query": (2.0, 0.0),
+            "keys": [[1.6, 2.2], [1.6, 0.9], [1.6, -1.8]],
+        },
+    }
+    reading = (
+        "A key's score is its shadow on the query's line, times the query's length, divided by √2. "
+        "Softmax turns the three scores into weights. Each value is shrunk by its weight; laid "
+        "head to tail, the three pieces lead to the output, which never leaves the triangle. Drag "
+        "q, a key or a value."
+    )
+
+    def compute(self, query: Any, keys: Any, values: Any) -> PlaneState:
+        return mixture(*(np.asarray(each, float) for each in (query, keys, values)))
+
+
+class ThreeMatrices(InThePlane):
+    """Words and three matrices in the hand → their queries, keys and values, and one word's row."""
+
+    title = "What do W_Q, W_K and W_V decide?"
+    inputs = {
+        "asks": Choice("word that asks", WORDS, "it"),
+        "tokens": Points("word", TOKENS),
+        "w_q": Points("matrix W_Q", ASK),
+        "w_k": Points("matrix W_K", IDENTITY),
+        "w_v": Points("matrix W_V", HALF),
+    }
+    presets = {
+        "q = k = v": {**MATRICES, "asks": "it", "w_q": IDENTITY, "w_v": IDENTITY},
+        "it asks for an animal": {**MATRICES, "asks": "it"},
+        "what cat asks for": {**MATRICES, "asks": "cat"},
+    }
+    reading = (
+        "A word is a point: how much of an animal it is, and how much of a pronoun. The matrices "
+        "turn each word into a key and a value, and the word that asks into a query; the rest is "
+        "as before. Drag a word, or drag a number of a matrix up or down."
+    )
+
+    def compute(self, asks: str, tokens: Any, w_q: Any, w_k: Any, w_v: Any) -> PlaneState:
+        q = times(tokens, w_q)[WORDS.index(asks)]
+        return mixture(q, times(tokens, w_k), times(tokens, w_v), asks)
