@@ -8,7 +8,6 @@ from course_utils.attention import (
     attend,
     cosine_attend,
     effective_tokens,
-    masked_softmax,
     softmax_jacobian,
     top_k_attend,
     unit_vectors,
@@ -38,19 +37,13 @@ def some_mask(seed=0):
 
 
 @pytest.mark.parametrize("leading", [(), (B,), (B, H), (B, H, 17)])
-def test_attend_as_torch(leading):
+@pytest.mark.parametrize("scale", [None, 0, -1.5])
+def test_attend_as_torch(leading, scale):
     q, k, v = qkv(leading=leading)
-    out, weights = attend(q, k, v)
-    reference = scaled_dot_product_attention(q, k, v)
+    out, weights = attend(q, k, v, scale=scale)
+    reference = scaled_dot_product_attention(q, k, v, scale=scale)
     assert torch.allclose(out, reference, **CLOSE)
     assert weights.shape == (*leading, T, S)
-
-
-@pytest.mark.parametrize("scale", [0, -1.5, 0.3, 10])
-def test_given_scale_as_torch(scale):
-    q, k, v = qkv()
-    reference = scaled_dot_product_attention(q, k, v, scale=scale)
-    assert torch.allclose(attend(q, k, v, scale=scale)[0], reference, **CLOSE)
 
 
 @pytest.mark.parametrize("mask", [some_mask(), causal_mask(T, S), some_mask()[None, None]])
@@ -62,14 +55,13 @@ def test_masked_as_torch(mask):
 
 
 def test_gradients_as_torch():
-    inputs = [x.requires_grad_() for x in qkv()]
-    mask = causal_mask(T, S)
-    upstream = torch.randn(B, H, T, E, dtype=torch.float64)
-    ours = torch.autograd.grad(attend(*inputs, may_attend=mask)[0], inputs, upstream)
-    theirs = torch.autograd.grad(
-        scaled_dot_product_attention(*inputs, attn_mask=mask), inputs, upstream
-    )
-    for mine, other in zip(ours, theirs, strict=True):
+    *qkv_, bias = inputs = [x.requires_grad_() for x in (*qkv(), some_bias(H, T, S))]
+    mask, upstream = causal_mask(T, S), torch.randn(B, H, T, E, dtype=torch.float64)
+    out, _ = attend(*qkv_, may_attend=mask, bias=bias)
+    ours = torch.autograd.grad(out, inputs, upstream)
+    both = bias.masked_fill(~mask, -torch.inf).expand(B, H, T, S)
+    reference = scaled_dot_product_attention(*qkv_, attn_mask=both)
+    for mine, other in zip(ours, torch.autograd.grad(reference, inputs, upstream), strict=True):
         assert torch.allclose(mine, other, **CLOSE)
 
 
@@ -85,26 +77,6 @@ def test_empty_rows_are_zero(attention):
     assert (weights[..., 1, :] == 0).all()
     assert (grads[0][..., 1, :] == 0).all()
     assert all(grad.isfinite().all() for grad in grads)
-
-
-def test_hidden_keys_have_no_gradient():
-    q, k, v = qkv()
-    inputs = [q, k.requires_grad_(), v.requires_grad_()]
-    out, _ = attend(*inputs, may_attend=causal_mask(T, S))
-    first_query = torch.autograd.grad(out[..., 0, :].sum(), inputs[1:])
-    visible = S - T + 1
-    for grad in first_query:
-        assert (grad[..., visible:, :] == 0).all()
-        assert (grad[..., :visible, :] != 0).any()
-
-
-@given(seed=st.integers(0, 999), scale=st.floats(-30, 30), mask_seed=st.integers(0, 99))
-def test_rows_sum_to_one_or_zero(seed, scale, mask_seed):
-    mask = some_mask(mask_seed)
-    _, weights = attend(*qkv(seed), may_attend=mask, scale=scale)
-    assert (weights >= 0).all()
-    assert (weights[..., ~mask] == 0).all()
-    assert torch.allclose(weights.sum(-1), mask.any(-1).double().expand(B, H, T), **CLOSE)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -148,26 +120,6 @@ def test_biased_as_torch(shape, mask):
             assert not torch.allclose(off, reference, atol=1e-3)
 
 
-def test_gradients_of_the_bias():
-    q, k, v = qkv()
-    bias = some_bias(H, T, S).requires_grad_()
-    mask, upstream = causal_mask(T, S), torch.randn(B, H, T, E, dtype=torch.float64)
-    ours = torch.autograd.grad(attend(q, k, v, may_attend=mask, bias=bias)[0], bias, upstream)[0]
-    both = bias.masked_fill(~mask, -torch.inf)
-    reference = scaled_dot_product_attention(q, k, v, attn_mask=both.expand(B, H, T, S))
-    theirs = torch.autograd.grad(reference, bias, upstream)[0]
-    assert torch.allclose(ours, theirs, **CLOSE)
-    assert bool((ours[:, ~mask] == 0).all()) and bool((ours[:, mask] != 0).all())
-
-
-def test_many_biases_under_vmap():
-    q, k, v = qkv(leading=(H,))
-    biases = some_bias(B, H, T, S)
-    together = torch.func.vmap(lambda bias: attend(q, k, v, bias=bias)[0])(biases)
-    for bias, out in zip(biases, together, strict=True):
-        assert torch.allclose(out, attend(q, k, v, bias=bias)[0], **CLOSE)
-
-
 # Cosine attention
 
 
@@ -177,13 +129,6 @@ def test_cosine_attend_as_defined():
     out, weights = cosine_attend(q, k, v, scale=5)
     assert torch.allclose(weights, (5 * cosines).softmax(-1), **CLOSE)
     assert torch.allclose(out, weights @ v, **CLOSE)
-
-
-@given(factor=st.floats(1e-3, 1e3), seed=st.integers(0, 99))
-def test_cosine_attend_ignores_lengths(factor, seed):
-    q, k, v = qkv(seed)
-    expected = cosine_attend(q, k, v, scale=7.0)[1]
-    assert torch.allclose(cosine_attend(factor * q, k / factor, v, scale=7.0)[1], expected, **CLOSE)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -215,20 +160,6 @@ def test_top_k_keeps_the_best(seed, k_keep):
     proportions = kept / kept.sum(-1, keepdim=True).clamp_min(1e-300)
     assert torch.allclose(weights, proportions, **CLOSE)
     assert torch.allclose(out, weights @ v, **CLOSE)
-
-
-def test_an_empty_batch():
-    assert masked_softmax(torch.zeros(0, T, S)).shape == (0, T, S)
-
-
-def test_top_k_of_all_is_attend():
-    q, k, v = qkv()
-    mask = some_mask()
-    full = attend(q, k, v, may_attend=mask, scale=0.4)
-    kept = top_k_attend(q, k, v, k_keep=S, may_attend=mask, scale=0.4)
-    assert torch.equal(kept[0], full[0])
-    fewer = top_k_attend(q, k, v, k_keep=2, may_attend=mask, scale=0.4)
-    assert not torch.allclose(fewer[0], full[0], atol=1e-3)
 
 
 def test_top_k_of_equal_scores():

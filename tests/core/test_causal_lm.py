@@ -6,13 +6,10 @@ from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn import functional as F
 
-from course_utils.masks import (
-    causal_mask,
-)
+from course_utils.masks import causal_mask
 from course_utils.measure.dependence import gradient_reach
 from course_utils.models.causal_lm import POSITIONS, CausalLM, CausalLMConfig
 from course_utils.positions import alibi_bias, sinusoidal_positions
-from course_utils.training import train
 from tests.core.support_layers import torch_encoder_layer, with_random_norms
 
 B, T, V, C, H, LONGEST = 2, 7, 31, 12, 3, 13
@@ -86,79 +83,6 @@ def test_cached_steps_equal_the_full_pass(scheme, chunks, token_ids):
         torch.testing.assert_close(found, full[:, start:end], **CLOSE)
         assert [cache.length for cache in caches] == [end] * 2
         start = end
-
-
-def last_logits(scheme, token_ids):
-    return build(scheme, num_layers=1)(token_ids)[:, -1]
-
-
-@pytest.mark.parametrize("scheme", POSITIONS)
-def test_order_matters_with_positions(scheme, token_ids):
-    """One layer: with two, a causal mask alone tells tokens' places apart."""
-    torch.manual_seed(3)
-    first = last_logits(scheme, token_ids)
-    shuffled = token_ids.clone()
-    shuffled[:, :-1] = token_ids[:, :-1].flip(1)
-    torch.manual_seed(3)
-    second = last_logits(scheme, shuffled)
-    if scheme == "none":
-        torch.testing.assert_close(first, second, **CLOSE)
-    else:
-        assert (first - second).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize("scheme", ["rope", "alibi"])
-def test_relative_schemes_ignore_the_start(scheme, token_ids):
-    """The same tokens behind others that no one may read."""
-    model = build(scheme)
-    before = torch.randint(V, (B, 4), generator=torch.Generator().manual_seed(2))
-    longer = torch.cat((before, token_ids), dim=1)
-    may_attend = causal_mask(T + 4).clone()
-    may_attend[4:, :4] = False
-    found = model(longer, may_attend=may_attend)[:, 4:]
-    torch.testing.assert_close(found, model(token_ids), **CLOSE)
-    absolute = build("sinusoidal")
-    moved = absolute(longer, may_attend=may_attend)[:, 4:]
-    assert (moved - absolute(token_ids)).abs().max() > 1e-2
-
-
-def test_parameters_of_each_scheme():
-    def count(scheme):
-        return sum(parameter.numel() for parameter in build(scheme).parameters())
-
-    plain = count("none")
-    block = 4 * (C * C + C) + (2 * 4 * C * C + 4 * C + C) + 2 * 2 * C
-    assert plain == 2 * V * C + 2 * block + 2 * C
-    assert count("learned") == plain + LONGEST * C
-    assert all(count(scheme) == plain for scheme in ("sinusoidal", "rope", "alibi"))
-    # The table of sinusoids follows from the sizes: no weight file holds it.
-    assert build("sinusoidal").state_dict().keys() == build("none").state_dict().keys()
-
-
-def batch(generator):
-    """Repeat the token two places back."""
-    ids = torch.randint(5, (16, T), generator=generator)
-    return ids, ids.roll(2, dims=1)
-
-
-def loss(model, ids, targets):
-    return F.cross_entropy(model(ids)[:, 2:].flatten(0, 1), targets[:, 2:].flatten())
-
-
-@pytest.mark.parametrize("scheme", POSITIONS)
-def test_it_trains_side_by_side_as_alone(scheme):
-    def small():
-        return build(scheme, vocab_size=5)
-
-    done = train(small, batch, loss, seeds=(0, 1), steps=2, learning_rate=0.01)
-    for row in (0, 1):
-        torch.manual_seed(row)
-        alone, stream = small(), torch.Generator().manual_seed(row)
-        expected = loss(alone, *batch(stream))
-        torch.testing.assert_close(done.losses[row, 0], expected.detach(), **CLOSE)
-        # Two steps of Adam move a weight by twice the learning rate at most.
-        moved = alone.logits.weight - done.models[row].logits.weight
-        assert 0.01 < moved.abs().max() < 0.021
 
 
 def test_unknown_tokens_under_vmap(token_ids):

@@ -14,7 +14,6 @@ from course_utils.measure.costs import (
     layers_needed,
     path_length,
     recurrent_flops,
-    sequential_steps,
 )
 
 N, C = 7, 5
@@ -76,12 +75,6 @@ def test_no_crossover_with_an_rnn():
     assert attention_flops(1, 512) > recurrent_flops(1, 512)
 
 
-def test_sequential_steps():
-    others = ["convolution", "dilated convolution", "attention"]
-    assert sequential_steps("recurrent", 41) == 41
-    assert [sequential_steps(layer, 41) for layer in others] == [1, 1, 1]
-
-
 # Reaches, by the gradient of one output with respect to the inputs
 
 
@@ -133,15 +126,6 @@ def test_dilated_layers_at_exact_powers(kernel_width):
         length = kernel_width**power
         assert layers_needed(length, kernel_width=kernel_width, dilated=True) == power
         assert layers_needed(length + 1, kernel_width=kernel_width, dilated=True) == power + 1
-
-
-@pytest.mark.parametrize("length", [3, 7, 9, 21])
-def test_centred_dilated_never_join(length):
-    # The padding at the ends cuts the only path, however many layers there are.
-    for layers in range(1, 7):
-        network = conv_stack(layers, 3, "centred", True)
-        assert not inputs_reached(network, length, -1)[0]
-    assert inputs_reached(conv_stack(2, 3, "centred", True), 5, -1)[0]
 
 
 def test_path_length_of_each_layer():

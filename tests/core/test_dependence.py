@@ -6,47 +6,27 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.attention import attend
-from course_utils.masks import causal_mask, padding_mask, prefix_mask, sliding_window_mask
+from course_utils.layers import EncoderBlock
+from course_utils.masks import causal_mask
 from course_utils.measure import dependence as module
 from course_utils.measure.dependence import gradient_reach, leaks, reach_through
 from tests.core.support_properties import given, st
 
 T, C = 11, 6
-DOCUMENTS = torch.tensor([0] * 3 + [1] * 1 + [2] * 7)
-MASKS = {
-    "causal": causal_mask(T),
-    "window": sliding_window_mask(T, 3),
-    "prefix": prefix_mask(T, 4),
-    "padding": padding_mask([7], T)[0, 0].expand(T, T),
-    "packed": causal_mask(T) & (DOCUMENTS[:, None] == DOCUMENTS),
-    "every key": torch.ones(T, T) > 0,
-}
 
 
-class Block(nn.Module):
+def block():
     """Attention and a feed-forward layer, each with LayerNorm before and a residual around."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
-        self.feed_forward = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
-        )
-
-    def forward(self, x, may_attend):
-        y = self.attention_norm(x)
-        x = x + attend(self.query(y), self.key(y), self.value(y), may_attend=may_attend)[0]
-        return x + self.feed_forward(self.norm(x))
+    return EncoderBlock(C, 1, 2 * C, norm_first=True)
 
 
 def stack(may_attend, num_layers):
-    blocks = [Block(C) for _ in range(num_layers)]
+    blocks = [block() for _ in range(num_layers)]
 
     def model(x):
-        for block in blocks:
-            x = block(x, may_attend)
+        for each in blocks:
+            x, _ = each(x[None], may_attend)
+            x = x[0]
         return x
 
     return model
@@ -69,11 +49,6 @@ def test_unequal_inputs_and_outputs():
     torch.testing.assert_close(reach, mix.abs() * widen.abs().sum())
 
 
-def test_layernorm_hides_nothing():
-    norm, x = nn.LayerNorm(C), torch.randn(3, C)
-    assert (gradient_reach(norm, x).diagonal() > 1).all()
-
-
 def test_many_outputs_are_taken_in_parts(monkeypatch):
     model, x = stack(causal_mask(5), 1), torch.randn(5, C)
     whole = gradient_reach(model, x)
@@ -89,32 +64,25 @@ def test_constants_depend_on_nothing():
 
 
 def test_leaves_no_gradient_behind():
-    block, x = Block(C), torch.randn(3, C)
-    model = lambda x: block(x, None)  # noqa: E731
+    layer, x = nn.Linear(C, 2), torch.randn(3, C)
+    model = lambda x: layer(x).tanh()  # noqa: E731
     with torch.no_grad():
         quiet = gradient_reach(model, x)
     assert torch.equal(quiet, gradient_reach(model, x)) and not quiet.requires_grad
     assert x.grad is None and not x.requires_grad
-    assert all(parameter.grad is None for parameter in block.parameters())
+    assert all(parameter.grad is None for parameter in layer.parameters())
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_exact_zeros_in_other_dtypes(dtype):
-    block = Block(C).to(dtype)
-    reach = gradient_reach(lambda x: block(x, causal_mask(5)), torch.randn(5, C, dtype=dtype))
+    layer = block().to(dtype)
+    reach = gradient_reach(
+        lambda x: layer(x[None], causal_mask(5))[0][0], torch.randn(5, C, dtype=dtype)
+    )
     assert reach.dtype == dtype and torch.equal(reach != 0, causal_mask(5))
 
 
-# The proof: what a mask hides is exactly zero, through any number of layers
-
-
-@pytest.mark.parametrize("num_layers", [1, 2, 3])
-@pytest.mark.parametrize("kind", MASKS)
-def test_gradient_follows_the_mask(kind, num_layers):
-    may_reach = reach_through(MASKS[kind], num_layers)
-    reach = gradient_reach(stack(MASKS[kind], num_layers), torch.randn(T, C))
-    assert torch.equal(reach != 0, may_reach)
-    assert leaks(reach, may_reach) == []
+# Planted leaks. What leaves none is in tests/core/layers/test_layers_dependence.py.
 
 
 @pytest.mark.parametrize("num_layers", [1, 2])
@@ -126,22 +94,10 @@ def test_off_by_one_is_found(num_layers):
 
 
 def test_leak_around_the_mask_is_found():
-    block = Block(C)
-
-    def model(x):
-        return block(x - x.mean(dim=0), causal_mask(5))  # centred over all tokens, the later too
-
-    found = leaks(gradient_reach(model, torch.randn(5, C)), causal_mask(5))
+    layer = stack(causal_mask(5), 1)
+    centred = lambda x: layer(x - x.mean(dim=0))  # over all tokens, the later too  # noqa: E731
+    found = leaks(gradient_reach(centred, torch.randn(5, C)), causal_mask(5))
     assert found == [(t, s) for t in range(5) for s in range(t + 1, 5)]
-
-
-def test_an_empty_row_depends_on_itself():
-    may_attend = causal_mask(5).clone()
-    may_attend[3] = False
-    assert torch.equal(
-        gradient_reach(stack(may_attend, 1), torch.randn(5, C)) != 0,
-        reach_through(may_attend, 1),
-    )
 
 
 def test_one_mask_row_for_all():
@@ -169,12 +125,6 @@ def test_reach_is_that_of_every_chain(data, size, num_layers):
     row = st.lists(st.booleans(), min_size=size, max_size=size)
     may_attend = torch.tensor(data.draw(st.lists(row, min_size=size, max_size=size)))
     assert torch.equal(reach_through(may_attend, num_layers), by_chains(may_attend, num_layers))
-
-
-@given(window=st.integers(1, 13), num_layers=st.integers(1, 7))
-def test_reach_of_stacked_windows(window, num_layers):
-    reached = reach_through(sliding_window_mask(13, window), num_layers)
-    assert torch.equal(reached, sliding_window_mask(13, (window - 1) * num_layers + 1))
 
 
 def test_many_chains_do_not_overflow():

@@ -4,7 +4,7 @@ import pytest
 import scipy.stats
 import torch
 
-from course_utils.measure.estimates import Z_99, Interval, estimate_mean
+from course_utils.measure.estimates import Z_99, estimate_mean
 
 
 def test_the_quantile_is_scipys():
@@ -37,10 +37,3 @@ def test_large_offset_keeps_precision():
     interval = estimate_mean(samples)
     assert interval.mean == 2.0**20
     assert interval.half_width == pytest.approx(Z_99 * (100 / 99) ** 0.5 / 10)
-
-
-def test_ends_and_text_of_an_interval():
-    interval = Interval(1.5, 0.25)
-    assert 1.25 in interval and 1.75 in interval
-    assert 1.249 not in interval and 1.751 not in interval
-    assert str(interval) == "1.500 ± 0.250"

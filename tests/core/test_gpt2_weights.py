@@ -91,28 +91,7 @@ def test_weights_become_float32(folder, dtype):
     assert_same(found, {name: tensor.to(dtype).float() for name, tensor in expected.items()})
 
 
-def test_loading_draws_nothing(folder):
-    torch.manual_seed(3)
-    expected = torch.rand(5)
-    torch.manual_seed(3)
-    model = load_gpt2(folder)
-    assert torch.equal(torch.rand(5), expected)
-    assert all(parameter.requires_grad for parameter in model.parameters())
-    assert all(parameter.is_contiguous() for parameter in model.parameters())
-
-
 # What is written.
-
-
-@pytest.mark.parametrize(
-    "changed", [{}, {"feedforward_width": 47}, {"eps": 0.01}, {"num_layers": 3}]
-)
-def test_what_is_saved_is_loaded_again(tmp_path, changed):
-    model = ours(**changed)
-    save_gpt2(model, tmp_path / "new" / "folder")
-    again = load_gpt2(tmp_path / "new" / "folder")
-    assert again.config == model.config
-    assert_same(parameters(again), parameters(model))
 
 
 @pytest.mark.parametrize("changed", [{}, {"feedforward_width": 47, "eps": 0.01}])
@@ -137,144 +116,81 @@ def test_saved_over_its_own_file(folder, ids):
     assert torch.equal(load_gpt2(folder)(ids), expected)
 
 
-def test_end_of_text_token(tmp_path):
-    save_gpt2(ours(vocab_size=50257, width=3, num_layers=1), tmp_path)
-    assert json.loads((tmp_path / CONFIG).read_text())["eos_token_id"] == 50256
-
-
 # What is refused, by name.
 
 
-def assert_refused(folder, said, error=GPT2RefusedError):
-    with pytest.raises(error, match=re.escape(said)):
+def assert_refused(folder, named, error=GPT2RefusedError):
+    with pytest.raises(error, match=re.escape(named)):
         load_gpt2(folder)
 
 
 @pytest.mark.parametrize(
-    "name", ["transformer.wpe.weight", "transformer.h.1.ln_2.bias", "transformer.ln_f.weight"]
-)
-def test_a_missing_tensor_is_named(folder, name):
-    change_tensors(folder, lambda found: {n: t for n, t in found.items() if n != name})
-    assert_refused(folder, f"{WEIGHTS}: {name} is missing")
-
-
-def test_missing_ones_are_counted(folder):
-    change_config(folder, n_layer=L + 1)
-    assert_refused(folder, f"{WEIGHTS}: transformer.h.2.attn.c_attn.bias is missing (and 11 more)")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["transformer.h.0.attn.q_norm.weight", "transformer.h.2.attn.bias", "adapter", "ln_f.bias"],
-)
-def test_a_tensor_left_over_is_named(folder, name):
-    change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(3)}))
-    assert_refused(folder, f"{WEIGHTS}: {name} is not part of this GPT-2")
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "expected"),
+    ("name", "tensor"),
     [
-        ("h.1.mlp.c_fc.weight", (4 * C, C), (C, 4 * C)),  # as nn.Linear would have it
-        ("h.0.attn.c_attn.weight", (C, C), (C, 3 * C)),
-        ("wte.weight", (V + 1, C), (V, C)),
-        ("h.0.ln_1.bias", (1, C), (C,)),
+        ("transformer.wpe.weight", None),
+        ("transformer.h.1.ln_2.bias", None),
+        ("transformer.h.0.attn.q_norm.weight", torch.zeros(3)),  # of no GPT-2
+        ("transformer.h.2.attn.bias", torch.zeros(3)),
+        ("ln_f.bias", torch.zeros(3)),
+        ("transformer.h.1.mlp.c_fc.weight", torch.zeros(4 * C, C)),  # as nn.Linear would have it
+        ("transformer.wte.weight", torch.zeros(V + 1, C)),
+        ("transformer.h.0.ln_1.bias", torch.zeros(1, C)),
+        ("transformer.ln_f.bias", torch.zeros(C).long()),
+        ("lm_head.weight", torch.zeros(V, C)),  # not tied
+        ("lm_head.weight", torch.zeros(V, 2)),
     ],
 )
-def test_a_misshapen_tensor_is_named(folder, name, shape, expected):
-    name = f"transformer.{name}"
-    change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(shape)}))
-    assert_refused(folder, f"{WEIGHTS}: {name} must have shape {expected}, got {shape}")
+def test_a_wrong_tensor_is_named(folder, name, tensor):
+    """None: it is missing."""
 
+    def change(found):
+        return {n: t for n, t in (found | {name: tensor}).items() if t is not None}
 
-def test_whole_numbers_are_no_weights(folder):
-    name = "transformer.ln_f.bias"
-    change_tensors(folder, lambda tensors: tensors.update({name: torch.zeros(C).long()}))
-    assert_refused(folder, f"{WEIGHTS}: {name} must be floating-point, got torch.int64")
+    change_tensors(folder, change)
+    assert_refused(folder, f"{WEIGHTS}: {name} ")
 
 
 @pytest.mark.parametrize(
-    "changed", [torch.zeros(V, C), torch.zeros(V, 2), torch.zeros(V, C).half()]
+    ("field", "value"),
+    [
+        ("model_type", "llama"),
+        ("activation_function", "gelu"),
+        ("scale_attn_weights", False),
+        ("scale_attn_by_inverse_layer_idx", True),
+        ("add_cross_attention", True),
+        ("tie_word_embeddings", False),
+        ("n_head", "absent"),
+        ("n_layer", "2"),
+        ("n_head", 7),
+        ("layer_norm_epsilon", 0),
+        ("n_layer", 10**9),  # more than the weights' file can hold
+        ("n_embd", 3 * 10**9),
+    ],
 )
-def test_untied_output_is_refused(folder, changed):
-    change_tensors(folder, lambda tensors: tensors.update({"lm_head.weight": changed}))
-    assert_refused(
-        folder,
-        f"{WEIGHTS}: lm_head.weight must equal transformer.wte.weight, "
-        "as the output layer of GPT-2 does",
-    )
+def test_configs_of_other_models(folder, field, value):
+    change_config(folder, **{field: value})
+    assert_refused(folder, CONFIG)
 
 
-CONFIGS = [
-    ({"model_type": "llama"}, ": model_type must be 'gpt2', got 'llama'"),
-    ({"activation_function": "gelu"}, ": activation_function must be 'gelu_new', got 'gelu'"),
-    ({"scale_attn_weights": False}, ": scale_attn_weights must be True, got False"),
-    ({"scale_attn_by_inverse_layer_idx": True},
-     ": scale_attn_by_inverse_layer_idx must be False, got True"),
-    ({"add_cross_attention": True}, ": add_cross_attention must be False, got True"),
-    ({"tie_word_embeddings": False}, ": tie_word_embeddings must be True, got False"),
-    ({"n_head": "absent", "n_embd": "absent"}, " must give n_embd, n_head"),
-    ({"n_layer": "2"}, ": n_layer must be a positive integer"),
-    ({"n_head": 7}, ": num_heads (7) must divide width (15)"),
-    ({"layer_norm_epsilon": 0}, ": n_inner and layer_norm_epsilon must be positive"),
-]  # fmt: skip
+@pytest.mark.parametrize("broken", ["[1]", "{", "[" * 10**5])
+def test_broken_configs(folder, broken):
+    (folder / CONFIG).write_text(broken)
+    assert_refused(folder, CONFIG)
 
 
-@pytest.mark.parametrize(("changed", "said"), CONFIGS)
-def test_configs_of_other_models(folder, changed, said):
-    change_config(folder, **changed)
-    assert_refused(folder, CONFIG + said)
-
-
-def test_broken_configs(folder):
-    (folder / CONFIG).write_text("[1]")
-    assert_refused(folder, f"{CONFIG} must be a JSON object, got [1]")
-    for broken in ("{", "[" * 10**5):
-        (folder / CONFIG).write_text(broken)
-        with pytest.raises(GPT2RefusedError, match=f"^{CONFIG} must be JSON, got: "):
-            load_gpt2(folder)
-
-
-@pytest.mark.parametrize("changed", [{"n_layer": 10**9}, {"n_embd": 3 * 10**9}])
-def test_configs_too_large(folder, changed):
-    change_config(folder, **changed)
-    said = (
-        rf"^{CONFIG} must describe a model that fits into {WEIGHTS} \(\d+ bytes\), got one of \d+"
-    )
-    with pytest.raises(GPT2RefusedError, match=said):
-        load_gpt2(folder)
-
-
-RULE = f"path must be a folder with {CONFIG}, {WEIGHTS}, got "
-
-
-def test_pickles_are_not_opened(folder):
+@pytest.mark.parametrize("name", [WEIGHTS, "pytorch_model.bin"])
+def test_pickles_are_not_opened(folder, name):
     (folder / WEIGHTS).unlink()
-    torch.save({"wte.weight": torch.zeros(V, C)}, folder / "pytorch_model.bin")
-    assert_refused(
-        folder,
-        f"{RULE}{str(folder)!r} without {WEIGHTS} "
-        "(pytorch_model.bin is not read: a pickle can run any program)",
-        GPT2NotFoundError,
-    )
-    file = folder / "pytorch_model.bin"
-    assert_refused(file, f"{RULE}the file {str(file)!r}", GPT2NotFoundError)
+    torch.save({"wte.weight": torch.zeros(V, C)}, folder / name)
+    assert_refused(folder, WEIGHTS, GPT2RefusedError if name == WEIGHTS else GPT2NotFoundError)
+    assert_refused(folder / name, name, GPT2NotFoundError)
 
 
-@pytest.mark.parametrize("pickled", [True, False])
-def test_foreign_files_by_this_name(folder, pickled):
-    if pickled:
-        torch.save({"wte.weight": torch.zeros(V, C)}, folder / WEIGHTS)
-    else:
-        content = (folder / WEIGHTS).read_bytes()
-        (folder / WEIGHTS).write_bytes(content[: len(content) // 2])
-    with pytest.raises(GPT2RefusedError, match=f"^{re.escape(WEIGHTS)} must be a safetensors file"):
-        load_gpt2(folder)
+def test_half_a_file(folder):
+    content = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(content[: len(content) // 2])
+    assert_refused(folder, WEIGHTS)
 
 
 def test_missing_files_are_named(tmp_path):
-    assert_refused(
-        tmp_path, f"{RULE}{str(tmp_path)!r} without {CONFIG}, {WEIGHTS}", GPT2NotFoundError
-    )
-    (tmp_path / CONFIG).write_text("{}")
-    assert_refused(tmp_path, f"{RULE}{str(tmp_path)!r} without {WEIGHTS}", GPT2NotFoundError)
+    assert_refused(tmp_path, f"{CONFIG}, {WEIGHTS}", GPT2NotFoundError)

@@ -21,6 +21,7 @@ def pairs(T, S, may_read):
 
 @given(T=SIZE, S=SIZE)
 def test_causal_mask_pair_by_pair(T, S):
+    assert torch.equal(causal_mask(T), causal_mask(T, T))
     assert torch.equal(causal_mask(T, S), pairs(T, S, lambda t, s: s <= t + S - T))
 
 
@@ -33,10 +34,6 @@ def test_causal_mask_as_torch():
     # Same computation, float32: a few roundings apart.
     assert torch.allclose(ours, lower_right, atol=1e-6)
     assert not torch.allclose(ours, top_left, atol=1e-2)
-
-
-def test_square_by_default():
-    assert torch.equal(causal_mask(7), causal_mask(7, 7))
 
 
 @given(T=SIZE, window=st.integers(1, 17))
@@ -71,21 +68,6 @@ def test_same_document_pair_by_pair(lengths):
     assert torch.equal(same_document_mask(lengths), expected)
     blocks = [torch.ones(length, length, dtype=torch.bool) for length in lengths]
     assert torch.equal(expected, torch.block_diag(*blocks).bool())
-
-
-def test_packed_documents_as_alone():
-    q, k, v = torch.randn(3, 1, 10, 5).unbind()
-    lengths = [2, 5, 3]
-    attention = torch.nn.functional.scaled_dot_product_attention
-    packed = attention(q, k, v, attn_mask=same_document_mask(lengths) & causal_mask(10))
-    alone = [
-        attention(*parts, attn_mask=causal_mask(parts[0].shape[1]))
-        for parts in zip(*(tensor.split(lengths, dim=1) for tensor in (q, k, v)), strict=True)
-    ]
-    # Float32: sums over other numbers of zeros.
-    assert torch.allclose(packed, torch.cat(alone, dim=1), atol=1e-6)
-    one = attention(q, k, v, attn_mask=causal_mask(10))
-    assert not torch.allclose(packed, one, atol=1e-2)
 
 
 def test_same_document_from_a_tensor():

@@ -72,40 +72,8 @@ def test_same_each_time():
     assert not first.hidden_states[-1].requires_grad
 
 
-def test_equal_words_enter_alike():
-    encoder = minilm_or_random.random_encoder()
-    one, other = (
-        read_with_random_weights(text).hidden_states[0] for text in ("cat cat", "cat dog")
-    )
-    assert torch.equal(one[1], other[1]) and not torch.equal(one[2], other[2])
-    assert encoder.training is False
-
-
-def test_long_text_is_cut_alike():
-    for words, truncated in ((3, False), (4, True)):
-        text = " ".join(["cat"] * words)
-        real, random = load_minilm().read(text, 5), read_with_random_weights(text, 5)
-        assert random.tokens == real.tokens == ("[CLS]", "cat", "cat", "cat", "[SEP]")
-        assert random.truncated is real.truncated is truncated
-
-
-def test_words_of_twelve_letters():
-    assert read_with_random_weights("Incomprehensibly so").tokens[1:-1] == (
-        "incomprehens",
-        "ibly",
-        "so",
-    )
-
-
 @pytest.mark.parametrize("text", ["", " \n", "\x00", "a\ud83d"])
 def test_texts_without_a_word(text):
     for read in (read_with_random_weights, load_minilm().read):
         with pytest.raises(ValueError):
             read(text)
-
-
-@pytest.mark.parametrize("max_tokens", [2, 513])
-def test_limits_out_of_range(max_tokens):
-    for read in (read_with_random_weights, load_minilm().read):
-        with pytest.raises(ValueError, match=str(max_tokens)):
-            read("cat", max_tokens)

@@ -91,12 +91,6 @@ def test_one_matrix_for_each_shift(in_float64, base):
             assert not torch.allclose(start @ matrix, moved, atol=1e-3)  # the wrong way
 
 
-def test_shifts_add_up(in_float64):
-    there = shift_matrix(7, D) @ shift_matrix(-2.5, D)
-    assert torch.allclose(there, shift_matrix(4.5, D), **EXACT)
-    assert torch.equal(shift_matrix(0, D), torch.eye(D))
-
-
 def test_shifts_far_out():
     table = sinusoidal_positions(10_001, 64)
     for offset in (1, 97, 5000, 10_000):

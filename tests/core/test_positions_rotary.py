@@ -16,13 +16,11 @@ from course_utils.positions import (
     pairing_permutation,
     rope_frequencies,
 )
-from tests.core.support_properties import given, st
 
-B, H, T, S, D = 2, 3, 11, 13, 14
+B, H, T, D = 2, 3, 11, 14
 FAR = torch.tensor([0, 1, 2, 17, 256, 1009, 2048, 4999, 7919, 9998, 9999, 10_000])
 # Coordinates of a few units in float32; each result is a sum of two products.
 CLOSE = {"rtol": 0, "atol": 1e-5}
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
 def normal(*shape, seed=0, dtype=torch.float32):
@@ -74,14 +72,6 @@ def test_interleaved_rope_as_gptj():
     assert torch.allclose(ours, reference, **CLOSE)
 
 
-def test_rope_as_complex_product():
-    x, positions = normal(B, H, T, D, dtype=torch.float64), torch.arange(T)
-    turns = torch.polar(torch.ones(T, D // 2).double(), positions[:, None] * rope_frequencies(D))
-    product = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns)
-    ours = apply_rope(x, positions, pairing="interleaved")
-    assert torch.allclose(ours, product.flatten(-2), **EXACT)
-
-
 # What RoPE is for
 
 
@@ -112,25 +102,6 @@ def test_row_16_scores_by_distance(pairing, base):
     assert (text - exact).abs().max() > 0.1
 
 
-@given(seed=st.integers(0, 999), shift=st.integers(0, 10_000), pairing=st.sampled_from(PAIRINGS))
-def test_shifting_all_changes_nothing(seed, shift, pairing):
-    q, k = normal(H, T, D, seed=seed), normal(H, S, D, seed=seed + 1)
-    here = apply_rope(q, torch.arange(T), pairing=pairing)
-    here = here @ apply_rope(k, torch.arange(S), pairing=pairing).mT
-    there = apply_rope(q, torch.arange(T) + shift, pairing=pairing)
-    there = there @ apply_rope(k, torch.arange(S) + shift, pairing=pairing).mT
-    assert torch.allclose(there, here, **CLOSE)
-
-
-@pytest.mark.parametrize(("position", "largest"), [(10_000, 3.5e-4), (100_000, 4.7e-3)])
-def test_error_of_float32_angles(position, largest):
-    positions = torch.arange(position + 1)
-    exact = positions[:, None] * rope_frequencies(64)
-    single = positions[:, None].float() * rope_frequencies(64).float()
-    error = (single - exact).abs().max().item()
-    assert error == pytest.approx(largest, rel=0.02)
-
-
 @pytest.mark.parametrize("width", [2, 6, 14, 64])
 def test_permutation_between_pairings(width):
     order = pairing_permutation(width)
@@ -148,10 +119,6 @@ def test_positions_by_sequence():
     turned = apply_rope(x, places)
     for b in range(B):
         assert torch.equal(turned[b], apply_rope(x[b], places[b, 0]))
-    once = apply_rope(apply_rope(x, places / 2), places / 2)
-    assert torch.allclose(once, turned, **CLOSE)
-    back = apply_rope(turned, -places)
-    assert torch.allclose(back, x, **CLOSE)
 
 
 @pytest.mark.parametrize("pairing", PAIRINGS)
@@ -195,14 +162,3 @@ def test_ntk_as_llama():
     grown = factor * length / T - (factor - 1)  # how it makes a factor from the length
     ours = apply_rope(q, torch.arange(length), base=ntk_base(grown, width))
     assert torch.allclose(ours, reference, **CLOSE)
-
-
-@given(factor=st.floats(1, 64), pairs=st.integers(2, 64), base=st.floats(2, 1e6))
-def test_ntk_slows_the_last_pair(factor, pairs, base):
-    width = 2 * pairs
-    before = rope_frequencies(width, base=base)
-    after = rope_frequencies(width, base=ntk_base(factor, width, base=base))
-    ratio = before / after
-    assert ratio[0] == 1
-    assert ratio[-1].item() == pytest.approx(factor, rel=1e-9)
-    assert (ratio.diff() >= -1e-9).all()

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from course_utils.lectures import EXPLORERS
 from course_utils.threads import one_thread
 
 
@@ -27,30 +26,4 @@ def test_one_inside_as_before_after():
 def test_an_error_inside_changes_nothing():
     with pytest.raises(ZeroDivisionError), one_thread():
         raise ZeroDivisionError
-    assert torch.get_num_threads() == 3
-
-
-@pytest.fixture
-def threads_of(monkeypatch):
-    """Wrap a function so that each call notes how many threads it may use."""
-
-    def wrap(owner, name):
-        seen, work = [], getattr(owner, name)
-
-        def counted(*arguments, **named):
-            seen.append(torch.get_num_threads())
-            return work(*arguments, **named)
-
-        monkeypatch.setattr(owner, name, counted)
-        return seen
-
-    return wrap
-
-
-def test_explorers_compute_on_one_thread(threads_of):
-    explorer = EXPLORERS["explore_score_width"]()
-    seen = threads_of(explorer, "compute")
-    assert explorer.state.width == 4
-    explorer.set(width=8)
-    assert seen == [1, 1]
     assert torch.get_num_threads() == 3

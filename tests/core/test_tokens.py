@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from course_utils.data.course_text import course_code, course_prose
-from course_utils.tokens import BytePairs, WordTokens, train_bpe
+from course_utils.tokens import WordTokens, train_bpe
 
 # GPT-2's way of writing a byte as a sign: those that can be seen stand for themselves, the others
 # for the signs from U+0100 on. (Radford et al. 2019, src/encoder.py.)
@@ -75,13 +75,6 @@ def test_as_tokenizers(name, text, vocab_size):
     assert ours.encode(unseen) == tokenizer.encode(unseen).ids
 
 
-def test_ties_go_to_the_smallest():
-    """Equally frequent pairs: ours and theirs take the smallest, not the first that was read."""
-    pairs = train_bpe("\nzy\nzy\nab\nab", 258)
-    assert pairs.tokens[256:] == (b"ab", b"zy")
-    assert pairs.merges == theirs("\nzy\nzy\nab\nab", 258)[0]
-
-
 @given(st.text())
 def test_any_text_comes_back(text):
     assert PROSE.decode(PROSE.encode(text)) == text
@@ -104,42 +97,10 @@ def test_training_on_any_text(text, vocab_size):
     assert len(pairs.encode(text)) <= len(text.encode())
 
 
-def test_merges_go_by_age_not_by_length():
-    """In "abc" the older pair (b, c) is merged, though (a, b) stands first."""
-    pairs = BytePairs(((98, 99), (97, 98)))
-    assert pairs.encode("abc") == [97, 256]
-    assert pairs.encode("ab") == [257]
-
-
-def test_runs_merge_from_the_left():
-    assert BytePairs(((97, 97),)).encode("aaaaa") == [256, 256, 97]
-
-
-@pytest.mark.parametrize("text", ["", "x", "x y", b"\xff", "1 2"])
-def test_no_pair_left(text):
-    pairs = train_bpe(text, 300)
-    assert pairs.vocab_size == 256 + (" " in str(text))
-    assert pairs.decode(pairs.encode(text)) == (text if isinstance(text, str) else "\ufffd")
-
-
-def test_bytes_that_are_no_utf8():
-    """A letter cut in two cannot be read; its other half makes it whole."""
-    pairs = BytePairs(())
-    ids = pairs.encode("é")
-    assert pairs.decode(ids[:1]) == "\ufffd" and pairs.decode(ids) == "é"
-    assert pairs.encode(b"\xc3") == ids[:1]
-
-
 def test_forms_of_ids():
     ids = PROSE.encode("attention")
     assert {PROSE.decode(form) for form in (ids, iter(ids), torch.tensor(ids))} == {"attention"}
     assert PROSE.decode([]) == PROSE.decode(torch.tensor([], dtype=torch.int64)) == ""
-
-
-def test_a_vocabulary_is_a_value():
-    again = BytePairs(PROSE.merges)
-    assert again == PROSE and hash(again) == hash(PROSE)
-    assert again != BytePairs(PROSE.merges[:-1])
 
 
 def test_words_come_back_with_their_lines_and_signs():

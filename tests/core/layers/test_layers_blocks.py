@@ -3,14 +3,11 @@
 import pytest
 import torch
 from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from course_utils.layers import (
     DecoderBlock,
     EncoderBlock,
-    KVCache,
     LayerNorm,
-    Rotary,
 )
 from course_utils.masks import causal_mask, padding_mask
 from tests.core.support_layers import (
@@ -21,7 +18,6 @@ from tests.core.support_layers import (
 )
 
 B, T, S, C, H, HIDDEN = 2, 7, 11, 15, 3, 23
-WIDE = 18  # heads of width 6, which is even
 
 
 # LayerNorm
@@ -92,33 +88,3 @@ def test_decoder_block_agrees_with_torch():
     hidden = theirs(x, memory, tgt_mask=~causal_mask(T), memory_key_padding_mask=~padding[:, 0, 0])
     assert torch.allclose(block(x, memory, memory_may_attend=padding)[0], hidden, **CLOSE)
     assert not torch.allclose(block(x, memory)[0], theirs(x, memory), atol=1e-2)  # no causal mask
-
-
-def test_blocks_say_what_their_heads_did():
-    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
-    _, (own, cross) = DecoderBlock(C, H, HIDDEN)(x, memory)
-    assert own.weights.shape == (B, H, T, T) and cross.weights.shape == (B, H, T, S)
-    assert own.weights.triu(1).abs().max() == 0
-    assert torch.allclose(cross.weights.sum(-1), torch.ones(B, H, T))
-
-
-def test_cached_block_under_vmap():
-    blocks = [EncoderBlock(WIDE, H, HIDDEN, position=Rotary()) for _ in range(3)]
-    x = torch.randn(3, B, T, WIDE)
-    stacked, _ = stack_module_state(blocks)
-
-    def step_by_step(parameters, x):
-        cache = KVCache()
-        return torch.cat(
-            [
-                functional_call(blocks[0], parameters, (token, None, cache))[0]
-                for token in x.split(1, 1)
-            ],
-            1,
-        )
-
-    for recording in (True, False):
-        with torch.set_grad_enabled(recording):
-            out = vmap(step_by_step)(stacked, x)
-        for run, block in enumerate(blocks):
-            assert torch.allclose(out[run], block(x[run], causal_mask(T))[0], **CLOSE)

@@ -5,11 +5,9 @@ import torch
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.attention import attend
 from course_utils.layers import KVCache, MultiHeadAttention, split_heads
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.masks import causal_mask
-from course_utils.measure.costs import kv_cache_bytes
 
 B, T, C, H, D = 2, 7, 30, 6, 5
 GROUPS = (1, 2, 3, 6)
@@ -23,16 +21,6 @@ def multi_head(bias=True):
 
 def grouped(num_kv_heads, bias=True):
     return GroupedQueryAttention(C, H, num_kv_heads, bias=bias)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_as_many_groups_as_heads(bias):
-    layer, x = multi_head(bias), torch.randn(B, T, C)
-    same = GroupedQueryAttention.from_multi_head(layer, H)
-    for mask in (None, causal_mask(T)):
-        (out, heads), (expected, of_all) = (one(x, may_attend=mask) for one in (same, layer))
-        assert torch.equal(out, expected)
-        assert all(map(torch.equal, heads, of_all))
 
 
 @pytest.mark.parametrize("num_kv_heads", GROUPS)
@@ -52,20 +40,6 @@ def test_as_the_fused_function(num_kv_heads, bias):
         torch.testing.assert_close(out, expected, **CLOSE)
         torch.testing.assert_close(heads.queries, q)
         torch.testing.assert_close(heads.keys, k)
-
-
-def test_neighbouring_heads_share():
-    """Head h reads pair h // (H / G); h % G has the same shapes."""
-    layer, x = grouped(2), torch.randn(B, T, C)
-    q, k, v = split_heads(layer.query(x), H), *(
-        split_heads(project(x), 2) for project in (layer.key, layer.value)
-    )  # fmt: skip
-    weights = layer(x)[1].weights
-    for h in range(H):
-        _, expected = attend(q[:, h], k[:, h // 3], v[:, h // 3])
-        torch.testing.assert_close(weights[:, h], expected, **CLOSE)
-        _, wrong = attend(q[:, h], k[:, h % 2], v[:, h % 2])
-        assert (h // 3 == h % 2) == torch.allclose(weights[:, h], wrong, atol=1e-3)
 
 
 # Nothing is copied for a second query head.
@@ -100,17 +74,6 @@ def test_no_copy_for_every_query_head(num_kv_heads):
 
 
 # The cache.
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("num_kv_heads", GROUPS)
-def test_cache_of_shared_heads(num_kv_heads):
-    x, caches = torch.randn(B, T, C), {heads: KVCache() for heads in (num_kv_heads, H)}
-    for heads, cache in caches.items():
-        grouped(heads)(x, cache=cache)
-        expected = kv_cache_bytes(1, heads, D, T, batch=B, bytes_per_number=4)
-        assert cache.bytes == expected
-    assert caches[H].bytes == (H // num_kv_heads) * caches[num_kv_heads].bytes
 
 
 @pytest.mark.parametrize("num_kv_heads", GROUPS)
@@ -148,21 +111,3 @@ def test_shared_heads_are_means(num_kv_heads, bias):
     for name in ("query", "output"):
         assert torch.equal(found.get_submodule(name).weight, layer.get_submodule(name).weight)
     assert all(weight.dtype == torch.float64 for weight in found.parameters())
-
-
-def test_the_original_is_unchanged():
-    layer, x = multi_head(), torch.randn(B, T, C)
-    before = layer(x)[0]
-    found = GroupedQueryAttention.from_multi_head(layer, H)
-    with torch.no_grad():
-        for weight in found.parameters():
-            weight.zero_()
-    assert torch.equal(layer(x)[0], before)
-
-
-@pytest.mark.parametrize("num_kv_heads", GROUPS)
-def test_parameters_by_formula(num_kv_heads):
-    shared = num_kv_heads * D
-    for bias in (True, False):
-        found = sum(weight.numel() for weight in grouped(num_kv_heads, bias).parameters())
-        assert found == 2 * C**2 + 2 * C * shared + (2 * C + 2 * shared if bias else 0)

@@ -7,7 +7,7 @@ from course_utils.layers import MultiHeadAttention, merge_heads, split_heads
 from course_utils.measure.costs import attention_parameters
 from tests.core.support_properties import given, st
 
-B, T, S, C, H = 2, 7, 11, 15, 3
+B, T, C, H = 2, 7, 15, 3
 D = C // H
 
 

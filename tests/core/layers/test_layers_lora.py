@@ -9,8 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.layers.lora import LoRALinear, add_lora
-from course_utils.training import train
-from tests.core.support_gpt2 import C, L, V, ours, some_ids
+from tests.core.support_gpt2 import L, ours, some_ids
 
 IN, OUT, R = 11, 7, 3
 # Two float32 orders of the same sums, of size 1.
@@ -64,18 +63,6 @@ def test_nor_does_a_model(names):
     assert (learned(adapted)(ids) - model(ids)).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("rank", [1, 3, 7])
-@pytest.mark.parametrize("alpha", [None, 1, 16.0])
-def test_output_by_formula(rank, alpha):
-    adapted, x = learned(layer(rank, alpha)), torch.randn(5, IN, dtype=torch.float64)
-    adapted.double()
-    scale = 1 if alpha is None else alpha / rank
-    total = adapted.base.weight + scale * adapted.up @ adapted.down
-    torch.testing.assert_close(adapted(x), x @ total.T + adapted.base.bias)
-    torch.testing.assert_close(adapted.change, total - adapted.base.weight)
-    assert torch.linalg.matrix_rank(adapted.change) == rank
-
-
 def test_initial_down():
     wide = LoRALinear(nn.Linear(1009, 97), 89)
     # Uniform in ± 1 / sqrt(in): a deviation of 1 / sqrt(3 in), here from 89801 numbers.
@@ -94,30 +81,23 @@ def test_merged_as_unmerged(alpha):
     # An output adds up IN products of W + BA, whose entries reach about 20 with alpha = 16.
     torch.testing.assert_close(adapted(x), expected, rtol=1e-5, atol=1e-5)
     assert torch.equal(adapted(x), F.linear(x, adapted.weight, adapted.bias))
-    assert adapted.merged and not torch.equal(adapted.base.weight, weight)
+    merged = adapted.base.weight.clone()
+    assert adapted.merged and not torch.equal(merged, weight)
+    with pytest.raises(ValueError):
+        adapted.merge()
+    assert torch.equal(adapted.base.weight, merged)
     adapted.unmerge()
     assert not adapted.merged and torch.equal(adapted.base.weight, weight)
     assert torch.equal(adapted(x), expected)
 
 
-def test_merging_twice_is_refused():
-    adapted = learned(layer())
-    with pytest.raises(ValueError):
-        adapted.unmerge()
-    adapted.merge()
-    weight = adapted.base.weight.clone()
-    with pytest.raises(ValueError):
-        adapted.merge()
-    assert torch.equal(adapted.base.weight, weight)
-
-
 # As peft does it.
 
 
-@pytest.mark.parametrize(("rank", "alpha"), [(1, 1), (3, 16), (7, 7)])
+@pytest.mark.parametrize(("rank", "alpha"), [(1, 1), (3, 16), (7, None)])
 def test_it_is_that_of_peft(rank, alpha):
     model, x = Small(), torch.randn(5, IN)
-    config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=["first", "second"])
+    config = peft.LoraConfig(r=rank, lora_alpha=alpha or rank, target_modules=["first", "second"])
     theirs = peft.get_peft_model(copy.deepcopy(model), config).eval()
     found = learned(add_lora(model, rank, alpha=alpha, names=["first", "second"]))
     assert torch.equal(theirs(x), model(x))
@@ -159,46 +139,6 @@ def test_base_weights_are_frozen(names):
         else:
             assert weight.grad is None and not weight.requires_grad, name
     assert all(weight.requires_grad for weight in model.parameters())
-
-
-def test_trainable_by_formula():
-    def to_learn(**options):
-        parts = add_lora(ours(), **options).parameters()
-        return sum(part.numel() for part in parts if part.requires_grad)
-
-    for rank in (1, 2, 5):
-        assert to_learn(rank=rank) == L * 2 * rank * (C + C)
-        assert to_learn(rank=rank, names=["expand"]) == L * rank * (C + 4 * C)
-
-
-def repeat_first(generator):
-    ids = torch.randint(V, (8, 5), generator=generator)
-    return ids, ids[:, :1].expand(-1, 5)
-
-
-def loss(model, ids, targets):
-    return F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
-
-
-def test_training_leaves_the_base():
-    model = ours()
-    done = train(
-        lambda: add_lora(model, R, names=ALL), repeat_first, loss, seeds=(0, 1), steps=3,
-        learning_rate=0.02,
-    )  # fmt: skip
-    for trained in done.models:
-        for name, weight in trained.named_parameters():
-            if not name.endswith((".down", ".up")):
-                assert torch.equal(weight, model.get_parameter(name.replace(".base", ""))), name
-    one, two = done.models
-    for (_, each), (_, other) in zip(lora_layers(one), lora_layers(two), strict=True):
-        assert not torch.equal(each.down, other.down) and not torch.equal(each.up, other.up)
-
-
-def test_merged_it_learns_nothing():
-    adapted = learned(layer())
-    adapted.merge()
-    assert not adapted(torch.randn(5, IN)).requires_grad
 
 
 # The whole model.

@@ -14,7 +14,6 @@ from course_utils.layers.mod import (
     predictor_loss,
 )
 from course_utils.masks import causal_mask
-from course_utils.measure.costs import attention_mixing_flops, attention_projection_flops
 from course_utils.measure.dependence import gradient_reach, leaks
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
 
@@ -114,18 +113,11 @@ def test_skipped_tokens_cost_nothing(routing):
     let_through(layer, x, 0.5)
     seen = []
     block.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape))
-    found = counted_flops(lambda: layer(x, routing=routing))
-    assert seen == [(1, T // 2, C)]
-
-    def block_flops(tokens):
-        linear = attention_projection_flops(tokens, C) + 4 * tokens * C * 4 * C
-        return linear + attention_mixing_flops(tokens, C)
-
-    assert counted_flops(lambda: block(x)) == block_flops(T)
-    choosing = 2 * T * C + 2 * T * (C * 6 + 6)  # the router, and the predictor's two layers
-    assert found == block_flops(T // 2) + choosing
-    assert attention_mixing_flops(T // 2, C) * 4 == attention_mixing_flops(T, C)
-    assert found < 0.5 * block_flops(T) + choosing
+    found, half = (counted_flops(call) for call in (
+        lambda: layer(x, routing=routing), lambda: block(x[:, : T // 2])
+    ))  # fmt: skip
+    assert seen == [(1, T // 2, C)] * 2
+    assert found == half + 2 * T * C + 2 * T * (C * 6 + 6)  # the router; the predictor's two layers
 
 
 @pytest.mark.parametrize(
@@ -134,8 +126,7 @@ def test_skipped_tokens_cost_nothing(routing):
 )
 def test_how_many_are_kept(length, capacity, expected):
     assert kept_tokens(length, capacity) == expected
-    layer = MixtureOfDepths(nn.Linear(C, C), capacity, C)
-    _, kept = layer(torch.randn(B, length, C))
+    _, kept = MixtureOfDepths(nn.Linear(C, C), capacity, C)(torch.ones(B, length, C))  # all equal
     assert kept.mask.sum(dim=1).tolist() == [expected] * B
 
 
@@ -145,11 +136,6 @@ def test_other_weights_choose(block, x):
     best = weights.topk(kept_tokens(T, 0.5), dim=1).indices
     assert torch.equal(kept.mask, torch.zeros(B, T, dtype=torch.bool).scatter(1, best, True))
     assert torch.equal(kept.weights, weights) and torch.equal(out[~kept.mask], x[~kept.mask])
-
-
-def test_equal_weights(block):
-    _, kept = layer_of(block, 0.5)(torch.ones(B, T, C))
-    assert kept.mask.sum(dim=1).tolist() == [6, 6]
 
 
 # The future.
