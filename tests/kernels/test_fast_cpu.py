@@ -56,11 +56,8 @@ def test_the_limit_is_on_the_largest_score(fast, dtype, scale):
     assert not can_attend_fast(*parallel(1.01 * LIMIT, dtype), scale)
 
 
-@pytest.mark.parametrize("size", [0.5, 1, 4])
-def test_one_score_above_the_limit_is_enough(fast, size):
+def test_one_score_above_the_limit_is_enough(fast):
     q, k, v = qkv(67, 103, D=16, dtype=torch.float32)
-    for x in (q, k):
-        x.mul_(size)
     largest = (q @ k.repeat_interleave(3, dim=1).mT).abs().amax() * fast_cpu.LOG2_E
     scale = float(1.001 * LIMIT / largest)  # one score is just above the limit
     assert not can_attend_fast(q, k, v, scale)
@@ -101,12 +98,6 @@ def test_many_scores_are_worth_it(sizes, worth):
     q, k, v = qkv(**{"B": 1, "G": 2, "dtype": torch.float32, **sizes})
     with one_thread():
         assert can_attend_fast(q, k, v, 0.2 * q.shape[-1] ** -0.5) == worth
-
-
-def test_several_threads_want_more(monkeypatch):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    worth = [can_attend_fast(*torch.randn(3, 1, 8, N, 64), 0.125) for N in (512, 1024)]
-    assert worth == [False, True]
 
 
 def test_not_where_switched_off_watched_or_elsewhere(fast):
@@ -243,19 +234,6 @@ def test_done_without_an_operator_that_is_missing_or_another(amd, linear):
     assert not fast_cpu.faster_by_onednn(torch.float32)
 
 
-@pytest.mark.parametrize("default", [torch.float32, torch.float64])
-@pytest.mark.parametrize("device", ["meta", "cpu"])
-def test_tried_on_the_cpu_in_float32_by_any_default(amd, device, default):
-    found = fast_cpu._onednn_multiplies()
-    fast_cpu._onednn_multiplies.cache_clear()
-    torch.set_default_dtype(default)
-    try:
-        with torch.device(device):
-            assert fast_cpu._onednn_multiplies() == found
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
 @pytest.mark.parametrize("b_lies", ["rows", "columns"])
 @pytest.mark.parametrize("a_lies", ["rows", "columns"])
 @pytest.mark.parametrize(("M", "K", "N"), [(113, 31, 67), (7, 211, 3), (1, 5, 1)])
@@ -346,18 +324,3 @@ def test_an_error_ends_all(kind):
     with pytest.raises(kind, match="stop"):
         fast_cpu._Tiles(q, k, causal=False).spread(work)
     assert len(done) < 1009 and torch.get_num_threads() == 3
-
-
-@pytest.mark.slow
-def test_compiled(fresh_python):
-    """Traced, it is the plain form."""
-    code = (
-        "import torch; from course_utils.kernels import flash_attend, fast_cpu\n"
-        "fast_cpu._FEWEST_SCORES = 1\n"
-        "x = torch.randn(1, 3, 601, 5)\n"
-        "compiled = torch.compile(flash_attend, backend='eager')\n"
-        "ours = flash_attend(x, x, x, causal=True)\n"
-        "torch.testing.assert_close(compiled(x, x, x, causal=True), ours)\n"
-    )
-    done = fresh_python(code)
-    assert done.returncode == 0, done.stderr

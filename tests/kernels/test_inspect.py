@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import sys
 
 import pytest
 
@@ -71,53 +70,6 @@ def test_float32_is_multiplied_in_full_precision(reports):
             assert one.matrix_instructions == 0
 
 
-LAUNCHED = """
-import torch
-from triton.backends.compiler import GPUTarget
-from triton.runtime import driver
-
-class Absent:
-    get_current_target = lambda self: GPUTarget("cuda", 90, 32)
-    get_current_device = lambda self: 0
-    get_current_stream = lambda self, device: 0
-
-driver.set_active(Absent())
-from contextlib import nullcontext
-from types import SimpleNamespace
-from course_utils.kernels import launch, tiled_triton
-
-class Warm:
-    def __init__(self, name, kernel):
-        self.name, self.kernel = name, kernel
-
-    def __getitem__(self, grid):
-        def start(*arguments, num_warps, num_stages, enable_fp_fusion, **constants):
-            options = dict(num_warps=num_warps, num_stages=num_stages)
-            options["enable_fp_fusion"] = enable_fp_fusion
-            launched = self.kernel.warmup(*arguments, grid=grid, **constants, **options)
-            ahead = tiled_triton.compile_ahead(
-                self.name, "sm_90", constants, dtype="fp16", warps=num_warps, stages=num_stages
-            )
-            print(self.name, launched.asm["ptx"] == ahead.asm["ptx"])
-        return start
-
-warm = {name: Warm(name, kernel) for name, kernel in tiled_triton.KERNELS.items()}
-launch.tiled_triton = SimpleNamespace(KERNELS=warm, ROUNDING=tiled_triton.ROUNDING)
-launch.unsupported_reason, launch._instruction = lambda q: None, lambda q: "wgmma"
-launch._ready = lambda q: nullcontext()
-q, k, v = (torch.zeros(2, 4, 128, 64, dtype=torch.float16, requires_grad=True) for _ in "qkv")
-out, lse = launch.attend_triton(q, k, v, causal=True, scale=0.125)
-torch.autograd.grad((out, lse), (q, k, v), (out, lse))
-"""
-
-
-def test_launched_code_is_reported(fresh_python):
-    """With a driver that stands in for the GPU's, the real launcher gives the same assembly."""
-    done = fresh_python(LAUNCHED)
-    same = "forward True\nbackward_queries True\nbackward_keys True\n"
-    assert done.stdout == same, done.stderr
-
-
 # Of each kernel: the powers of two in its code, and how many of them are taken of the result of a
 # multiplication and an addition in one. Registers are written once in this assembly.
 POWERS = r"""
@@ -153,44 +105,7 @@ def test_scores_are_rounded_before_m(fresh_python):
         assert (int(of_fused) == 0) == (fused == "None"), (fused, kernel, of_fused)
 
 
-# How it is asked, and what it says when it cannot
-
-
-@pytest.mark.slow
-def test_an_interpreting_process_asks_another(fresh_python, monkeypatch, capsys):
-    chosen = {"kernels": ["forward"], "forms": ["causal"], "head_widths": [64]}
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    (report,) = inspect.inspect_kernels("sm_90", **chosen)
-    assert report.registers > 0 and report.causal
-    monkeypatch.setattr(inspect, "inspect_kernels", lambda target: (report,))
-    assert inspect.main(["sm_90"]) == 0
-    head, line = capsys.readouterr().out.splitlines()
-    assert head.split()[:3] == ["target", "kernel", "dtype"]
-    assert f"{report.shared / 1024:.1f} of 227 KiB" in line
-    assert line.split()[-2:] == [str(report.matrix_instructions), "wgmma"]
-
-
-def test_an_unknown_target_is_named(capsys):
-    assert inspect.main(["sm_75"]) == 2
-    assert "target must be one of sm_80, sm_90, sm_100, sm_120, gfx942" in capsys.readouterr().err
-
-
 def test_without_triton_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"needs Triton; on Linux .* brings it"):
         inspect.inspect_kernels()
-
-
-def test_a_fresh_python_that_fails_is_quoted(monkeypatch):
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(RuntimeError, match="must compile in a fresh Python; it said"):
-        inspect.inspect_kernels("sm_90", kernels=["forward"])
-
-
-def test_no_compiling_where_interpreted(fresh_python):
-    """The code that an interpreted kernel would give is that of something else, or none."""
-    call = "compile_ahead('forward', 'sm_90', {}, dtype='fp16', warps=4, stages=2)"
-    code = f"from course_utils.kernels.tiled_triton import compile_ahead; {call}"
-    said = fresh_python(code, TRITON_INTERPRET="1").stderr
-    assert "compiling needs a process in which TRITON_INTERPRET was never set" in said
