@@ -99,6 +99,7 @@ FIGURES = {
     (5, "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     (5, "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
+    (5, "draw_cache_step"): ((TOKENS,), {}, "3 9 1 2"),
     (5, "draw_one_more"): ((LENGTHS, WITH, WITHOUT), {}, "512 2,048 1.1 21"),
     (6, "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
     (6, "draw_induction"): (
