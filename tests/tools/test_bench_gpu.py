@@ -3,17 +3,13 @@
 import json
 import os
 import re
-import shutil
 import signal
 import sys
-import time
 
 import pytest
 
 from tools import bench_gpu
-from tools.bench_gpu import finish, start
 from tools.setup import cli
-from tools.setup.place import ROOT, CommandError, Place
 
 FACTS = {"device": "a device, 80 GiB", "torch": "2.11.0"}
 RESULT = {
@@ -91,17 +87,6 @@ def test_a_failed_benchmark_shows_no_older_result(bench, out, capsys):
     assert "it broke" in (out / "bench-gpu.log").read_text()
 
 
-def test_steps_compile_and_have_a_cache_of_their_own(bench, out, monkeypatch):
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    monkeypatch.setenv("PYTHONPATH", "elsewhere")
-    names = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTHONPATH")
-    bench(f"import os; print([os.environ.get(name) for name in {names}])", "")
-    interpret, cache, no_plugins, path = eval((out / "kernel-suite.log").read_text())
-    assert interpret is None and no_plugins == "1"
-    assert path.split(os.pathsep) == [str(ROOT), "elsewhere"]
-    assert not os.path.exists(os.path.dirname(cache))
-
-
 @POSIX
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
 def test_a_suite_that_hangs_leaves_time_for_the_rest(bench, out, capsys, monkeypatch, handler):
@@ -124,70 +109,3 @@ def test_without_a_gpu_earlier_results_stay(out, capsys, monkeypatch):
     said = capsys.readouterr().err
     assert re.search(r"torch \S+ finds no GPU", said) and "Nothing was measured" in said
     assert (out / bench_gpu.RESULT).exists()
-
-
-def test_results_lie_where_out_says_or_beside_the_others(tmp_path, monkeypatch):
-    monkeypatch.delenv("OUT", raising=False)
-    folder = bench_gpu.results_folder(Place(tmp_path))
-    assert folder == tmp_path / "benchmarks" / "results" / "gpu" and folder.is_dir()
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("OUT", str(tmp_path / "file" / "below"))
-    with pytest.raises(CommandError, match="OUT must name a folder that can be written; "):
-        bench_gpu.results_folder(Place(tmp_path))
-
-
-def test_the_suite_needs_pytest_alone_and_is_shared(tmp_path, monkeypatch):
-    """The course's own settings ask for plug-ins and a conftest that a bare machine lacks."""
-    monkeypatch.setattr(bench_gpu, "ROOT", tmp_path)
-    monkeypatch.setattr(bench_gpu.os, "cpu_count", lambda: 2)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "conftest.py").write_text("import no_such_package")
-    tests = tmp_path / "tests" / "kernels"
-    tests.mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "kernels" / "conftest.py", tests)
-    (tests / "support_problems.py").write_text("def is_telling(params): return True")
-    (tests / "test_inspect.py").write_text("def test_anywhere(): assert False")
-    (tests / "test_one.py").write_text(
-        "import warnings, pytest\n"
-        "@pytest.mark.parametrize('x', range(2))\ndef test_triton(x): pass\n"
-        "def test_right(): warnings.warn('not an error here')\n"
-        "@pytest.mark.parametrize('pair', ['a b'])\ndef test_wrong(pair): assert False\n"
-    )
-    variables = {**bench_gpu.variables_for(tmp_path / "cache"), "CUDA_VISIBLE_DEVICES": ""}
-    assert bench_gpu.run_suite(variables, tmp_path, tmp_path, 120) == "ended with status 1"
-    said = bench_gpu.describe((tmp_path / bench_gpu.SUITE_LOG).read_text())
-    assert [re.findall(r"(\d) (passed|failed)", line) for line in said[:2]] == [
-        [("2", "passed")],
-        [("1", "failed"), ("1", "passed")],
-    ]
-    assert said[2].startswith("FAILED tests/kernels/test_one.py::test_wrong[a b]")
-
-
-STUBBORN = """
-import fcntl, signal, subprocess, sys, time
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-if len(sys.argv) > 1:
-    held = open("lock", "w")
-    fcntl.flock(held, fcntl.LOCK_EX)
-    print("begun", flush=True)
-else:
-    subprocess.Popen([sys.executable, __file__, "child"])
-time.sleep(600)
-"""
-
-
-@POSIX
-def test_a_step_over_its_limit_ends_with_all_it_has_started(tmp_path, monkeypatch):
-    import fcntl
-
-    monkeypatch.setattr(bench_gpu, "GRACE", 0.1)
-    monkeypatch.setattr(bench_gpu, "ROOT", tmp_path)
-    (tmp_path / "stubborn.py").write_text(STUBBORN)
-    log = tmp_path / "log"
-    process = start([sys.executable, str(tmp_path / "stubborn.py")], dict(os.environ), log)
-    while "begun" not in log.read_text():
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.02)
-    assert "stopped at its limit" in finish([process], 0.1) and process.returncode == -9
-    with (tmp_path / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # given up by the child only when it ends

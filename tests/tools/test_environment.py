@@ -67,13 +67,6 @@ def test_every_command_is_a_make_target():
     assert {extra for c in cli.COMMANDS.values() for extra in c.extras or ()} <= EXTRAS.keys()
 
 
-def test_commands_are_listed(capsys):
-    assert (cli.run(["help"]), cli.run(["labb"])) == (0, 1)
-    said = capsys.readouterr()
-    assert [name for name in cli.COMMANDS if f" {name} " not in said.out] == []
-    assert "There is no command 'labb'; there are: lab, test" in said.err
-
-
 @pytest.fixture
 def ran(monkeypatch):
     """What the environment's Python was asked to run."""
@@ -81,16 +74,6 @@ def ran(monkeypatch):
     monkeypatch.delenv("LECTURE", raising=False)
     monkeypatch.setattr(tasks, "run", lambda place, *command: commands.append(command) or 0)
     return commands
-
-
-def test_make_test_compares_every_notebook_and_splits_none(ran):
-    tasks.test(Place(), ["-k", "masks"])
-    [command] = ran
-    assert command[:2] == ("-m", "pytest") and command[-2:] == ("-k", "masks")
-    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
-    options = PROJECT["tool"]["pytest"]["ini_options"]
-    assert {"tests", "course_utils", "tools", "notebooks"} <= set(options["testpaths"])
-    assert "--doctest-modules" in options["addopts"] and options["filterwarnings"][0] == "error"
 
 
 @pytest.mark.slow
@@ -123,4 +106,5 @@ def test_workflows_may_only_read_and_pin_their_actions():
             # Only the branch of copies for Colab is written, at a release.
             assert ("permissions" in job) == (name == "colab.yml")
             used = [step["uses"] for step in job["steps"] if "uses" in step]
-            assert [action for action in used if not re.search(r"@v\d+$", action)] == [], name
+            unpinned = [one for one in used if not re.search(r"@[0-9a-f]{40}$", one)]
+            assert unpinned == [], name

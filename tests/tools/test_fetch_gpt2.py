@@ -8,12 +8,9 @@ from typing import ClassVar
 from urllib.error import URLError
 
 import pytest
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from course_utils.data import gpt2_files
 from course_utils.data.gpt2_files import GPT2FileError, find_gpt2
-from course_utils.models import GPT2, GPT2Config, generate, save_gpt2
 from course_utils.models.gpt2_weights import load_published_gpt2
 from tools.scripts import fetch_gpt2
 
@@ -98,14 +95,6 @@ def test_what_was_cut_off_goes_on_where_it_stopped(hub, capsys):
     assert hub.asked[0] == (first, 7) and files() == CONTENT
 
 
-def test_what_lacked_only_its_name_is_kept(hub):
-    first = next(iter(CONTENT))
-    fetch_gpt2.FOLDER.mkdir(parents=True)
-    (fetch_gpt2.FOLDER / f"{first}.part").write_bytes(CONTENT[first])
-    assert fetch_gpt2.main() == 0
-    assert files() == CONTENT
-
-
 def test_two_at_once_fetch_each_file_once(hub, capsys):
     statuses = []
     threads = [
@@ -144,13 +133,6 @@ def test_a_failure_is_one_sentence_with_its_cause(hub, monkeypatch, capsys, erro
     assert words.count("\n") == 1 and said in words
 
 
-@pytest.mark.parametrize("hub_address", ["nonsense", "http://no such host"])
-def test_an_odd_hub_is_one_sentence(hub, monkeypatch, capsys, hub_address):
-    monkeypatch.setenv("HF_ENDPOINT", hub_address)
-    assert fetch_gpt2.main() == 1
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 def test_a_file_that_changed_is_refused(hub):
     fetch_gpt2.main()
     (fetch_gpt2.FOLDER / "model.safetensors").write_bytes(b"other weights")
@@ -158,22 +140,3 @@ def test_a_file_that_changed_is_refused(hub):
         GPT2FileError, match=r"^model\.safetensors must have SHA-256 \w{16}\.\.\., got"
     ):
         load_published_gpt2()
-
-
-def test_a_model_of_that_form_writes(monkeypatch, tmp_path):
-    """A small one in the place of the published one, whose tokens are bytes."""
-    torch.manual_seed(0)
-    save_gpt2(GPT2(GPT2Config(256, 23, 15, 2, 3)), tmp_path)
-    signs = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({sign: place for place, sign in enumerate(signs)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    hashes = {path.name: gpt2_files.sha256_of(path) for path in tmp_path.iterdir()}
-    monkeypatch.setattr(gpt2_files, "SHA256", hashes)
-    monkeypatch.setattr(gpt2_files, "FOLDER", tmp_path)
-    published = load_published_gpt2()
-    assert not published.model.training
-    ids = torch.tensor([published.tokenizer.encode("To be").ids])
-    drawn = generate(published.model, ids, 11, k=40, generator=torch.Generator().manual_seed(0))
-    assert published.write("To be", 11) == published.tokenizer.decode(drawn[0].tolist())

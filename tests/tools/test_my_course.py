@@ -101,12 +101,6 @@ def test_what_is_work_beside_the_text(course, work):
     assert path.read_bytes() == before
 
 
-def test_nothing_new_is_nothing_written(course):
-    before = {path: path.stat().st_mtime_ns for path in course.copies.glob("*")}
-    course.update()
-    assert {path: path.stat().st_mtime_ns for path in course.copies.glob("*")} == before
-
-
 def test_work_stays_and_the_new_edition_lies_beside_it(course):
     mine = course.work_in("00_a.ipynb", "my work")
     assert course.update() == []  # its lecture is the same
@@ -122,15 +116,6 @@ def test_work_stays_and_the_new_edition_lies_beside_it(course):
     assert [path.name for path in copies_of("00_a", course.copies)][-1] == "00_a (edition 2).ipynb"
 
 
-def test_an_untouched_second_edition_follows(course):
-    course.work_in("00_a.ipynb", "mine")
-    for text in ("second edition", "third edition"):
-        course.edit("00_a", text)
-        course.update()
-    assert course.held()["00_a (edition 2).ipynb"] == course.edition("third edition")
-    assert len(course.held()) == 3
-
-
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b'{"cells": 5}', b'{"cells": [5]}', b"\xff\xfe", b"[" * 10**5]
 )
@@ -140,12 +125,6 @@ def test_a_damaged_copy_is_said_and_left_alone(course, damage):
     assert "00_a.ipynb is damaged" in line
     assert course.held()["00_a.ipynb"] == damage
     assert course.held()["00_a (edition 2).ipynb"] == course.edition("first edition")
-
-
-def test_a_deleted_copy_comes_back(course):
-    (course.copies / "00_a.ipynb").unlink()
-    course.update()
-    assert course.held()["00_a.ipynb"] == course.edition("first edition")
 
 
 def test_an_old_tab_saved_over_a_newer_edition(course):

@@ -103,18 +103,3 @@ def test_the_plan_of_a_talk(save, capsys, monkeypatch):
     assert f"presets: [1] {first}" in said
     assert "It fits: the plan takes 10 of 12 minutes." in said
     assert "  1 · Do it (gentle, 5 min)" in said
-
-
-def test_a_talk_that_is_too_long(save, capsys):
-    assert timing.main([str(save(*TALK)), "--slot", "9"]) == 1
-    said = capsys.readouterr().out
-    assert "10 minutes, 1 more than the slot" in said
-    assert "can do without: slides 4 (2 min)" in said and "slides: 2 (4 min), 3 (3 min)" in said
-
-
-def test_cells_are_timed_where_they_run(tmp_path):
-    path = tmp_path / "97_short.ipynb"
-    cells = [code("slide", "import time; time.sleep(0.2)", "slow"), code("-", "1", "quick")]
-    nbformat.write(new_notebook(cells=cells), path)
-    times = timing.measure_cells(path)
-    assert times["slow"] >= 0.2 > times["quick"]

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import sys
-import time
 
 import nbformat
 import pytest
@@ -15,7 +14,7 @@ from tests.teaching.support_exercises import solution
 from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.progress import command, judge
 from tools.progress.copies import _exercises, read_copy
-from tools.progress.process import Mark, Progress, examine, read_reply
+from tools.progress.process import Mark, Progress, examine
 
 LECTURE = COURSE[8]
 EXERCISES = [*_exercises(LECTURE).values()]
@@ -111,18 +110,6 @@ class TestCopies:
         mark = progress(notebook)["exercises"][0]
         assert mark["state"] == "not yet" and mark["message"].startswith(said)
 
-    def test_answer_that_needs_the_lecture(self, notebook, progress):
-        for each in notebook.cells:  # what the lecture itself computes is not the matter here
-            if each.cell_type == "code" and not each.id.startswith(("setup", "ex-")):
-                each.source = "ceiling = lambda T, m: -(-T // m)"
-        solve(notebook, 2)
-        stub = cell(notebook, "ex-2-stub")
-        stub.source = stub.source.replace("-(-T // block_m)", "ceiling(T, block_m)")
-        alone = progress(notebook)["exercises"][1]
-        assert "name 'ceiling' is not defined" in alone["message"]
-        assert alone["message"].endswith("--all runs them.")
-        assert progress(notebook, everything=True)["exercises"][1]["state"] == "passed"
-
     def test_deleted_exercise(self, notebook, states):
         solve(notebook, 1)
         notebook.cells = [each for each in notebook.cells if not each.id.startswith("ex-2")]
@@ -134,48 +121,12 @@ class TestCopies:
             del each["id"]
         assert states(notebook) == ["passed"] * 3 + ["not started"]
 
-    @pytest.mark.parametrize("check", ["exercises.check_merge(mine)", "check_merge(mine)"])
-    def test_renamed_function(self, notebook, states, check):
-        solve(notebook, 1)
-        stub = cell(notebook, "ex-1-stub")
-        stub.source = stub.source.replace("def merge", "def mine")
-        cell(notebook, "ex-1-check").source = check
-        assert states(notebook)[0] == "passed"
-
-    @pytest.mark.parametrize("below", [True, False])
-    def test_stub_kept_beside_the_answer(self, notebook, states, below):
-        stub = copy.deepcopy(cell(notebook, "ex-1-stub"))
-        solve(notebook, 1)
-        notebook.cells.insert(place(notebook, "ex-1-stub") + below, stub)
-        assert states(notebook)[0] == "passed"
-
     @pytest.mark.parametrize(("below", "state"), [(True, "not yet"), (False, "passed")])
     def test_last_attempt_counts(self, notebook, states, below, state):
         solve(notebook, 1)
         wrong = nbformat.v4.new_code_cell("def merge(*state):\n    return state[:3]")
         notebook.cells.insert(place(notebook, "ex-1-stub") + below, wrong)
         assert states(notebook)[0] == state
-
-    def test_helper_in_a_cell_of_its_own(self, notebook, progress):
-        solve(notebook, 2)
-        stub = cell(notebook, "ex-2-stub")
-        stub.source = stub.source.replace("-(-T // block_m)", "maths.ceil(T / block_m)")
-        helper = nbformat.v4.new_code_cell("import math as maths")
-        notebook.cells.insert(place(notebook, "ex-2-stub"), helper)
-        assert progress(notebook)["exercises"][1]["state"] == "passed"
-        helper.source = "import maths"
-        found = progress(notebook)
-        assert found["exercises"][1]["state"] == "not yet"
-        assert f"cell {place(notebook, 'ex-2-stub')} ('import maths') stops" in found["notes"][0]
-
-    def test_cells_moved_up(self, notebook, save):
-        for name in ("ex-1-stub", "ex-1-check", "quiz"):
-            moved = cell(notebook, name)
-            notebook.cells.remove(moved)
-            notebook.cells.insert(2, moved)
-        read = read_copy(save(notebook))
-        assert [each.id for each in read.work] == [f"ex-{number}-stub" for number in (1, 2, 3, 4)]
-        assert len(read.lesson) > 5
 
     def test_set_up_that_stops(self, notebook, progress):
         cell(notebook, "setup").source = "import nothing_of_that_name"
@@ -201,18 +152,14 @@ class TestHostileCopies:
         "source",
         [
             "merge = a" + ".b" * 30_000,
-            "merge = " + "-" * 60_000 + "1",
             "merge = 0x" + "f" * 6_000,
-            "\n".join(f"merge{number}: int" for number in range(16_000)),
             "merge = '\ud800'",
         ],
-        ids=["attributes", "minus signs", "hexadecimal", "annotations", "half a character"],
+        ids=["attributes", "hexadecimal", "half a character"],
     )
     def test_source(self, notebook, progress, source):
         cell(notebook, "ex-1-stub").source = source
-        start = time.monotonic()
         assert progress(notebook)["exercises"][0]["state"] == "not yet"
-        assert time.monotonic() - start < 30
 
     @pytest.mark.parametrize(
         "content",
@@ -231,14 +178,6 @@ class TestHostileCopies:
         for name in ("pipe.ipynb", "device.ipynb", "missing.ipynb"):
             with pytest.raises(NotebookFileError, match="there is no file"):
                 read_cells(tmp_path / name)
-
-    @pytest.mark.parametrize(
-        "reply", [b"", b"[1]", b"[" * 10**6, b'{"at": {}, "x": 1}', b'{"exercises": [{}]}', b"\xff"]
-    )
-    def test_reply(self, tmp_path, reply):
-        (tmp_path / "reply.json").write_bytes(reply)
-        found = read_reply(tmp_path, tmp_path / "reply.json", "ended")
-        assert "no readable reply" in found.error
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -266,28 +205,6 @@ class TestHostileCopies:
         assert [mark.state for mark in marks] == ["not yet"] * 3 + ["passed"]
         assert [mark.message.endswith("stopped after 15 s.") for mark in marks[:2]] == [True, True]
         assert os.name == "nt" or "memory" in marks[2].message
-
-    @pytest.mark.slow
-    @pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no groups of processes")
-    def test_what_it_starts_ends_with_it(self, notebook, save, tmp_path):
-        source = "import subprocess; child = subprocess.Popen(['sleep', '300'])"
-        note = tmp_path / "child"
-        cell(
-            notebook, "setup"
-        ).source += f"\n{source}\nopen({str(note)!r}, 'w').write(str(child.pid))"
-        examine(save(notebook), 60)
-        deadline = time.monotonic() + 30
-        while _runs(int(note.read_text())):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
-
-def _runs(number):
-    try:
-        with open(f"/proc/{number}/stat") as status:
-            return status.read().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class TestCommand:
@@ -328,7 +245,3 @@ class TestCommand:
         good, bad = json.loads(capsys.readouterr().out)
         assert good["exercises"][1] == {"title": "Count", "state": "not yet", "message": "No."}
         assert bad["file"] == "bad.ipynb" and bad["error"] == "bad.ipynb is no notebook"
-
-    def test_the_total_ends_the_report(self, judged, capsys):
-        assert command.main(["a.ipynb", "b.ipynb", "--total", "0"]) == 2
-        assert capsys.readouterr().out.count("--total is spent") == 2

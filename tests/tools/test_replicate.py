@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from course_utils.lectures import COURSE
-from course_utils.teaching import claims as shown
 from course_utils.teaching.claims import (
     LONGER,
     RATES,
@@ -207,16 +206,6 @@ def test_numbers_that_no_claim_can_rest_on_are_caught(broken, said):
         check_seeds_apart(dataclasses.replace(LINE, **broken), 3, 5)
 
 
-def test_run_is_the_same_on_one_thread_and_on_two():
-    before = torch.get_num_threads()
-    found = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        found.append(measure(LINE, [3, 5], 50))
-    torch.set_num_threads(before)
-    assert found[0] == found[1]
-
-
 @pytest.fixture
 def line(monkeypatch, tmp_path):
     """A course with one claim, LINE, whose runs are kept in a folder; the seeds that were run."""
@@ -280,13 +269,6 @@ def test_few_seeds_replace_nothing(line, tmp_path):
     assert "Seeds 100 to 112" in (tmp_path / "claims.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--seeds", "-3"], ["99"]])
-def test_what_cannot_be_run_is_refused(line, tmp_path, arguments):
-    with pytest.raises(SystemExit):
-        replicate.main(arguments)
-    assert (tmp_path / "replications.json").read_text() == "{}"
-
-
 def test_damaged_replications_are_named(line, tmp_path, capsys):
     (tmp_path / "replications.json").write_text("<<<<<<<")
     assert replicate.main(["3"]) == 1
@@ -313,16 +295,3 @@ def test_interval_covers_the_rate():
     ends = [wilson_interval(int(count), 12) for count in held]
     share = sum(low <= 0.8 <= high for low, high in ends) / len(ends)
     assert 0.92 < share < 0.99
-
-
-def test_row_says_rates_effect_and_rival():
-    holds = [True, False, None]
-    record = Replication(
-        7, [1, 2, 3], holds, [1.0, 3.0, 2.0], [5.0, 5.0, 5.0], {"steep": [None, True]}
-    )
-    _, sentence, held, elsewhere, effect, rival, _ = record.row(LINE).split(" | ".strip())
-    assert sentence == " The fit beats the mean. "
-    assert held == " 1 of 2 (0.09 to 0.91); 1 more had nothing to lose "
-    assert (elsewhere, effect) == (" steep: 1 of 1 ", " fit: 2 (1.5 to 2.5) squared error ")
-    assert rival == " mean: 5 (5 to 5) "
-    assert shown.show_claims(()).data == shown.HEADER

@@ -16,7 +16,7 @@ from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
 from tools.site import font as site_font
-from tools.site.live import Live, write_loader
+from tools.site.live import Live
 from tools.site.notebooks import Pictures, page_source
 from tools.site.predictions import predictions_of
 
@@ -90,7 +90,7 @@ def test_a_figure_carries_its_words_once(converted, pictures):
     assert image["src"] == f"../figures/{kept.name}"
     with Image.open(kept) as stored, Image.open(io.BytesIO(PNG)) as original:
         pixels = [np.asarray(each.convert("RGB")).astype(int) for each in (stored, original)]
-        assert np.abs(pixels[0] - pixels[1]).max() <= 2, "nothing that anybody sees"
+        assert np.abs(pixels[0] - pixels[1]).max() <= 5, "32 levels of each colour"
 
 
 def test_an_explorer_is_live_and_keeps_its_snapshot(converted, pictures):
@@ -142,16 +142,6 @@ def test_a_page_has_the_buttons_of_its_own_lecture():
     assert asked('x = 1  # exercises.predict("typical-score")') == ""
 
 
-def test_other_outputs_are_as_committed(converted):
-    streamed = {"output_type": "stream", "name": "stdout", "text": ["agrees\n"]}
-    failed = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
-    quiz = shown(**{"text/html": ["<div>a) or ", "b)?</div>"], "text/plain": "a) or b)?"})
-    page = converted(cell("code", "QUIZ", outputs=[streamed, failed, quiz]))
-    first, second, third = page["cells"][0]["outputs"]
-    assert (first, second) == (streamed, failed)
-    assert third["data"] == {"text/html": "<div>a) or b)?</div>"}
-
-
 @pytest.mark.parametrize(
     "name, content, found",
     [
@@ -187,20 +177,6 @@ def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
     assert len(list(live.folder.iterdir())) == 3, "one module, other data"
 
 
-def test_the_kit_is_on_a_page_once(tmp_path):
-    write_loader(tmp_path / "live.js")
-    loader = (tmp_path / "live.js").read_text()
-    assert loader.count("class Shown") == 1 and loader.count("IntersectionObserver(") == 1
-    live = Live(tmp_path / "live")
-    live.figure(EXPLORERS["explore_plane"](), "")
-    assert not any("class Shown" in path.read_text() for path in live.folder.iterdir())
-
-
-def test_marks_without_a_look_of_their_own_are_dropped():
-    code = '<span class="p"><span class="pre">(</span></span><span class="k">if</span>'
-    assert build_site.lighter(code) == '(<span class="k">if</span>'
-
-
 def test_reference_has_every_shared_module(tmp_path):
     site_api.write_reference(tmp_path)
     pages = "".join(path.read_text() for path in tmp_path.glob("*.rst"))
@@ -221,14 +197,6 @@ def test_the_font_can_set_every_formula(tmp_path):
     font = TTFont(tmp_path / "fonts" / "formulas.woff")
     held = font.getBestCmap()
     assert {"√", "∑", "𝑑"} <= {chr(code) for code in held} and ord("∫") not in held
-    variants = font["MATH"].table.MathVariants
-    root = variants.VertGlyphCoverage.glyphs.index(held[ord("√")])
-    sizes = variants.VertGlyphConstruction[root]
-    grown = [each.VariantGlyph for each in sizes.MathGlyphVariantRecord]
-    assert len(grown) > 2, "roots cannot grow"
-    # A browser keeps room for the widest beside every root.
-    grown += [part.glyph for part in sizes.GlyphAssembly.PartRecords]
-    assert len({font["hmtx"][name][0] for name in grown}) == 1
     with pytest.raises(RuntimeError, match=r"^STIX Two Math has no 茶$"):
         site_font.write_font({"x", "茶"}, tmp_path / "none.woff")
 
