@@ -36,9 +36,6 @@ MEASURED = """() => {
         tableScrolls: presenter.panel.node.classList.contains('cp-scrolls'),
     };
 }"""
-# An empty request: the kernel takes what it is sent in order, so what was sent before is done too.
-ANSWERED = """() => window.coursePresenter.panel.sessionContext.session.kernel
-    .requestExecute({code: '', silent: true}).done.then(() => null)"""
 SLIDES = """() => window.coursePresenter.slides.map(slide => ({
     title: slide.title,
     section: slide.section,
@@ -112,11 +109,6 @@ class Deck:
     def press(self, key: str) -> None:
         """Press a key with the focus where it is."""
         self.page.keyboard.press(key)
-        self.settle()
-
-    def wait_for_answers(self) -> None:
-        """Wait until the kernel has answered everything it was asked so far."""
-        self.page.evaluate(ANSWERED)
         self.settle()
 
     def wait(self, condition: Callable[[], bool], words: str) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import drag, middle, preset, press, value, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -43,19 +42,3 @@ def test_the_height_stays_in_the_hand(open_explorer):
     tab.mouse.up()
     assert value(tab, HANDLE) == 1024
     assert "600" not in tab.evaluate(ticks)
-
-
-def test_rings_are_where_a_memory_is_full(open_explorer):
-    tab = open_explorer(NAME)
-    preset(tab, "no shared heads")
-    state = EXPLORERS[NAME](sharing=1).state
-    shown = tab.locator(".cache-at:visible").all_text_contents()
-    assert shown == [f"full at {each:,.0f} tokens" for each in state.full_at if each > 0]
-
-
-def test_what_is_beyond_the_picture_is_said(open_explorer):
-    tab = open_explorer(NAME)
-    preset(tab, "for 32 readers")
-    tab.get_by_label("query heads").press("ArrowLeft")
-    assert "14 H100s" in words(tab)
-    assert "1.12 TB" in tab.locator(".cache-size").text_content()

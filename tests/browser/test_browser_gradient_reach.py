@@ -2,7 +2,6 @@
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import drag, preset, press, value
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -35,11 +34,3 @@ def test_a_curve_is_lifted_by_its_initialisation(open_explorer):
     assert tab.get_by_label("LSTM: forget bias", exact=True).get_attribute("aria-valuetext") == "2"
     drag(tab, RNN, (0, -120))
     assert value(tab, RNN) == 1 and tab.get_by_label("RNN: orthogonal").is_checked()
-
-
-def test_squares_say_who_gets_most(open_explorer):
-    tab = open_explorer(NAME)
-    for row, reach in enumerate(EXPLORERS[NAME]().state.reach):
-        assert f"the last {reach} of 64" in tab.locator(f".reach-said.reach-{row}").inner_html()
-        filled = tab.locator(f".reach-full.reach-{row}").get_attribute("d")
-        assert filled.count("M") == reach

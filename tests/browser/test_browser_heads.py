@@ -10,7 +10,6 @@ pytestmark = pytest.mark.browser
 
 NAME = "explore_real_heads"
 ASKS = ".heads-word[aria-checked=true] .heads-text"
-HEAD = ".heads-cell[aria-checked=true]"
 
 
 def word(tab, token):
@@ -88,14 +87,6 @@ def test_a_shorter_sentence_has_its_last_word_ask(open_explorer):
     tab.locator(".ce select").select_option("I love Transformers")
     assert "“[SEP]” attends" in words(tab)  # there is no eighth word
     assert tab.locator(".heads-word:visible").count() == 5
-
-
-def test_without_a_kernel_nothing_waits_for_python(open_explorer):
-    tab = open_explorer(NAME)
-    assert tab.locator(".ce input[type=text]").count() == 0
-    tab.locator(".ce-presets button").nth(1).click()
-    tab.wait_for_timeout(2200)  # longer than a kernel may be silent
-    words(tab)
 
 
 @pytest.mark.parametrize("width", [360, 940])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.support_explorer import drag, preset, press, words
+from tests.browser.support_explorer import drag, press, words
 from tests.browser.support_page import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -19,17 +19,6 @@ def test_a_training_is_scrubbed_and_plays(open_explorer):
     wait_for(lambda: not words(tab).startswith(("Step 0", "Step 20:")), lambda: "it does not play")
     press(tab, ".moe-scrub", "End")
     assert play.inner_text() == "Play", "who takes it in hand stops it"
-
-
-def test_bars_and_points_say_the_same(open_explorer):
-    tab = open_explorer("explore_experts")
-    lost = int(preset(tab, "cured, the same room").split(" and ")[1].split()[0])
-    assert tab.locator(".moe-crosses").get_attribute("d").count("M") == lost > 0
-    dots = [each.get_attribute("d").count("M") for each in tab.locator(".moe-dots").all()]
-    counts = [each.inner_text().split(",")[0] for each in tab.locator(".moe-row b").all()[1:]]
-    assert [str(each) for each in dots] == counts
-    tab.get_by_role("radio", name="nothing").first.click()
-    assert tab.locator(".moe-crosses").get_attribute("d").count("M") != lost
 
 
 def test_a_square_of_keys_and_values_is_dragged(open_explorer):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import drag, middle, preset, press, touch, words
 
 pytestmark = pytest.mark.browser
@@ -60,11 +59,3 @@ def test_words_and_layers_are_chosen(open_explorer):
     tab.keyboard.press("ArrowLeft")
     assert words(tab).startswith("the looks")
     assert tab.locator("[aria-pressed=true]").inner_text() == "window of 3"
-
-
-def test_answers_that_are_read_have_a_cross(open_explorer):
-    tab = open_explorer(NAME)
-    preset(tab, "one leak")
-    crossed = [each == "×" for each in tab.locator(".mask-sign").all_text_contents()]
-    state = EXPLORERS[NAME](**EXPLORERS[NAME].presets["one leak"]).state
-    assert crossed == state.answered.tolist()

@@ -107,12 +107,6 @@ def test_all_guesses_are_forgotten_together(page):
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_a_guess_of_an_earlier_lecture_text_is_dropped(page):
-    page.evaluate("localStorage.setItem('course-guess/l09_sums/score', '512')")
-    page.reload()
-    assert page.locator(".predict [aria-pressed=true]").count() == 0
-
-
 def test_without_storage_the_page_still_asks(page):
     page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw 1; }})")
     page.reload()

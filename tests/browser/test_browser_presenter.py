@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.support_page import OPEN_MS, changed, seen
+from tests.browser.support_page import OPEN_MS
 from tests.browser.support_present import FIRST, PRESENTER, PROJECTOR, projected
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -84,15 +84,6 @@ def test_the_keys_of_jupyterlab_change_nothing_behind_a_slide(deck, clicked):
     assert (deck.ask("place"), deck.ask("active")) == (place, True)
 
 
-def test_after_a_click_on_a_scene_the_arrow_keys_turn_slides(deck):
-    place, explorer = show_explorer(deck)
-    before = seen(explorer)
-    explorer.locator(PRESET).last.click()
-    changed(explorer, before, "a preset clicked")
-    deck.press("ArrowRight")
-    assert deck.ask("place") == place + 1
-
-
 def test_a_click_with_the_wrong_button_leaves_the_slide_as_it_was(deck):
     deck.show(1)
     deck.page.locator(".cp-on").first.click(button="right")
@@ -102,13 +93,6 @@ def test_a_click_with_the_wrong_button_leaves_the_slide_as_it_was(deck):
     deck.press("Escape")
     menu.first.wait_for(state="detached")
     assert (deck.ask("place"), deck.ask("active")) == (1, True)
-
-
-def test_a_word_clicked_twice_stays_text(deck):
-    deck.show(1)
-    deck.page.locator(".cp-on .jp-MarkdownOutput").first.dblclick()
-    deck.settle()
-    assert deck.page.locator(".cp-on.jp-MarkdownCell:not(.jp-mod-rendered)").count() == 0
 
 
 def test_another_lecture_comes_up_as_slides_of_its_own(deck):
@@ -178,18 +162,6 @@ def test_a_kernel_that_died_or_hangs_is_replaced_with_one_key(deck, source):
     deck.play_presets(explorer, "after the restart")
 
 
-def test_an_empty_cell_and_one_deleted_while_it_waited_stop_nothing(deck):
-    write_code(deck, "")
-    deck.press("Delete")
-    deck.press("Shift+Enter")
-    deck.press("Escape")
-    last = "notebook.widgets.findLastIndex(cell => cell.model.type === 'code')"
-    deck.ask(f"runAll() && {PRESENTER}.notebook.model.sharedModel.deleteCell({PRESENTER}.{last})")
-    deck.wait_until_run()
-    deck.page.wait_for_function(f"{PRESENTER}.runner.waiting === 0")
-    assert deck.ask("runner.problem") == ""
-
-
 def test_the_notes_are_in_a_window_of_their_own_that_turns_slides(deck):
     place = next(i for i, slide in enumerate(deck.slides()) if slide["notes"])
     deck.show(place)
@@ -208,17 +180,6 @@ def test_the_notes_are_in_a_window_of_their_own_that_turns_slides(deck):
     assert deck.ask("place") == place
     notes.keyboard.press("ArrowRight")  # the button has the focus, and no use for it
     assert deck.ask("place") == place + 1 or deck.ask("step") > 0
-
-
-def test_a_blocked_notes_window_is_said_until_it_opens(deck):
-    blocked = deck.page.get_by_text("The browser blocked the notes window")
-    deck.page.evaluate("window.opens = window.open; window.open = () => null")
-    deck.press("n")
-    assert blocked.is_visible()
-    deck.page.evaluate("window.open = window.opens")
-    with deck.page.expect_popup():
-        deck.page.keyboard.press("n")
-    assert blocked.count() == 0
 
 
 def test_the_notes_survive_a_reload_and_turn_nothing_once_the_slides_are_left(deck):

@@ -23,20 +23,6 @@ def test_the_spread_is_dragged_to_another_width(open_explorer):
     assert press(tab, EDGE, "Home").startswith("At d_k = 1,")
 
 
-def test_the_left_edge_mirrors_the_right(open_explorer):
-    tab = open_explorer(WIDTH)
-    preset(tab, "as the proof assumes")
-    x, y = tab.evaluate("""() => {
-        const line = document.querySelector('.width-edge .width-line').getBoundingClientRect();
-        return [line.x, line.y + 60];
-    }""")
-    tab.mouse.move(x, y)
-    tab.mouse.down()
-    tab.mouse.move(x - 200, y, steps=5)
-    tab.mouse.up()
-    assert words(tab).startswith("At d_k = 512,")
-
-
 def test_a_divided_spread_has_no_handle_unless_it_moves(open_explorer):
     tab = open_explorer(WIDTH)
     handle = tab.locator(EDGE)
@@ -46,23 +32,6 @@ def test_a_divided_spread_has_no_handle_unless_it_moves(open_explorer):
     assert handle.get_attribute("tabindex") is None
     preset(tab, "coordinates all equal")
     assert handle.get_attribute("tabindex") == "0" and "spread 8." in words(tab)
-
-
-def test_a_pointed_key_is_named(open_explorer):
-    tab = open_explorer(WIDTH)
-    preset(tab, "d_k = 512")
-    best = EXPLORERS[WIDTH](width=512).state
-    share = tab.locator(".width-share")
-    assert share.text_content().startswith(f"key {best.best}:")
-    weights = tab.locator("svg[role=slider]")
-    press(tab, "svg[role=slider]", "Home")
-    assert share.text_content().startswith("key 0:")
-    told = weights.get_attribute("aria-valuetext")
-    tab.keyboard.press("ArrowRight")
-    assert weights.get_attribute("aria-valuetext") != told
-    box = weights.bounding_box()
-    tab.mouse.move(box["x"] + 40, box["y"] + 90)
-    assert share.text_content().startswith("key 0:")
 
 
 def test_a_score_is_dragged(open_explorer):

@@ -71,15 +71,3 @@ def test_looking_around_changes_no_number(open_explorer):
     press(tab, GROUND, "ArrowLeft", "ArrowUp")
     assert tab.evaluate(PAINTED) != turned
     assert tab.locator(GROUND).get_attribute("aria-valuetext") != heard
-
-
-def test_only_turning_paints_again(open_explorer):
-    tab = open_explorer(NAME)
-    context = "document.querySelector('.torus canvas').getContext('2d')"
-    tab.evaluate(f"{context}.clearRect(0, 0, 9e3, 9e3)")
-    empty = tab.evaluate(PAINTED)
-    press(tab, QUERY, "ArrowRight")
-    assert tab.evaluate(PAINTED) == empty
-    tab.get_by_label("squared length").press("ArrowRight")
-    words(tab)
-    assert tab.evaluate(PAINTED) != empty
