@@ -33,7 +33,7 @@ def draw_search(
 
     Args:
         weights: stage → (S,), in the order in which the pairs were read.
-        pairs: what each bar stands for.
+        pairs: the name of each bar.
         asked: which pair the question is about.
     """
     figure = new_figure(8.0, 1.0 + 0.8 * len(weights))
@@ -121,7 +121,7 @@ def _caption_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
 def draw_context_shift(
     same: np.ndarray, other: np.ndarray, *, control: tuple[np.ndarray, np.ndarray]
 ) -> AnnotatedFigure:
-    """Angles by layer for pairs of one meaning and of two; their gap, beside that of a control.
+    """Angles by layer for pairs of one meaning and of two; their gap, and that of a control.
 
     Args:
         same: (pairs, layers), degrees, of pairs within a group.

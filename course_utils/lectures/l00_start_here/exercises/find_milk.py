@@ -100,9 +100,9 @@ FIND_MILK = Exercise(
         Mistake(
             "rows and columns swapped",
             _with([[0.0, -0.5], [0.0, 0.0]]),
-            "“it” gives cat {cat}, milk {milk}, itself {itself}: the scores hardly differ, since "
-            "its query {query} and the keys give products near 0. A word is a row times W_Q, so a "
-            "pronoun's query is almost the *second row* of W_Q, times 2.3.",
+            "“it” gives cat {cat}, milk {milk}, itself {itself}: its query {query} is so "
+            "short that the scores are nearly equal. A word is a row times W_Q, so a pronoun's "
+            "query is almost the *second row* of W_Q, times 2.3.",
         ),
     ),
 )

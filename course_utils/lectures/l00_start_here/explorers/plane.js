@@ -138,15 +138,23 @@ function takeInHand(chip, plane, hand, { name, word }) {
 
 /** The words as points, from which matrices make the rest. */
 function makeWords(hand) {
-  const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word");
+  const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word; click it, and it asks");
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
+  const words = [...plane.drawing.querySelectorAll(".plane-word")];
+  words.forEach((word, i) => askedBy(word, () => hand.values.tokens[i], () => hand.change({ asks: WORDS[i] })));
   return { column: plane.column, draw(state, { values, ...size }) {
     plane.fit(values.tokens, size);
     chips.forEach((show, i) => show(values.tokens[i]));
-    plane.drawing.querySelectorAll(".plane-word").forEach((chip, i) => {
-      chip.classList.toggle("plane-query", WORDS[i] === values.asks);
-    });
+    words.forEach((word, i) => word.classList.toggle("plane-query", WORDS[i] === values.asks));
   } };
+}
+
+/** A click that dragged nothing, or Enter, lets a word ask. */
+function askedBy(word, point, ask) {
+  let before;
+  word.addEventListener("pointerdown", () => { before = String(point()); });
+  word.addEventListener("click", () => String(point()) === before && ask());
+  word.addEventListener("keydown", event => event.key === "Enter" && ask());
 }
 
 /** The query, the keys, their shadows and weights. */

@@ -158,7 +158,8 @@ class AttentionInThePlane(InThePlane):
     )
 
     def compute(self, query: Any, keys: Any, values: Any) -> PlaneState:
-        return mixture(*(np.asarray(each, float) for each in (query, keys, values)))
+        q, k, v = (np.asarray(each, float) for each in (query, keys, values))
+        return mixture(q, k, v)
 
 
 class ThreeMatrices(InThePlane):
@@ -166,7 +167,7 @@ class ThreeMatrices(InThePlane):
 
     title = "What do W_Q, W_K and W_V decide?"
     inputs = {
-        "asks": Choice("word that asks", WORDS, "it"),
+        "asks": Choice("word that asks", WORDS, "it", in_picture=True),
         "tokens": Points("word", TOKENS),
         "w_q": Points("matrix W_Q", ASK),
         "w_k": Points("matrix W_K", IDENTITY),
@@ -180,7 +181,7 @@ class ThreeMatrices(InThePlane):
     reading = (
         "A word is a point: how much of an animal it is, and how much of a pronoun. The matrices "
         "turn each word into a key and a value, and the word that asks into a query; the rest is "
-        "as before. Drag a word, or drag a number of a matrix up or down."
+        "as before. Drag a word, or a number of a matrix up or down. Click a word, and it asks."
     )
 
     def compute(self, asks: str, tokens: Any, w_q: Any, w_k: Any, w_v: Any) -> PlaneState:
