@@ -32,6 +32,7 @@ CLOUDS = {
     "LayerNorm(x)": (CLOUD - CLOUD.mean(1, keepdims=True)) / CLOUD.std(1, keepdims=True),
     "x / |x|": CLOUD / np.linalg.norm(CLOUD, axis=1, keepdims=True),
 }
+WALKS = np.random.default_rng(1).normal(size=(100, 67)).cumsum(axis=1)
 SPREADS = np.linspace(3.7, 64.0, 72).reshape(6, 12)
 COSINES = {d: 2 * RANDOM.beta((d - 1) / 2, (d - 1) / 2, 4000) - 1 for d in (2, 64)}
 UNSCALED, SCALED = (
@@ -76,6 +77,7 @@ FIGURES = {
     (0, "draw_maps"): (
         ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
     (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
+    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 60"),
     (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
     (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
     (1, "draw_lengths"): (

@@ -1,4 +1,4 @@
-"""Exercises of lecture 01: the variance of a score, the scale for unit vectors, a wrong scale."""
+"""Exercises of lecture 01: a model with a wrong scale, attention by angles, a variance."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from course_utils.attention import cosine_attend
 from course_utils.lectures.l01_scaling.experiments.mystery_models import (
     D_MODEL,
     HEAD_WIDTH,
@@ -17,6 +18,7 @@ from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import Tolerance
 from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
+from course_utils.teaching.rows import wave
 
 __all__ = [
     "EXERCISES",
@@ -24,7 +26,7 @@ __all__ = [
     "QUIZ",
     "check_score_variance",
     "check_suspect",
-    "check_unit_norm_scale",
+    "check_unit_attend",
     "guesses",
     "predict",
 ]
@@ -50,7 +52,7 @@ SCORE_VARIANCE = Exercise(
         Mistake(
             "ignores the variances",
             lambda d_k, var_q, var_k: d_k,
-            _AT + " = d_k. That holds for unit variance alone; each product q_i·k_i has variance "
+            _AT + " = d_k. That holds only for variance 1; each product q_i·k_i has variance "
             "σ²_q·σ²_k.",
         ),
         Mistake(
@@ -92,42 +94,134 @@ SCORE_VARIANCE = Exercise(
     ),
 )
 
-# Var(q·k) = 1/d_k for independent, uniformly random unit vectors, so the factor is √d_k
-# (Loshchilov et al. 2024, nGPT, section 2.3.2).
-UNIT_NORM_SCALE = Exercise(
-    title="The scale for unit vectors",
+
+def _by_angle(q_to, k_to, scale, *, of_values=lambda v: v, dim=-1):
+    """Attention with some treatment of q, k and v, a scale, and a softmax over some axis."""
+
+    def answer(q, k, v):
+        weights = (scale(q.shape[-1]) * q_to(q) @ k_to(k).mT).softmax(dim=dim)
+        return weights @ of_values(v), weights
+
+    return answer
+
+
+def _unit(x):
+    return x / x.norm(dim=-1, keepdim=True)
+
+
+def _unit_columns(x):
+    return x / x.norm(dim=-2, keepdim=True)
+
+
+def _unit_table(x):
+    return x / x.norm(dim=(-2, -1), keepdim=True)
+
+
+def _by_squares(x):
+    return x / x.square().sum(dim=-1, keepdim=True)
+
+
+def _as_is(x):
+    return x
+
+
+def _texts(*leading: int, T: int, S: int, D: int) -> dict[str, Any]:
+    return {
+        "q": 3 * wave(*leading, T, D, phase=0.3),
+        "k": 3 * wave(*leading, S, D, phase=1.1),
+        "v": wave(*leading, S, 2, phase=2.2),
+    }
+
+
+def _text_facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    D = inputs["q"].shape[-1]
+    return {"D": D, "root": math.sqrt(D)}
+
+
+# Random unit vectors have Var(q·k) = 1/d, so the factor is √d (Loshchilov et al. 2024, nGPT,
+# section 2.3.2).
+UNIT_ATTEND = Exercise(
+    title="Build attention by angles",
     difficulty=2,
-    minutes=5,
-    function="unit_norm_scale",
-    reference=math.sqrt,
-    probes=({"d_k": 64}, {"d_k": 7}, {"d_k": 3}),
-    parts=("scale",),
-    praise="Var(q·k) = 1/d_k for random unit vectors, so the factor is √d_k: nGPT multiplies "
-    "where the Transformer divides.",
+    minutes=10,
+    function="unit_attend",
+    reference=lambda q, k, v: cosine_attend(q, k, v, scale=math.sqrt(q.shape[-1])),
+    probes=(_texts(T=5, S=7, D=6), _texts(2, 3, T=5, S=7, D=3)),
+    parts=("out", "weights"),
+    facts=_text_facts,
+    tolerance=Tolerance(relative=1e-4, absolute=1e-5),
+    praise="Only angles count now, and random directions have scores of variance 1. nGPT and "
+    "query-key normalisation do this, with a scale that may be learned.",
     mistakes=(
         Mistake(
             "the usual division",
-            lambda d_k: 1 / math.sqrt(d_k),
-            "At d_k = {d_k} you gave {got} = 1/√d_k, the factor for unit-variance coordinates. "
-            "Unit vectors have scores of variance 1/d_k already: yours would end at 1/d_k².",
-        ),
-        Mistake(
-            "the variance, not its root",
-            lambda d_k: d_k,
-            "At d_k = {d_k} you gave {got} = d_k. A factor c multiplies the variance by c², so "
-            "yours makes it d_k²·(1/d_k) = d_k; take the root.",
+            _by_angle(_unit, _unit, lambda D: 1 / math.sqrt(D)),
+            "You divide the cosines by √{D}. Cosines of random directions have variance 1/{D} "
+            "already; yours end at 1/{D}², and all weights are nearly equal.",
         ),
         Mistake(
             "no scale",
-            lambda d_k: 1,
-            "At d_k = {d_k} you gave 1. The scores then keep variance 1/d_k: they are cosines, and "
-            "random cosines shrink as the width grows.",
+            _by_angle(_unit, _unit, lambda D: 1.0),
+            "You take the cosines as they are. Random ones have variance 1/{D}: they shrink as the "
+            "width grows. Which factor makes that 1?",
         ),
         Mistake(
-            "the variance of the cosine",
-            lambda d_k: 1 / d_k,
-            "At d_k = {d_k} you gave {got} = 1/d_k. That is the variance of the scores, not the "
-            "factor that brings it to 1.",
+            "the variance, not its root",
+            _by_angle(_unit, _unit, lambda D: float(D)),
+            "You multiply by {D}. A factor c multiplies the variance by c², so yours makes it "
+            "{D}²·(1/{D}) = {D}; take the root.",
+        ),
+        Mistake(
+            "scaled, not normalised",
+            _by_angle(_as_is, _as_is, math.sqrt),
+            "You multiply by √{D}, but the queries and keys still have their own lengths. Divide "
+            "each of them by its length first.",
+        ),
+        Mistake(
+            "plain attention",
+            _by_angle(_as_is, _as_is, lambda D: 1 / math.sqrt(D)),
+            "That is ordinary attention: the lengths of queries and keys still count. Divide each "
+            "of them by its length first.",
+        ),
+        Mistake(
+            "only the queries",
+            _by_angle(_unit, _as_is, math.sqrt),
+            "Your queries have length 1, your keys do not: a long key still has large scores with "
+            "every query.",
+        ),
+        Mistake(
+            "only the keys",
+            _by_angle(_as_is, _unit, math.sqrt),
+            "Your keys have length 1, your queries do not: a long query still sharpens its row.",
+        ),
+        Mistake(
+            "lengths of columns",
+            _by_angle(_unit_columns, _unit_columns, math.sqrt),
+            "You took the length over the tokens: each *column* has length 1 now. A vector is a "
+            "row, so `dim=-1`, with `keepdim=True`.",
+        ),
+        Mistake(
+            "length of the whole table",
+            _by_angle(_unit_table, _unit_table, math.sqrt),
+            "You divided by one length for the whole table. Each row has its own: `dim=-1`, with "
+            "`keepdim=True`.",
+        ),
+        Mistake(
+            "no root in the length",
+            _by_angle(_by_squares, _by_squares, math.sqrt),
+            "You divided by the sum of squares. The length is its root.",
+        ),
+        Mistake(
+            "values normalised too",
+            _by_angle(_unit, _unit, math.sqrt, of_values=_unit),
+            "Your weights are right, but you normalised the values too. They are what is handed "
+            "over: leave them.",
+        ),
+        Mistake(
+            "softmax over the queries",
+            _by_angle(_unit, _unit, math.sqrt, dim=-2),
+            "Your scores are right, but your softmax runs over the queries. The weights of one "
+            "query add up to 1: `dim=-1`.",
         ),
     ),
 )
@@ -154,12 +248,12 @@ _ASKED_FOR = "root of model width"
 
 def _first_at_512_keys(models):
     """The first model that divides by 22.6 when there are as many keys as d_model."""
-    alike = (_ASKED_FOR, "root of length")
-    return next(name for name, model in models.items() if model.kind in alike), None
+    equal_there = (_ASKED_FOR, "root of length")
+    return next(name for name, model in models.items() if model.kind in equal_there), None
 
 
 MYSTERY_MODEL = Exercise(
-    title="Spot the model that divides by √d_model",
+    title="The model that divides by √d_model",
     difficulty=3,
     minutes=10,
     function="find_suspect",
@@ -201,7 +295,7 @@ MYSTERY_MODEL = Exercise(
             "measures at 512 keys only",
             _first_at_512_keys,
             "In one of the shuffles {named} divides by the root of the number of keys. At 512 keys "
-            "that is {root_model} as well, so two models look alike: measure at another length.",
+            "that is {root_model} too, so you cannot distinguish the two: use another length.",
             part=0,
         ),
         Mistake(
@@ -224,9 +318,9 @@ MYSTERY_MODEL = Exercise(
     ),
 )
 
-EXERCISES = (SCORE_VARIANCE, UNIT_NORM_SCALE, MYSTERY_MODEL)
+EXERCISES = (MYSTERY_MODEL, UNIT_ATTEND, SCORE_VARIANCE)
 check_score_variance = SCORE_VARIANCE.check
-check_unit_norm_scale = UNIT_NORM_SCALE.check
+check_unit_attend = UNIT_ATTEND.check
 check_suspect = MYSTERY_MODEL.check
 QUIZ = read_quiz(Path(__file__).with_name("quiz.toml"))
 PREDICTIONS = read_predictions(Path(__file__).with_name("predictions.toml"))

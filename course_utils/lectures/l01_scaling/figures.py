@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from course_utils.explorers.draw import drawable
 from course_utils.explorers.show import AnnotatedFigure
@@ -43,6 +44,43 @@ def cosine_density(x: np.ndarray, width: int) -> np.ndarray:
     """
     log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)
     return math.exp(log_norm) * (1 - np.square(x)) ** ((width - 3) / 2)
+
+
+WALKS = 60  # of all walks, as many as are drawn
+
+
+def draw_walks(walks: np.ndarray) -> AnnotatedFigure:
+    """Running sums of products, and how far they spread, with the curve ±√n.
+
+    Args:
+        walks: (walks, steps), what each score is after 1, 2, 3 … products.
+    """
+    steps = np.arange(walks.shape[1] + 1)
+    stops = [int(n) for n in 4.0 ** np.arange(1, 9) if n <= walks.shape[1]]
+    spreads = [walks[:, n - 1].std() for n in stops]
+    reach = 3.2 * math.sqrt(steps[-1])
+    figure = new_figure(8.0, 3.5)
+    with course_style():
+        axes = figure.add_axes((0.09, 0.15, 0.77, 0.83))
+        drawn = np.pad(walks[:WALKS], ((0, 0), (1, 0)))
+        axes.plot(steps, drawn[1:].T, color=MUTED, linewidth=0.7, alpha=0.35)
+        axes.plot(steps, drawn[0], color=ORANGE, linewidth=1.4)
+        for side in (-1, 1):
+            axes.plot(steps, side * np.sqrt(steps), color=TEAL, linewidth=2)
+            axes.plot(stops, side * np.array(spreads), "o", color=TEAL, markersize=6)
+        edge = {"xycoords": ("axes fraction", "data"), "va": "center"}
+        axes.annotate("√n", (1.015, math.sqrt(steps[-1])), color=TEAL, **edge)
+        axes.annotate("−√n", (1.015, -math.sqrt(steps[-1])), color=TEAL, **edge)
+        axes.annotate("one score", (1.015, drawn[0, -1]), color=ORANGE, **edge)
+        axes.set(xlim=(0, steps[-1]), ylim=(-reach, reach), xticks=[0, *stops[1:]])
+        axes.set(xlabel="n, the number of products added so far", ylabel="sum so far")
+    found = ", ".join(f"{spread:.1f}" for spread in spreads)
+    return AnnotatedFigure(
+        figure,
+        f"Scores as walks: each of the {len(drawn)} lines adds one random product at a time. Dots: "
+        f"the standard deviation of {len(walks):,} such sums after {', '.join(map(str, stops))} "
+        f"products, {found}. The curve is ±√n.",
+    )
 
 
 def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
@@ -91,35 +129,37 @@ def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
         clouds: name → (N, 3) vectors, three clouds, all made from the same N originals.
     """
     figure = new_figure(8.0, 3.35)
+    reach = 1.02 * max(np.abs(points).max() for points in clouds.values())
     with course_style():
         for place, ((name, points), colour) in enumerate(
             zip(clouds.items(), (MUTED, TEAL, MAGENTA), strict=True)
         ):
-            axes: Any = figure.add_axes((0.005 + 0.333 * place, 0.0, 0.325, 0.93), projection="3d")
+            rectangle = (0.005 + 0.333 * place, 0.0, 0.325, 0.93)
+            axes: Any = figure.add_axes(rectangle, projection="3d", computed_zorder=False)
             axes.set_proj_type("ortho")
             axes.view_init(elev=16, azim=-22)
-            _draw_guides(axes, points)
+            _draw_guides(axes, points, reach)
             axes.scatter(*points.T, color=colour, s=16, alpha=0.75, linewidths=0, depthshade=False)
-            reach = 2.2
             axes.set(xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
-            axes.set_box_aspect((1, 1, 1), zoom=1.5)
+            axes.set_box_aspect((1, 1, 1), zoom=1.65)
             axes.set_axis_off()
             figure.text(0.167 + 0.333 * place, 0.945, name, ha="center", color=colour)
     return AnnotatedFigure(figure, _caption_of_norms(clouds))
 
 
-def _draw_guides(axes: Any, points: np.ndarray) -> None:
+def _draw_guides(axes: Any, points: np.ndarray, reach: float) -> None:
     """The line along (1, 1, 1), the circle across it, or the sphere: what all points lie on."""
     turn = np.linspace(0, 2 * np.pi, 121)
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ ACROSS
     length = np.linalg.norm(points, axis=1)
     one_length = bool(np.ptp(length) < 0.01 * length.mean())
-    ends = np.outer([-2.2, 2.2], DIAGONAL)
+    ends = np.outer([-reach, reach], DIAGONAL)
     axes.plot(*ends.T, color=MUTED, linewidth=1.2, linestyle="--")
-    axes.text(*(2.3 * DIAGONAL), "(1, 1, 1)", color=MUTED, ha="center", va="bottom")
+    axes.text(*(1.05 * reach * DIAGONAL), "(1, 1, 1)", color=MUTED, ha="center", va="bottom")
     if one_length and np.abs(points @ DIAGONAL).max() < 0.05:
         axes.plot(*(np.median(length) * ring).T, color=INK, linewidth=1)
-        axes.plot_trisurf(*(np.median(length) * ring[:-1]).T, color=GRID, alpha=0.45, linewidth=0)
+        disc = Poly3DCollection([np.median(length) * ring], facecolor=GRID, alpha=0.6)
+        axes.add_collection3d(disc)
     elif one_length:
         for height in (-0.8, -0.4, 0.0, 0.4, 0.8):
             band = np.sqrt(1 - height**2) * ring + height * DIAGONAL

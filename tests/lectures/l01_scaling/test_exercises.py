@@ -8,10 +8,10 @@ import torch.nn.functional as F
 
 from course_utils.lectures.l01_scaling.exercises import (
     SCORE_VARIANCE,
-    UNIT_NORM_SCALE,
+    UNIT_ATTEND,
     check_score_variance,
     check_suspect,
-    check_unit_norm_scale,
+    check_unit_attend,
 )
 from course_utils.lectures.l01_scaling.experiments import mystery_models
 
@@ -28,15 +28,21 @@ def nearest(models):
     return name, found[name]
 
 
+def normalised(q, k, v):
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    weights = torch.einsum("...td,...sd->...ts", q, k).mul(q.shape[-1] ** 0.5).softmax(-1)
+    return weights @ v, weights
+
+
 @pytest.mark.parametrize(
     ("check", "answer"),
     [
         (check_score_variance, lambda d, a, b: sum(a * b for _ in range(d))),
-        (check_unit_norm_scale, lambda d: (1 / d) ** -0.5),
+        (check_unit_attend, normalised),
         (check_suspect, nearest),
         (check_suspect, lambda models: [nearest(models)[0], 22.6]),
     ],
-    ids=["variance", "scale", "measured", "rounded"],
+    ids=["variance", "angles", "measured", "rounded"],
 )
 def test_right_answers_pass(check, answer):
     assert check(answer).passed
@@ -53,14 +59,13 @@ def test_score_variance_is_what_samples_show():
         assert products.var().item() == pytest.approx(expected, rel=0.1)
 
 
-def test_unit_norm_scale_gives_variance_1():
+@pytest.mark.parametrize("d", [3, 7, 64])
+def test_scores_of_random_directions_have_variance_1(d):
     generator = torch.Generator().manual_seed(0)
-    for probe in UNIT_NORM_SCALE.probes:
-        d = probe["d_k"]
-        q, k = (F.normalize(torch.randn(20_000, d, generator=generator)) for _ in range(2))
-        scores = (q * k).sum(-1) * UNIT_NORM_SCALE.reference(d)
-        # κ ≤ 3, so a relative error of √(2/n) = 1 %; five of these.
-        assert scores.var().item() == pytest.approx(1.0, rel=0.05)
+    q, k = (torch.randn(400, d, generator=generator) for _ in range(2))
+    _, weights = UNIT_ATTEND.reference(q, k, k)
+    # Log-weights are scores less a number for each row; 400 keys make its mean exact to 5 %.
+    assert weights.log().var(dim=1).mean().item() == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])

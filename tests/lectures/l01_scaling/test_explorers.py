@@ -1,4 +1,4 @@
-"""Lecture 01's explorer: fair bars, an axis that holds them, weights that are softmax's."""
+"""Lecture 01's explorers: fair bars, an axis that holds them, weights that are softmax's."""
 
 import math
 
@@ -10,18 +10,19 @@ from course_utils.lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
     CAUCHY,
     COINS,
+    KEYS,
+    QUERIES,
     SAMPLES,
+    TYPICAL,
     ScoreLaw,
     counted_coordinates,
     query_seed,
     score_law,
 )
+from course_utils.lectures.l01_scaling.explorers.largest_weight import LargestWeight
 from course_utils.lectures.l01_scaling.explorers.score_width import (
     AS_TAUGHT,
     AXIS,
-    KEYS,
-    QUERIES,
-    TYPICAL,
     ScoreWidth,
     bars_for,
 )
@@ -102,3 +103,17 @@ def test_predicted_density_fits_the_bars():
     pairs = SAMPLES * shown.step / (shown.law_spread * math.sqrt(2 * math.pi)) / shown.peak
     assert np.abs(shown.heights - density).max() < 5 / math.sqrt(pairs)
     assert state(coordinates=CAUCHY).peak == 0 and state(coordinates=CAUCHY).law_spread is None
+
+
+@pytest.mark.parametrize("width", [4, 64, 512])
+def test_both_pictures_show_the_same_query(width):
+    first = LargestWeight(width=width, query=3).state
+    assert np.allclose(first.weights, state(width=width, query=3).weights, atol=1e-6)
+    assert first.largest[2] == first.weights.max() == first.weights[first.best]
+    assert len(set(first.largest.tolist())) == QUERIES, "each query has its own keys"
+
+
+def test_twelve_queries_show_what_the_lecture_says_of_the_mean():
+    assert LargestWeight(width=64).state.largest.mean() == pytest.approx(0.79, abs=0.04)
+    assert LargestWeight(width=4).state.largest.mean() < 0.45
+    assert LargestWeight(width=512, query=2).state.weights.max() < 0.5, "a close race"

@@ -23,6 +23,9 @@ from torch import Tensor
 # Between two powers of two lies one width more, so that a dragged spread follows the hand.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 SAMPLES = 2000
+KEYS = 64
+QUERIES = 12
+TYPICAL = 7  # its largest weight at widths 4, 16, 64 and 512 is nearest to the mean over queries
 # One normal number for all coordinates of q, another for those of k: not independent.
 ALL_EQUAL = "normal, all equal"
 COINS, UNIFORM, CAUCHY = "±1 (coin flips)", "uniform", "Cauchy (no variance)"
@@ -93,7 +96,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 def counted_coordinates(
     distribution: str, seed: int, rows: int, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates a and c, (rows, width) each, the same for a seed; wider rows begin alike."""
+    """Coordinates a and c, (rows, width) each, the same for a seed."""
     count = 1 if distribution == ALL_EQUAL else width
     # From 1, for 0 stays 0 when it is mixed.
     key = mixed(np.uint32(seed) + np.arange(1, rows + 1, dtype=np.uint32))[:, None]

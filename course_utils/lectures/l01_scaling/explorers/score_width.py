@@ -16,6 +16,9 @@ from course_utils.lectures.l01_scaling.experiments.score_variance import (
     CAUCHY,
     COINS,
     DISTRIBUTIONS,
+    KEYS,
+    QUERIES,
+    TYPICAL,
     WIDTHS,
     ScoreLaw,
     query_sums,
@@ -24,9 +27,6 @@ from course_utils.lectures.l01_scaling.experiments.score_variance import (
     scores_from,
 )
 
-KEYS = 64
-QUERIES = 12
-TYPICAL = 7  # its largest weight at widths 4, 16, 64 and 512 is nearest to the mean over queries
 AXIS = (
     50.0  # the axis reaches so far on both sides, and twice as far as often as that is too little
 )
