@@ -37,7 +37,7 @@ function mount(stage, hand) {
     const side = clamp(Math.round(hand.width * 0.3), 118, 230);
     const isNarrow = side < 180;
     bars.fit(hand.width - side, { y: { ...bars.y, label: isNarrow ? "weights of 64 keys" : "weights of one query on its 64 keys" } });
-    tops.fit(side, { y: { ...tops.y, label: isNarrow ? "largest, 12 queries" : "the largest, for 12 queries" } });
+    tops.fit(side, { y: { ...tops.y, label: isNarrow ? "12 queries" : "the largest, for 12 queries" } });
     bars.bars("bars", state.weights);
     bars.line("equal", [-0.8, KEYS - 0.2], [1 / KEYS, 1 / KEYS], { class: "largest-equal" });
     point(state);
