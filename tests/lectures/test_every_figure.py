@@ -16,7 +16,6 @@ from course_utils.lectures.l01_scaling.figures import cosine_density
 from course_utils.lectures.l02_softmax.explorers.softmax import jacobian_norm
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
 from course_utils.lectures.l06_gpt2_block.figures import line_band
-from course_utils.positions import sinusoidal_positions
 from course_utils.training import Training
 from tests.support_figures import overhang
 
@@ -46,7 +45,7 @@ RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 6
 SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
 ALIGNED = np.eye(8)[[3, 2, 0]]
 CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
-WAYS = ("none", "learned", "sinusoidal", "rope", "rope, interpolated", "rope, NTK", "alibi")
+WAYS = ("none", "learned", "sinusoidal", "RoPE", "ALiBi", "interpolated", "NTK")
 RECALL = {way: np.linspace(0.97, 0.9, 4) + np.array([[-0.03], [0.0], [0.03]]) for way in WAYS}
 DISTANCES = np.arange(29)[:, None] - np.arange(29)
 SCORES = {"relative": np.cos(0.3 * DISTANCES), "mixed": np.cos(0.3 * DISTANCES[:, ::-1])}
@@ -95,8 +94,7 @@ FIGURES = {
     (3, "draw_pruning"): (
         (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),
     (4, "draw_extrapolation"): (
-        (RECALL, np.array([32, 64, 128, 256]), 64), {}, "0.95 0.90 0.87 0.93"),
-    (4, "draw_sinusoids"): ((sinusoidal_positions(640, 14).numpy(),), {}, "20 640 0"),
+        ({"near": RECALL, "away": RECALL}, np.array([32, 64, 128, 256]), 64), {}, "0.95 0.90 256"),
     (4, "draw_relative_scores"): ((SCORES,), {}, "0 2"),
     (5, "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     (5, "draw_masks"): (

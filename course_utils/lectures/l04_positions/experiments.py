@@ -6,10 +6,11 @@ The content says which notes belong to the key; only the order says which of the
 one attention layer without positions can do no better than mix the earlier values of the key.
 
 Keys are drawn from a quarter as many kinds as there are notes. In a longer sequence the last note
-of a key therefore lies further back; ``num_keys`` keeps it near instead.
+of a key is therefore further back. With ``num_keys`` it stays near, and a key has more and more
+earlier notes. With ``fresh_every`` too it stays near, and a key has no more notes than before.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +24,10 @@ from course_utils.training import TEST_SEED
 __all__ = [
     "KEYS",
     "SCHEMES",
+    "TRAINED_LENGTH",
     "VALUES",
     "NoteReader",
+    "compare_schemes",
     "note_loss",
     "recall_accuracy",
     "recall_notes",
@@ -32,13 +35,19 @@ __all__ = [
 ]
 
 KEYS, VALUES = 64, 8
+TRAINED_LENGTH = 32  # notes
 SCHEMES = ("none", "learned", "sinusoidal", "rope", "alibi")
 
 Notes = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"], Int[Tensor, "B T"], Int[Tensor, "B T"]]
 
 
 def recall_notes(
-    batch: int, length: int, generator: torch.Generator, *, num_keys: int | None = None
+    batch: int,
+    length: int,
+    generator: torch.Generator,
+    *,
+    num_keys: int | None = None,
+    fresh_every: int | None = None,
 ) -> Notes:
     """Draw sequences of notes, and what each note should recall.
 
@@ -50,6 +59,8 @@ def recall_notes(
         length: number of notes in each, T.
         generator: where the random numbers come from.
         num_keys: kinds of keys in a sequence, at most 64; T / 4 if None, at least 1.
+        fresh_every: after so many notes come ``num_keys`` other kinds of keys; never if None. All
+            together may be 64.
 
     Returns:
         Keys, values, the value that the key had last, and how many earlier notes have that key.
@@ -63,8 +74,11 @@ def recall_notes(
     """
     B, T = batch, length
     kinds = max(1, T // 4) if num_keys is None else num_keys
-    palette = torch.rand(B, KEYS, generator=generator).argsort(dim=-1)[:, :kinds]
-    keys = palette.gather(1, torch.randint(kinds, (B, T), generator=generator))
+    palette = torch.rand(B, KEYS, generator=generator).argsort(dim=-1)
+    chosen = torch.randint(kinds, (B, T), generator=generator)
+    if fresh_every:
+        chosen = chosen + kinds * (torch.arange(T) // fresh_every)
+    keys = palette.gather(1, chosen)
     values = torch.randint(VALUES, (B, T), generator=generator)
     same = (keys[:, :, None] == keys[:, None, :]) & _earlier(T)  # (B, T, T)
     latest = (same * torch.arange(1, T + 1)).amax(dim=-1) - 1  # -1 where there is none
@@ -118,7 +132,7 @@ class NoteReader(nn.Module):
 
 
 def stretch_rotary(model: NoteReader, rotary: Rotary) -> None:
-    """Let a trained reader with "rope" turn queries and keys in another way."""
+    """Let a trained reader with "rope" rotate queries and keys in another way."""
     model.attention.position = rotary
 
 
@@ -145,6 +159,7 @@ def recall_accuracy(
     lengths: Sequence[int],
     *,
     num_keys: int | None = None,
+    fresh_every: int | None = None,
     seed: int = TEST_SEED,
 ) -> Float[Tensor, " lengths"]:
     """Return the share of right answers at each length, where order matters.
@@ -156,15 +171,49 @@ def recall_accuracy(
     Args:
         model: a ``NoteReader``.
         lengths: numbers of notes in a sequence.
-        num_keys: as in ``recall_notes``.
+        num_keys: as in ``recall_notes``; so is ``fresh_every``.
+        fresh_every: after how many notes the keys are other ones.
         seed: of the notes. The usual one is far from the seeds of trainings, so that no reader is
             asked about notes that it was trained with.
     """
     shares = []
     for length in lengths:
         generator = torch.Generator().manual_seed(seed)
-        notes = recall_notes(max(4, 2048 // length), length, generator, num_keys=num_keys)
+        rows = max(4, 2048 // length)
+        notes = recall_notes(rows, length, generator, num_keys=num_keys, fresh_every=fresh_every)
         keys, values, last, earlier = notes
         right = model(keys, values).argmax(dim=-1) == last
         shares.append(right[earlier > 1].double().mean())
     return torch.stack(shares)
+
+
+def compare_schemes(
+    readers: Mapping[str, Sequence[NoteReader]], lengths: Sequence[int], **notes: int
+) -> dict[str, Float[Tensor, "readers lengths"]]:
+    """Return the shares of right answers of trained readers, plain RoPE also with its two repairs.
+
+    Args:
+        readers: scheme → readers, for each of ``SCHEMES``.
+        lengths: numbers of notes in a sequence; the readers were trained on ``TRAINED_LENGTH``.
+        notes: ``num_keys`` and ``fresh_every``, as in ``recall_notes``.
+    """
+    tests = {
+        "none": ("none", None),
+        "learned": ("learned", None),
+        "sinusoidal": ("sinusoidal", None),
+        "RoPE": ("rope", lambda longer: Rotary()),
+        "ALiBi": ("alibi", None),
+        "interpolated": ("rope", lambda longer: Rotary(interpolation=longer)),
+        "NTK": ("rope", lambda longer: Rotary(ntk=longer)),
+    }
+    found = {}
+    for name, (scheme, rotary_of) in tests.items():
+        shares = torch.zeros(len(readers[scheme]), len(lengths))
+        for row, reader in enumerate(readers[scheme]):
+            for column, length in enumerate(lengths):
+                if rotary_of:
+                    stretch_rotary(reader, rotary_of(length / TRAINED_LENGTH))
+                share = recall_accuracy(reader, [length], **notes)
+                shares[row, column] = share.item()
+        found[name] = shares
+    return found

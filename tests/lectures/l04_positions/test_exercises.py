@@ -7,61 +7,58 @@ import torch
 
 from course_utils.lectures.l04_positions.exercises import (
     EXERCISES,
-    check_moving_matrix,
-    check_pairings,
-    check_rotate,
+    check_apply_rope,
+    check_diagnose,
+    three_programs,
 )
-from course_utils.positions import (
-    apply_rope,
-    pairing_permutation,
-    rope_frequencies,
-    shift_matrix,
-    sinusoidal_positions,
-)
+from course_utils.positions import rope_frequencies
 
-ROTATE, MOVING_MATRIX, PAIRINGS = EXERCISES
+ROPE, DIAGNOSE = EXERCISES
 
 
-def as_complex(pair, angle):
-    turn = torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(torch.view_as_complex(pair.contiguous()) * turn)
+def as_complex(x, positions, base=10_000.0, pairing="half"):
+    """Each pair as a complex number that is multiplied by one of length 1."""
+    D = x.shape[-1]
+    angles = torch.outer(positions.double(), base ** (-torch.arange(D // 2) * 2.0 / D).double())
+    turn = torch.polar(torch.ones_like(angles), angles)
+    order = torch.arange(D).view(2, -1).T if pairing == "half" else torch.arange(D).view(-1, 2)
+    pairs = torch.view_as_complex(x.double()[..., order].contiguous())
+    rotated = torch.empty_like(x)
+    rotated[..., order.flatten()] = torch.view_as_real(pairs * turn).flatten(-2).to(x.dtype)
+    return rotated
 
 
-def as_matrices(pair, angle):
-    c, s = angle.cos(), angle.sin()
-    matrix = torch.stack([torch.stack([c, -s], -1), torch.stack([s, c], -1)], -2)
-    return (matrix @ pair.unsqueeze(-1)).squeeze(-1)
+def as_llama(x, positions, base=10_000.0, pairing="half"):
+    """`rotate_half` as in Llama's code; the other pairing by a permutation there and back."""
+    D = x.shape[-1]
+    if pairing == "interleaved":
+        to_half = torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)])
+        return as_llama(x[..., to_half], positions, base)[..., to_half.argsort()]
+    angle = positions[:, None] * base ** -(torch.arange(0, D, 2) / D).repeat(2)
+    first, second = x.chunk(2, dim=-1)
+    return x * angle.cos() + torch.cat([-second, first], dim=-1) * angle.sin()
 
 
-def by_slices(offset, C, base):
-    angle = offset * base ** (-torch.arange(0, C, 2) / C)
-    A = torch.zeros(C, C)
-    A[0::2, 0::2] = A[1::2, 1::2] = torch.diag(torch.cos(angle))
-    A[0::2, 1::2] = torch.diag(torch.sin(angle))
-    A[1::2, 0::2] = -torch.diag(torch.sin(angle))
-    return A
-
-
-def by_blocks(offset, C, base):
-    omega = torch.exp(-math.log(base) * torch.arange(0, C, 2, dtype=torch.float64) / C)
-    blocks = [[[a.cos(), a.sin()], [-a.sin(), a.cos()]] for a in offset * omega]
-    return torch.block_diag(*map(torch.tensor, blocks))
-
-
-def by_argsort(D):
-    to_half = torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)])
-    return to_half, to_half.argsort()
+def by_unit_vectors(score, D):
+    """Which number the second coordinate hears of, and whether a score stays when both move."""
+    unit = torch.eye(D)
+    stays = all(
+        abs(score(unit[i], unit[j], 7, 3) - score(unit[i], unit[j], 11, 7)) < 1e-5
+        for i in range(D)
+        for j in range(D)
+    )
+    if not stays:
+        return "one wrong"
+    partner = max(range(1, D), key=lambda j: abs(score(unit[0], unit[j], 7, 3)))
+    return "right" if partner == 1 else "both wrong"
 
 
 @pytest.mark.parametrize(
     ("check", "answer"),
     [
-        (check_rotate, as_complex),
-        (check_rotate, as_matrices),
-        (check_moving_matrix, by_slices),
-        (check_moving_matrix, by_blocks),
-        (check_pairings, by_argsort),
-        (check_pairings, lambda D: [order.int() for order in by_argsort(D)]),
+        (check_apply_rope, as_complex),
+        (check_apply_rope, as_llama),
+        (check_diagnose, by_unit_vectors),
     ],
 )
 def test_right_answers_pass(check, answer):
@@ -69,54 +66,19 @@ def test_right_answers_pass(check, answer):
     assert verdict.passed, verdict.message
 
 
-def test_rope_is_this_rotation_in_every_pair():
-    x, positions = torch.randn(3, 5, 14), torch.arange(5) + 11
-    angles = (positions[:, None] * rope_frequencies(14)).float()
-    pairs = ROTATE.reference(x.reshape(3, 5, 7, 2), angles)
-    # float32 angles of at most 15 radians: an error of 1e-6 in each.
-    found = apply_rope(x, positions, pairing="interleaved")
-    torch.testing.assert_close(found, pairs.reshape(3, 5, 14), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("probe", MOVING_MATRIX.probes)
-def test_matrix_moves_the_librarys_table(probe):
-    offset, C, base = probe.values()
-    A, table = MOVING_MATRIX.reference(**probe), sinusoidal_positions(23, C, base=base)
-    for pos in range(3, 18):
-        torch.testing.assert_close(A @ table[pos], table[pos + offset], atol=1e-6, rtol=0)
-    torch.testing.assert_close(A, shift_matrix(offset, C, base=base))
-
-
-@pytest.mark.parametrize("D", [6, 10, 14])
-def test_library_has_the_same_permutation(D):
-    to_half, to_interleaved = PAIRINGS.reference(D)
-    assert torch.equal(to_half, pairing_permutation(D))
-    assert torch.equal(torch.arange(D)[to_half][to_interleaved], torch.arange(D))
-
-
-def test_permuted_weights_give_the_other_pairings_scores():
-    q, k, positions = torch.randn(5, 14), torch.randn(7, 14), torch.arange(7)
-    perm = PAIRINGS.reference(14)[0]
-
-    def scores(q, k, pairing):
-        turned_q = apply_rope(q, positions[-5:], pairing=pairing)
-        return turned_q @ apply_rope(k, positions, pairing=pairing).T
-
-    right = scores(q, k, "interleaved")
-    torch.testing.assert_close(scores(q[:, perm], k[:, perm], "half"), right)
-    assert not torch.allclose(scores(q, k, "half"), right, atol=0.1)
+def test_the_three_programs_are_what_they_are_said_to_be():
+    found = {program.name: DIAGNOSE.reference(program, 14) for program in three_programs()}
+    assert found == {"Ada": "both wrong", "Ben": "right", "Cleo": "one wrong"}
+    q, k = torch.randn(2, 14, dtype=torch.float64)
+    _, right, _ = three_programs()
+    pairs = torch.view_as_complex(torch.stack([q, k]).view(2, -1, 2))
+    turn = torch.exp(1j * (9 - 4) * rope_frequencies(14))
+    exact = (pairs[0] * pairs[1].conj() * turn).real.sum().item()
+    assert right(q, k, 9, 4) == pytest.approx(exact, abs=1e-9)
 
 
 class TestQuizFacts:
-    """The numbers that the quiz states, computed."""
-
-    def test_the_other_pairings_scores_correlate(self):
-        # Over independent coordinates of q and k, qᵀAk and qᵀBk have the correlation tr(AᵀB)/D.
-        rows = torch.eye(64).unsqueeze(1)
-        for distance, stated in ((1, 0.94), (7, 0.60), (20, 0.40)):
-            at = torch.tensor([distance])
-            A, B = (apply_rope(rows, at, pairing=p) for p in ("interleaved", "half"))
-            assert ((A * B).sum() / 64).item() == pytest.approx(stated, abs=0.005)
+    """The numbers that the quiz and the lecture state, computed."""
 
     def test_larger_base(self):
         old, new = rope_frequencies(128), rope_frequencies(128, base=500_000.0)
@@ -129,3 +91,7 @@ class TestQuizFacts:
         exponents = -torch.arange(0, 64, 2) / 64
         error = 255 * 10_000.0**exponents - 255 * 10_000.0 ** exponents.double()
         assert error.abs().max() < 1e-5
+
+    def test_turns_of_a_wide_models_waves(self):
+        turns = 2 * math.pi / rope_frequencies(1024)
+        assert round(turns[0].item()) == 6 and turns[-1].item() == pytest.approx(60_000, rel=0.05)

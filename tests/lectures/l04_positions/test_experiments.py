@@ -11,6 +11,7 @@ from course_utils.lectures.l04_positions.experiments import (
     SCHEMES,
     VALUES,
     NoteReader,
+    compare_schemes,
     note_loss,
     recall_accuracy,
     recall_notes,
@@ -36,6 +37,17 @@ def test_notes_against_a_notebook():
             if key in book:
                 assert last[row, t] == book[key]
             book[key], count[key] = values[row, t], count.get(key, 0) + 1
+
+
+def test_every_block_has_keys_of_its_own():
+    usual, *_ = recall_notes(B, 96, seeded(), num_keys=8)
+    keys, _, _, earlier = recall_notes(B, 96, seeded(), num_keys=8, fresh_every=32)
+    for row in keys:
+        blocks = [set(block.tolist()) for block in row.split(32)]
+        assert all(len(block) <= 8 for block in blocks)
+        assert sum(map(len, blocks)) == len(set.union(*blocks)), "no key comes back"
+    assert torch.equal(usual[:, :32], keys[:, :32])
+    assert earlier.max() < 32
 
 
 def turned(x):
@@ -176,3 +188,19 @@ def test_stretching_changes_distant_scores():
     assert not torch.allclose(plain[:, 2:], reader(keys, values)[:, 2:], atol=1e-4)
     # The second note reads the first alone, whatever the score.
     assert torch.allclose(plain[:, :2], reader(keys, values)[:, :2], atol=1e-6)
+
+
+def test_schemes_are_compared_with_both_repairs():
+    torch.manual_seed(0)
+    readers = {way: [NoteReader(way, width=24, num_heads=3) for _ in range(2)] for way in SCHEMES}
+    found = compare_schemes(readers, [32, 64], num_keys=8)
+    assert list(found) == [
+        "none", "learned", "sinusoidal", "RoPE", "ALiBi", "interpolated", "NTK",
+    ]  # fmt: skip
+    [one, other] = readers["rope"]
+    for name, rotary in (("RoPE", {}), ("interpolated", {"interpolation": 2}), ("NTK", {"ntk": 2})):
+        for row, reader in enumerate((one, other)):
+            stretch_rotary(reader, Rotary(**rotary))
+            exact = recall_accuracy(reader, [64], num_keys=8).item()
+            assert found[name][row, 1].item() == pytest.approx(exact)
+    assert torch.equal(found["RoPE"][:, 0], found["NTK"][:, 0]), "nothing to repair at length 32"

@@ -5,6 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from course_utils.lectures.l04_positions.explorers.codes import (
+    BINARY,
+    DIGITS,
+    NUMBER,
+    POSITIONS,
+    WAVES,
+    PositionCodes,
+)
 from course_utils.lectures.l04_positions.explorers.rope import (
     AIMS,
     BASES,
@@ -15,6 +23,43 @@ from course_utils.lectures.l04_positions.explorers.rope import (
 )
 from course_utils.lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
 from course_utils.lectures.l04_positions.explorers.torus import KEYS, RopeTorus
+
+
+# The codes
+
+
+@pytest.fixture(scope="module")
+def written():
+    return PositionCodes()
+
+
+@pytest.mark.parametrize("m", [0, 7, 63])
+def test_distances_of_the_codes(written, m):
+    positions = np.arange(POSITIONS)
+    one_number = written.compute(code=NUMBER, m=m, n=0).apart
+    assert np.allclose(one_number, np.abs(positions - m))
+    binary = written.compute(code=BINARY, m=m, n=0).apart
+    assert np.allclose(binary**2, [bin(m ^ n).count("1") for n in positions])
+    hands = np.exp(1j * positions[:, None] / 2 ** np.arange(DIGITS))
+    waves = written.compute(code=WAVES, m=m, n=0).apart
+    assert np.allclose(waves, np.linalg.norm(hands - hands[m], axis=1))
+
+
+def test_only_in_waves_the_distance_is_all_that_counts(written):
+    def along(code):  # what all pairs of positions at one distance have
+        apart = np.array([written.compute(code=code, m=m, n=0).apart for m in range(POSITIONS)])
+        return [apart.diagonal(k) for k in range(1, POSITIONS)]
+
+    assert all(np.ptp(each) < 1e-9 for each in along(WAVES))
+    assert max(np.ptp(each) for each in along(BINARY)) > 1
+    assert all(len(np.unique(each)) == 1 for each in along(NUMBER))
+
+
+def test_fifteen_is_closer_to_seven_than_eight(written):
+    apart = written.compute(code=BINARY, m=7, n=8).apart
+    assert apart[15] == 1 and apart[8] == 2
+    caption = written.caption(written.compute(**written.presets["binary: 7 and 8"]))
+    assert "[q:000111]" in caption and "4 digits differ" in caption
 
 
 def speeds(base):

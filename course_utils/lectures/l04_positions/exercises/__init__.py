@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l04_positions.exercises.moving_matrix import MOVING_MATRIX
-from course_utils.lectures.l04_positions.exercises.pairings import PAIRINGS
-from course_utils.lectures.l04_positions.exercises.rotate import ROTATE
+from course_utils.lectures.l04_positions.exercises.diagnose import DIAGNOSE, three_programs
+from course_utils.lectures.l04_positions.exercises.rope import ROPE
 from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
@@ -12,17 +11,16 @@ __all__ = [
     "EXERCISES",
     "PREDICTIONS",
     "QUIZ",
-    "check_moving_matrix",
-    "check_pairings",
-    "check_rotate",
+    "check_apply_rope",
+    "check_diagnose",
     "guesses",
     "predict",
+    "three_programs",
 ]
 
-EXERCISES = (ROTATE, MOVING_MATRIX, PAIRINGS)
-check_rotate = ROTATE.check
-check_moving_matrix = MOVING_MATRIX.check
-check_pairings = PAIRINGS.check
+EXERCISES = (ROPE, DIAGNOSE)
+check_apply_rope = ROPE.check
+check_diagnose = DIAGNOSE.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")
 PREDICTIONS = read_predictions(Path(__file__).parents[1] / "predictions.toml")
