@@ -11,6 +11,7 @@ NAME, HANDLE, GRIP = "explore_cache", ".cache-handle", ".cache-dot"
 
 def test_the_dot_is_dragged_along_the_context(open_explorer):
     tab = open_explorer(NAME)
+    preset(tab, "128k tokens")
     drag(tab, GRIP, (-150, 60))
     length = value(tab, HANDLE)
     assert 32768 < length < 131072 and f"{length:,.0f}" in words(tab)
@@ -21,6 +22,7 @@ def test_the_dot_is_dragged_along_the_context(open_explorer):
 
 def test_keys_move_the_context(open_explorer):
     tab = open_explorer(NAME)
+    preset(tab, "128k tokens")
     for key, length in (("Home", 1024), ("ArrowRight", 2048), ("PageUp", 12288), ("End", 131072)):
         assert f"{length:,} tokens" in press(tab, HANDLE, key)
         assert value(tab, HANDLE) == length
@@ -29,7 +31,7 @@ def test_keys_move_the_context(open_explorer):
 def test_the_height_stays_in_the_hand(open_explorer):
     """The dot follows the hand; memory that no longer fits the picture changes it afterwards."""
     tab = open_explorer(NAME)
-    preset(tab, "for 32 readers")
+    preset(tab, "… 32 texts")
     ticks = "[...document.querySelectorAll('.ce-stage svg > g:first-of-type text')]"
     ticks += ".map(each => each.textContent)"
     before = tab.evaluate(ticks)

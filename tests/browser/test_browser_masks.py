@@ -55,7 +55,7 @@ def test_words_and_layers_are_chosen(open_explorer):
     assert "2 layers it depends on 5," in words(tab)
     assert "3 layers it depends on 7," in press(tab, ".mask-layers [tabindex='0']", "ArrowRight")
     tab.mouse.click(*middle(tab, ".mask-column >> nth=3"))
-    assert words(tab).startswith("cat looks")
+    assert words(tab).startswith("cat attends")
     tab.keyboard.press("ArrowLeft")
-    assert words(tab).startswith("the looks")
+    assert words(tab).startswith("the attends")
     assert tab.locator("[aria-pressed=true]").inner_text() == "window of 3"

@@ -219,7 +219,7 @@ STEP = _stage(
             "joined along the batch",
             _joined_along_the_batch,
             "You join along axis 0, that of the batch, as `torch.cat` does if you do not say. The "
-            "keys are (B, H, S, D), the new one (B, H, 1, D): they join on the axis of tokens, "
+            "keys are (B, H, P, D), the new one (B, H, 1, D): they join on the axis of tokens, "
             "`dim=-2`.",
         ),
         Mistake(

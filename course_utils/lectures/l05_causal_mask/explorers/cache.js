@@ -201,7 +201,7 @@ function makeHandle(drawn, hand) {
     set(line, { d: `M0 ${at}V${inner.bottom}` });
     set(dot, { cy: at });
     set(arrow, { transform: `translate(0 ${at})` });
-    const anchor = x > (inner.left + inner.right) / 2 ? "end" : "start";
+    const anchor = x > inner.left + SHORT ? "end" : "start"; // the line rises to the right
     set(size, { x: anchor === "end" ? -17 : 17, y: at - 9, "text-anchor": anchor });
     size.textContent = `${isOff ? "↑ " : ""}${sizeOf(state.total)}`;
     const heard = `${number(state.length)} tokens, ${sizeOf(state.total)}`;

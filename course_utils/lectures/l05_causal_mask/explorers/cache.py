@@ -33,7 +33,8 @@ def preset(name: str, tokens: int, texts: int = 1) -> dict[str, Any]:
     return {**values, "sharing": model.heads // model.kv_heads, "bits": 16, "window": False}
 
 
-START = preset("Llama 3.1 8B", 131072)
+START = preset("Llama 2 7B", 2048, 32)
+LONG = preset("Llama 3.1 8B", 131072)
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,18 @@ class CacheBytes(Explorer):
     inputs = {
         "model": Choice("model", tuple(MODELS), START["model"]),
         "filled": Slider("context length", 1, FULL, START["filled"], in_picture=True),
-        "texts": Slider("texts at once", 1, 32, 1),
+        "texts": Slider("texts at once", 1, 32, START["texts"]),
         "sharing": Steps("query heads that share a key/value head", SHARING, START["sharing"]),
         "bits": Steps("bits of a number in the cache", BITS[::-1], 16),
         "window": Toggle(f"keep only the last {WINDOW:,} tokens"),
     }
     presets = {
-        "128k tokens": START,
-        "… and no shared heads": {**START, "sharing": 1},
-        "… for 32 readers": {**START, "texts": 32},
-        "… and in 4 bits": {**START, "texts": 32, "bits": 4},
-        "… and with a window": {**START, "texts": 32, "window": True},
-        "Llama 2 7B, 8 texts": preset("Llama 2 7B", 4096, 8),
+        "Llama 2 7B, 32 texts": START,
+        "Llama 3.1 8B, 128k tokens": LONG,
+        "… and no shared heads": {**LONG, "sharing": 1},
+        "… 32 texts": {**LONG, "texts": 32},
+        "… and in 4 bits": {**LONG, "texts": 32, "bits": 4},
+        "… and with a window": {**LONG, "texts": 32, "window": True},
         "GPT-2 medium": preset("GPT-2 medium", 1024),
     }
     view = "cache.js"

@@ -42,13 +42,13 @@ const sum = values => values.reduce((one, other) => one + other, 0);
 /** The state in words. */
 export function caption({ name, mask, sees, depends, later, cheats, layers }) {
   if (!sees) {
-    return `[q:${name}] may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the ` +
+    return `[q:${name}] may attend to nothing. Softmax divides 0 by 0 and gives “NaN”; the ` +
       `course's attend gives zeros, and [q:${name}] keeps its own vector.`;
   }
   const ahead = later ? `[b:${number(later)}] of them` : "and on [b:nothing]";
   const [who, whose] = cheats < 2 ? ["position", "its"] : ["positions", "their"];
-  return `[q:${name}] looks at [k:${number(sees)}] of ${Math.sqrt(mask.length)} words; through ` +
-    `[b:${number(layers)}] ${layers === 1 ? "layer" : "layers"} it depends on ` +
+  return `[q:${name}] attends to [k:${number(sees)}] of ${Math.sqrt(mask.length)} words; ` +
+    `through [b:${number(layers)}] ${layers === 1 ? "layer" : "layers"} it depends on ` +
     `[k:${number(depends)}], ${ahead} later. [b:${cheats ? number(cheats) : "No"}] ${who} can ` +
     `read ${whose} own answer.`;
 }

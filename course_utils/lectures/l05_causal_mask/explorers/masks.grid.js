@@ -21,7 +21,7 @@ export function makeGrid(box, hand, all, point) {
   box.append(html("div", {}, hint, drawing));
   const frame = svg("rect", { class: "mask-frame ce-eased", rx: 9 });
   const axes = [
-    text({ class: "mask-k", y: 14, x: CELLS.left + 3 }, "may look at →"),
+    text({ class: "mask-k", y: 14, x: CELLS.left + 3 }, "may attend to →"),
     text({ class: "mask-q", y: 14, x: CELLS.left - 8, "text-anchor": "end" }, "asks ↓"),
   ];
   const asked = all.map(() => text({ class: "mask-k", y: CELLS.top - 9, "text-anchor": "middle" }));
@@ -64,7 +64,7 @@ export function makeGrid(box, hand, all, point) {
       asking[t].textContent = words[t];
       asked[t].classList.toggle("mask-out", !last[word * all.length + t]);
       asking[t].classList.toggle("mask-out", t !== word);
-      empty[t].textContent = state.empty[t] ? "nothing to look at: softmax is 0/0" : "";
+      empty[t].textContent = state.empty[t] ? "attends to nothing: softmax is 0/0" : "";
       cells[t].forEach((cell, s) => {
         const index = t * all.length + s;
         const kind = kindOf(state.mask[index], last[index], s - t);
@@ -110,7 +110,7 @@ function makeCell(layer, t, s) {
     set(mark, { class: `mask-mark mask-${kind}`, d: MARK[kind] });
     set(group, {
       "aria-checked": String(kind === "may" || kind === "leak"),
-      "aria-label": `${words[t]} may look at ${words[s]}${s > t ? ", which comes later" : ""}`,
+      "aria-label": `${words[t]} may attend to ${words[s]}${s > t ? ", which comes later" : ""}`,
     });
   };
   return { group, place, show };

@@ -36,7 +36,7 @@ export function makePaths(box, hand, all) {
     rows.forEach((row, l) => {
       const [name, y] = l > most + 1 ? ["answer", ROOM.answer]
         : l > most ? ["word", height - ROOM.word]
-          : [0 < l && l <= state.layers ? `layer ${l}` : "", at(l, 0)[1] + 4];
+          : [0 < l && l <= state.layers ? `layer ${l - 1}` : "", at(l, 0)[1] + 4];
       set(row, { x: LEFT - 8, y }).textContent = name;
     });
     all.forEach(t => {

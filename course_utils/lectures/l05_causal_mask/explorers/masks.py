@@ -1,4 +1,4 @@
-"""Who may look at whom: a painted mask, and what each output depends on through L layers."""
+"""Who may attend to whom: a painted mask, and what each output depends on through L layers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ TEXTS = {
 }
 T = 8
 MOST_LAYERS = 6
-LEAK = (2, 6)  # "the" may look at "it"
+LEAK = (2, 6)  # "the" may attend to "it"
 
 
 def rows(may_attend: Tensor) -> list[str]:
-    """A mask as a row of # (may look) and . for each query, as `Cells` has it."""
+    """A mask as a row of # (may attend) and . for each query, as `Cells` has it."""
     return ["".join("#" if cell else "." for cell in row) for row in may_attend.tolist()]
 
 
@@ -70,7 +70,7 @@ class MaskState:
     whether the chosen output depends on position t after layer l, `ahead` (L+1, T) whether position
     t knows a later word, `carries` (L+1, T) whether it knows a word later than the chosen one.
     `answered` (T,) says which outputs know the word that they are to predict, `empty` (T,) which
-    words may look at nothing. `sees`, `depends` and `later` count words for the chosen one.
+    words may attend to nothing. `sees`, `depends` and `later` count words for the chosen one.
     """
 
     mask: np.ndarray
@@ -97,9 +97,9 @@ class Masks(Explorer):
     matrix of truth values.
     """
 
-    title = "Who may look at whom, and can anyone peek at the answer?"
+    title = "Who may attend to whom, and can anyone peek at the answer?"
     inputs = {
-        "mask": Cells("mask: who may look at whom", rows(causal_mask(T))),
+        "mask": Cells("mask: who may attend to whom", rows(causal_mask(T))),
         "word": Slider("the word that asks", 0, T - 1, 5, in_picture=True),
         "layers": Slider("layers", 1, MOST_LAYERS, 2, in_picture=True),
         "text": Choice("sentence", tuple(TEXTS), SENTENCE, in_picture=True),
@@ -116,10 +116,10 @@ class Masks(Explorer):
     }
     view = "masks.js"
     reading = (
-        "A filled cell lets the word of its row look at the word of its column. In each layer a "
-        "word collects what those words have collected before and keeps its own vector (the ring), "
-        "so an output depends on more words than it looks at (the dots). × marks a later word: a "
-        "position that can read the next word has nothing left to predict."
+        "A filled cell lets the word of its row attend to the word of its column. In each layer "
+        "a word collects what those words have collected before and keeps its own vector (the "
+        "ring), so an output depends on more words than it attends to (the dots). × marks a later "
+        "word: a position that can read the next word has nothing left to predict."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
@@ -155,14 +155,14 @@ class Masks(Explorer):
         name = f"[q:{state.name}]"
         if not state.sees:
             return (
-                f"{name} may look at nothing. Softmax divides 0 by 0 and gives “NaN”; the course's "
-                f"attend gives zeros, and {name} keeps its own vector."
+                f"{name} may attend to nothing. Softmax divides 0 by 0 and gives “NaN”; the "
+                f"course's attend gives zeros, and {name} keeps its own vector."
             )
         layers = "layer" if state.layers == 1 else "layers"
         later = f"[b:{number(state.later)}] of them" if state.later else "and on [b:nothing]"
         whose = "its" if state.cheats < 2 else "their"
         return (
-            f"{name} looks at [k:{number(state.sees)}] of {T} words; through "
+            f"{name} attends to [k:{number(state.sees)}] of {T} words; through "
             f"[b:{number(state.layers)}] {layers} it depends on [k:{number(state.depends)}], "
             f"{later} later. [b:{number(state.cheats) if state.cheats else 'No'}] "
             f"{'position' if state.cheats < 2 else 'positions'} can read {whose} own answer."
