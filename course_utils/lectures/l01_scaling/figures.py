@@ -63,15 +63,16 @@ def draw_walks(walks: np.ndarray) -> AnnotatedFigure:
     with course_style():
         axes = figure.add_axes((0.09, 0.15, 0.77, 0.83))
         drawn = np.pad(walks[:WALKS], ((0, 0), (1, 0)))
-        axes.plot(steps, drawn[1:].T, color=MUTED, linewidth=0.7, alpha=0.35)
-        axes.plot(steps, drawn[0], color=ORANGE, linewidth=1.4)
+        axes.plot(steps, drawn.T, color=MUTED, linewidth=0.7, alpha=0.35)
+        one = drawn[np.abs(drawn[:, -1]).argmin()]  # room for its name
+        axes.plot(steps, one, color=ORANGE, linewidth=1.4)
         for side in (-1, 1):
             axes.plot(steps, side * np.sqrt(steps), color=TEAL, linewidth=2)
             axes.plot(stops, side * np.array(spreads), "o", color=TEAL, markersize=6)
         edge = {"xycoords": ("axes fraction", "data"), "va": "center"}
         axes.annotate("√n", (1.015, math.sqrt(steps[-1])), color=TEAL, **edge)
         axes.annotate("−√n", (1.015, -math.sqrt(steps[-1])), color=TEAL, **edge)
-        axes.annotate("one score", (1.015, drawn[0, -1]), color=ORANGE, **edge)
+        axes.annotate("one score", (1.015, one[-1]), color=ORANGE, **edge)
         axes.set(xlim=(0, steps[-1]), ylim=(-reach, reach), xticks=[0, *stops[1:]])
         axes.set(xlabel="n, the number of products added so far", ylabel="sum so far")
     found = ", ".join(f"{spread:.1f}" for spread in spreads)
