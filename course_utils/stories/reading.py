@@ -209,8 +209,10 @@ def split_story(text: str) -> tuple[list[str], list[tuple[str, str]]]:
     asked = [each for each in sentences if "?" in each]
     if end or not asked or sentences[-len(asked) :] != asked:
         raise Objection("a story ends with questions and their answers")
-    pairs = [tuple(each.split(" ? ", 1)) for each in asked]
-    return sentences[: -len(asked)], [(f"{question} ?", answer) for question, answer in pairs]
+    pairs = [each.partition(" ? ") for each in asked]
+    if not all(answer for *_, answer in pairs):
+        raise Objection("a question has no answer")
+    return sentences[: -len(asked)], [(f"{question} ?", answer) for question, _, answer in pairs]
 
 
 def objection_to(text: str) -> str:

@@ -122,3 +122,5 @@ def test_an_objection_names_the_first_fault():
     assert "Nobody" in objection_to(story.replace("Ann has", "Nobody has"))
     assert "blue" not in objection_to(story.replace("red", "blue"))
     assert objection_to(story.replace("She", "He")) and objection_to(story[:-1])
+    *_, answer = story.split(" ? ")
+    assert objection_to(story.removesuffix(answer) + ".")  # asked, and not answered
