@@ -122,7 +122,7 @@ CLAIMS = (
     Claim(
         name="small_state_learns_few_pairs",
         sentence="After 3,000 steps of training at a learning rate of 0.003, an LSTM with a state "
-        "of 8 numbers knows fewer than 4 of 16 pairs, and one with a state of 64 more than 12.",
+        "of size 8 knows fewer than 4 of 16 pairs, and one with a state of 64 more than 12.",
         run=run_states,
         holds=lambda n: n["state of 8, pairs known"] < 4 and n["state of 64"] > 12,
         effect="state of 8, pairs known",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_utils.explorers.draw import end_label, heat_map, label_tokens, mute_axes
+from course_utils.explorers.draw import drawable, end_label, heat_map, label_tokens, mute_axes
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     BLUE,
@@ -89,7 +89,16 @@ def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> Annota
                 _draw_map(axes, weights, row)
                 label_tokens(axes, texts[line], rows=column == 0, columns=line == len(each) - 1)
                 axes.tick_params(axis="x", bottom=False, labelbottom=True, labeltop=False)
+                if line == len(each) - 1:
+                    _label_every_column(axes, texts[line])
     return AnnotatedFigure(figure, _caption_of_maps(maps, texts[0], row))
+
+
+def _label_every_column(axes: Axes, tokens: Sequence[str]) -> None:
+    """Write all tokens under a map, also where `label_tokens` leaves out every second."""
+    axes.set_xticks(range(len(tokens)), [drawable(token) for token in tokens], rotation=90)
+    for label in axes.get_xticklabels():
+        label.set(fontsize=8.5, parse_math=False)
 
 
 def _draw_map(axes: Axes, weights: np.ndarray, row: int) -> None:
@@ -143,8 +152,8 @@ def draw_context_shift(
             left.plot(layers, table.mean(0), style, color=colour, marker="o", clip_on=False)
             end_label(left, float(layers[-1]), float(table[:, -1].mean()), name, colour)
         gaps = (
-            (_gap(same, other), MAGENTA, "-", "another\nmeaning"),
-            (_gap(*control), INK, ":", "the same\nmeaning\n(control)"),
+            (_gap(same, other), MAGENTA, "-", "two\nmeanings"),
+            (_gap(*control), INK, ":", "one\nmeaning\n(control)"),
         )
         for gap, colour, style, name in gaps:
             right.plot(layers, gap, style, color=colour, marker="o", clip_on=False)

@@ -20,6 +20,7 @@ const EDGE = { left: 42, right: 12 };
 const APART = 17; // pixels between two labels
 const ROOM = 140; // pixels that a label takes
 const BESIDE = [15, 15, -13]; // a label is under a curve that rises, and over one that is flat
+const ABOVE = -9;
 const CORNER = 150;
 const LOST = Math.log10(2 ** -24); // smaller parts vanish in a float32 sum
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -180,12 +181,16 @@ function makeDots(picture, place, hand) {
     const x = place.x(values.distance);
     const heights = Array.from(shares, share => place.y(Math.log10(share)));
     const isAside = x + ROOM < hand.width; // else they are in the corner that curves leave empty
-    const labels = spread(isAside ? heights.map((y, i) => y + BESIDE[i]) : heights.map(() => CORNER));
-    const where = { x: isAside ? x + 14 : hand.width - EDGE.right - 2,
+    // The RNN's curve rises through the place under a steep LSTM's: that label is on the left.
+    const isLeft = i => i === 1 && isAside && !values.bias && x - ROOM > EDGE.left;
+    const labels = spread(heights.map((y, i) =>
+      isAside ? y + (isLeft(i) ? ABOVE : BESIDE[i]) : CORNER));
+    const beside = { x: isAside ? x + 14 : hand.width - EDGE.right - 2,
       "text-anchor": isAside ? "start" : "end" };
     dots.forEach(({ text, dot, grip }, i) => {
       set(dot, { cx: x, cy: heights[i] });
       if (grip) set(grip, { transform: `translate(${x} ${heights[i]})` });
+      const where = isLeft(i) ? { x: x - 14, "text-anchor": "end" } : beside;
       set(text, { ...where, y: labels[i] + 4.5 });
       text.textContent = `${NAMES[i]} ${written(shares[i])}`;
       if (VARIES[i]) {

@@ -152,9 +152,9 @@ class AttentionInThePlane(InThePlane):
     }
     reading = (
         "A key's score is its shadow on the query's line, times the query's length, divided by √2. "
-        "Softmax turns the three scores into weights. Each value is shrunk by its weight; laid "
-        "head to tail, the three pieces lead to the output, which never leaves the triangle. Drag "
-        "q, a key or a value."
+        "Softmax turns the three scores into weights. Each value is multiplied by its "
+        "weight; laid head to tail, the three pieces lead to the output, which never leaves the "
+        "triangle. Drag q, a key or a value."
     )
 
     def compute(self, query: Any, keys: Any, values: Any) -> PlaneState:
