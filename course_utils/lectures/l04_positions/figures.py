@@ -36,7 +36,7 @@ LOOKS = (
     (INK, "P", (0, (3, 1, 1, 1))),
     (MUTED, "X", (0, (1, 1))),
 )
-LABEL_GAP = 0.062  # between labels, as a share of the axis: a line of 11 points
+LABEL_GAP = 0.07  # between labels, as a share of the axis: a line of 11 points
 
 
 # Beyond the training length
@@ -55,10 +55,10 @@ def draw_extrapolation(
         lengths: (lengths,) tokens, rising.
         trained_length: the longest text in training, one of the lengths.
     """
-    figure = new_figure(8.0, 4.4)
+    figure = new_figure(8.0, 3.9)
     with course_style():
         for index, (test, results) in enumerate(tests.items()):
-            axes = figure.add_axes((0.075 + 0.475 * index, 0.125, 0.29, 0.79))
+            axes = figure.add_axes((0.075 + 0.475 * index, 0.135, 0.29, 0.775))
             axes.set_title(test, loc="left", pad=8)
             axes.set(xscale="log", ylim=(0, 1.03), xlabel="notes in the list")
             axes.set(yticks=[0, 0.25, 0.5, 0.75, 1])

@@ -24,7 +24,6 @@ from course_utils.lectures.l04_positions.explorers.rope import (
 from course_utils.lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
 from course_utils.lectures.l04_positions.explorers.torus import KEYS, RopeTorus
 
-
 # The codes
 
 
