@@ -73,7 +73,7 @@ def draw_walks(walks: np.ndarray) -> AnnotatedFigure:
         axes.annotate("√n", (1.015, math.sqrt(steps[-1])), color=TEAL, **edge)
         axes.annotate("−√n", (1.015, -math.sqrt(steps[-1])), color=TEAL, **edge)
         axes.annotate("one score", (1.015, one[-1]), color=ORANGE, **edge)
-        axes.set(xlim=(0, steps[-1]), ylim=(-reach, reach), xticks=[0, *stops[1:]])
+        axes.set(xlim=(0, steps[-1]), ylim=(-reach, reach), xticks=stops)
         axes.set(xlabel="n, the number of products added so far", ylabel="sum so far")
     found = ", ".join(f"{spread:.1f}" for spread in spreads)
     return AnnotatedFigure(
@@ -241,7 +241,7 @@ def draw_head_spreads(
         for table, level, colour, marker, line, label in (
             (before, np.sqrt(width), MUTED, "o", "--", f"q·k, trained\nline: {root}"),
             (after, 1.0, TEAL, "s", "--", "divided, trained\nline: 1"),
-            (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, fresh"),
+            (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, untrained"),
         ):
             _draw_heads(axes, table, colour, marker)
             if line:
@@ -251,14 +251,16 @@ def draw_head_spreads(
                 va="center",
             )  # fmt: skip
         layer, head = np.unravel_index(int(after.argmax()), after.shape)
-        axes.annotate(
-            f"layer {layer}, head {head}", (float(layer) + 0.32, float(before.max())), (9, 0),
-            textcoords="offset points", va="center", color=MUTED,
-        )  # fmt: skip
+        name = f"layer {layer}, head {head}: "
+        for words, table, colour in ((name, before, MUTED), ("", after, TEAL)):
+            axes.annotate(
+                f"{words}{table.max():.0f}", (float(layer) + 0.32, float(table.max())), (9, 0),
+                textcoords="offset points", va="center", color=colour,
+            )  # fmt: skip
         axes.set(
             yscale="log",
             xlabel="layer (12 heads each, sorted)",
-            ylabel="standard deviation of the scores",
+            ylabel="standard deviation (log scale)",
         )
         axes.set_xticks(range(len(before)))
         axes.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20, 50], ["0.2", "0.5", *"125", "10", "20", "50"])

@@ -28,7 +28,7 @@ QUERIES = 12
 TYPICAL = 7  # its largest weight at widths 4, 16, 64 and 512 is nearest to the mean over queries
 # One normal number for all coordinates of q, another for those of k: not independent.
 ALL_EQUAL = "normal, all equal"
-COINS, UNIFORM, CAUCHY = "±1 (coin flips)", "uniform", "Cauchy (no variance)"
+COINS, UNIFORM, CAUCHY = "±1 (coin flips)", "uniform", "Cauchy (infinite variance)"
 # name → fourth moment E[a^4] of the standardised coordinate (None: it has no variance).
 DISTRIBUTIONS: dict[str, float | None] = {
     "normal": 3.0,

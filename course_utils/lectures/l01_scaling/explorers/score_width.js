@@ -25,9 +25,9 @@ function mount(stage, hand) {
   stage.append(box);
   const scores = chart(box, { label: "histogram of scores", height: 228, edge: { ...EDGE, top: 46, bottom: 34 },
     x: { label: "", domain: [-50, 50], ticks: [] }, y: { label: "", domain: [0, 1.28], ticks: [] } });
-  const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 42, bottom: 10 },
-    x: { label: "", domain: [-0.8, 63.8], ticks: [] },
-    y: { label: "weights of one query on its 64 keys: point at one", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
+  const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 26, bottom: 26 },
+    x: { label: "", domain: [-0.8, 63.8], ticks: [[31.5, "weights of one query on its 64 keys: point at one"]] },
+    y: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
   set(scores.svg, { role: "group" });
   const band = makeBand(scores, hand);
   const keys = makeKeys(box, scores, weights);
@@ -64,6 +64,9 @@ function drawHistogram(scores, state, { coordinates }) {
   const near = peak ? xs.filter(x => Math.abs(x) <= view) : [];
   const density = x => peak * Math.exp(-0.5 * ((x - law_mean) / law_spread) ** 2);
   scores.line("density", near, near.map(x => Math.min(1.2, density(x))));
+  const flank = law_mean + 1.5 * law_spread;
+  scores.mark("curve", "text", { class: "width-curve", x: Math.min(scores.atX(flank) + 8, scores.inner.right - 48),
+    y: scores.atY(peak ? density(flank) : 0) - 4 }).textContent = peak ? "normal" : "";
 }
 
 /** The band of one spread on each side of the mean; its edges are dragged to another width. */
@@ -117,7 +120,7 @@ function makeBand(scores, hand) {
   };
 }
 
-/** Where words fit: right of the band, left of it, or over it. */
+/** Where words fit: right of the band or line, left of it, or over it. */
 function beside(words, { left, right, top }, from, to) {
   const wide = words.length * 7.8;
   if (to + 10 + wide <= right) return { x: to + 10, y: top - 6, "text-anchor": "start" };
@@ -152,7 +155,7 @@ function makeKeys(box, scores, weights) {
   const rug = svg("path", { class: "width-rug" });
   const lit = svg("path", { class: "width-lit" });
   const dot = svg("circle", { class: "width-dot", r: 4 });
-  const share = svg("text", { class: "width-share", "text-anchor": "middle" });
+  const share = svg("text", { class: "width-share" });
   const overlay = svg("svg", { class: "width-over", "aria-hidden": "true" }, lit);
   scores.svg.append(rug);
   weights.svg.append(dot, share);
@@ -172,9 +175,7 @@ function makeKeys(box, scores, weights) {
     const strokes = Array.from(shown.scores, (_, each) => `M${xOf(each).toFixed(1)} ${from[1] + 1}v${RUG}`);
     set(rug, { d: strokes.join("") });
     const words = `key ${key}: score ${number(score, 1)}, weight ${number(weight, 2)}`;
-    const { left, right } = weights.inner;
-    const half = words.length * 3.7;
-    set(share, { x: clamp(to[0], left + half, right - half), y: top - 9 });
+    set(share, { ...beside(words, weights.inner, to[0], to[0]), y: top - 9 });
     share.textContent = words;
     set(dot, { cx: to[0], cy: top });
     set(weights.svg, { "aria-valuenow": key, "aria-valuetext": words });

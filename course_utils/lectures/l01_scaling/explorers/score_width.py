@@ -132,13 +132,13 @@ class ScoreWidth(Explorer):
         "q and k correlated": {**AS_TAUGHT, "correlation": 0.3},
         "mean not 0": {**AS_TAUGHT, "mean": 0.5},
         "coordinates all equal": {**AS_TAUGHT, "coordinates": ALL_EQUAL},
-        "no variance at all": {**AS_TAUGHT, "coordinates": CAUCHY},
+        "infinite variance": {**AS_TAUGHT, "coordinates": CAUCHY},
     }
     view = "score_width.js"
     reading = (
         "Above: 2,000 scores of random queries and keys; the band is one standard deviation (their "
         "spread) on each side of the mean, as the proof predicts it, and the line is the normal "
-        "density with that mean and spread. Drag the band's edge, or move the rail. The orange "
+        "density with that mean and spread. Drag the band's edge, or move the slider. The orange "
         "strokes are the scores of one query with its 64 keys. Below: the weights that softmax "
         "makes of these. Point at a key to find its score."
     )

@@ -7,7 +7,7 @@ const ALL = 2 ** 32;
 const NORMAL = "normal";
 export const COINS = "±1 (coin flips)";
 export const UNIFORM = "uniform";
-export const CAUCHY = "Cauchy (no variance)";
+export const CAUCHY = "Cauchy (infinite variance)";
 export const ALL_EQUAL = "normal, all equal";
 
 /** A 32-bit number scrambled (Wellons' lowbias32). */
