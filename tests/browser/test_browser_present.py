@@ -15,7 +15,9 @@ SMALLEST_ZOOM = 1.15
 # The 43 rows of lecture 06's symbol table have a box of their own to scroll in.
 SCROLLING_TABLES = {"table"}
 # What a key moves in a picture; a cell of a mask is painted with the space bar.
-HANDLES = ":is([role=slider], [role=checkbox], input[type=range]):not([tabindex='-1'])"
+HANDLES = (
+    ":is([role=slider], [role=checkbox], [role=radio], input[type=range]):not([tabindex='-1'])"
+)
 
 
 # One lecture each time; all before a release.

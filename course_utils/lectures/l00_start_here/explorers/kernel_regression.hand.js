@@ -5,10 +5,10 @@ import { clamp } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
-export const HEIGHT = 404;
-export const PLOT = [24, 268]; // pixels, of the highest and the lowest value
-export const BELL = 74; // the height of the largest weight
-export const BASE = 352; // where the keys are
+export const HEIGHT = 384;
+export const PLOT = [20, 254]; // pixels, of the highest and the lowest value
+export const BELL = 70; // the height of the largest weight
+export const BASE = 332; // where the keys are
 export const MOST = 2; // the highest value on the axis
 export const NARROW = 500; // pixels of width below which dots are too dense for a finger
 const NEAR = 10; // pixels from a dot within which the hand takes it
