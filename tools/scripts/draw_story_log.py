@@ -51,7 +51,7 @@ def draw() -> Figure:
         for mark, kind in zip(MARKS, sorted(KINDS, key=lambda kind: rows[-1][kind]), strict=True):
             colour = KINDS[kind]
             right.plot(steps, [row[kind] for row in rows], color=colour, marker=mark, markersize=4)
-            at = max(at + ROW, rows[-1][kind])  # names of curves that end together: one above another
+            at = max(at + ROW, rows[-1][kind])  # curves that end together: one name above another
             right.text(1.02, at, kind, transform=right.get_yaxis_transform(), va="center",
                        color=colour)  # fmt: skip
         right.set_title("right answers, %")
@@ -64,7 +64,8 @@ def draw() -> Figure:
 def _steps_axis(axes: Axes) -> None:
     """Half of what happens is in the first tenth of the steps."""
     axes.set_xscale("log")
-    axes.set_xticks([500, 1000, 3000, 10_000, 30_000], ["500", "1,000", "3,000", "10,000", "30,000"])
+    ticks = 500, 1000, 3000, 10_000, 30_000
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("training steps")
 
