@@ -103,6 +103,9 @@ def write_sources(out: Path) -> Live:
         (lectures / name).write_text(json.dumps(page), encoding="utf-8")
     (source / "index.md").write_text(front_page(live), encoding="utf-8")
     shutil.copytree(CARDS, extra / "cards")
+    (source / "images").mkdir()
+    for picture in CARDS.parent.glob("*.png"):  # what the documents show
+        shutil.copy(picture, source / "images")
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         (source / name).write_text(on_site(text), encoding="utf-8")
