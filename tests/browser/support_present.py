@@ -19,8 +19,9 @@ MEASURED = """() => {
     for (const cell of on)
         for (const part of cell.querySelectorAll('p, li, td, pre, img, button, label, .cm-line')) {
             const box = part.getBoundingClientRect();
-            // The rest of a traceback, and of a table with a box of its own, may be scrolled to.
-            if (!box.width || part.closest('[data-mime-type="application/vnd.jupyter.stderr"]')
+            // Folded, a table is not on the slide. The rest of a traceback, and of a table with a
+            // box of its own, may be scrolled to.
+            if (!part.checkVisibility() || part.closest('[data-mime-type="application/vnd.jupyter.stderr"]')
                 || part.closest('.cp-scrolls .cp-figure'))
                 continue;
             if (box.bottom > frame.bottom + 1 || box.right > frame.right + 1
