@@ -1,11 +1,12 @@
 """Train the GPT that the package carries for its stories.
 
     python -m tools.scripts.train_story_gpt                an hour on one core
-    python -m tools.scripts.train_story_gpt --more         two hours more with the packaged model
+    python -m tools.scripts.train_story_gpt --more 1       two hours more with the packaged model
     python -m tools.scripts.train_story_gpt --steps 100    to see that it runs; writes nothing
     python -m tools.scripts.train_story_gpt --report       what the packaged model can do
 
-The packaged model had both: the hour, and then the two more.
+The packaged model had the hour, and then two hours twice: `--more 1`, `--more 2`. The number is
+the seed of the stories, so that each time they are new.
 
 It begins with short stories of two people and one thing: there the model finds out in a minute that
 names come back, and with the whole stories only after five. Then it reads these, each once, for
@@ -56,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--steps", type=int, help="a shorter training, which writes nothing")
-    what.add_argument("--more", action="store_true", help="go on with the packaged model")
+    what.add_argument("--more", type=int, metavar="SEED", help="go on with the packaged model")
     what.add_argument("--report", action="store_true", help="only say what the packaged can do")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -66,7 +67,7 @@ def main() -> None:
     else:
         model = begun(min(FIRST_STEPS, chosen.steps or FIRST_STEPS), held_out)
     if chosen.more:
-        model = gone_on(model, SEED + 1, MORE_STEPS, held_out)
+        model = gone_on(model, chosen.more, MORE_STEPS, held_out)
     elif not chosen.report:
         model = gone_on(model, SEED, chosen.steps or STEPS, held_out)
     if not (chosen.report or chosen.steps):
