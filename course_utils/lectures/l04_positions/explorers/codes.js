@@ -15,6 +15,11 @@ const WORD = Math.sqrt(12); // the length of twelve numbers of size 1
 const TICKS = [0, 8, 16, 24, 32, 40, 48, 56];
 const LAST = POSITIONS - 1;
 const SHADES = 12; // on each side of 0: more look the same
+const ROWS = {
+  [KINDS[0]]: "each column is a code: one number",
+  [KINDS[1]]: "each column is a code: six digits, the last on top",
+  [KINDS[2]]: "each column is a code: cosine and sine of six hands, the fastest on top",
+};
 const AXES = {
   [KINDS[0]]: { domain: [0, 64], ticks: [0, 20, 40, 60] },
   [KINDS[1]]: { domain: [0, 5], ticks: [0, 1, 2, 3, 4, 5] },
@@ -61,8 +66,9 @@ function makeKinds(stage, hand) {
 
 /** The codes of all positions, a column each, with a frame around the two that are compared. */
 function makeTable(stage) {
+  const rows = html("p", { class: "codes-rows" });
   const box = html("div", { class: "codes-table" });
-  stage.append(box);
+  stage.append(rows, box);
   const map = heatMap(box, "the code of each position, a column each");
   map.canvas.style.marginLeft = `${EDGE.left}px`;
   const frames = Object.entries(HANDLES).map(([name, kind]) =>
@@ -73,6 +79,7 @@ function makeTable(stage) {
   let painted;
   return (state, theme, width) => {
     const inner = width - EDGE.left - EDGE.right;
+    rows.textContent = ROWS[state.code];
     const key = [state.code, width, theme.ink].join();
     if (key !== painted) {
       const columns = Array.from({ length: POSITIONS }, (_, at) => codeOf(state.code, at));
@@ -97,7 +104,7 @@ function colourOf(code, theme) {
 function makeCurve(stage, hand) {
   const drawn = chart(stage, {
     label: "distance from the code of the first position",
-    height: 262,
+    height: 240,
     edge: { ...EDGE, top: 40 },
     x: { label: "position", domain: [-0.5, LAST + 0.5], ticks: TICKS },
     y: { label: "", ...AXES[KINDS[0]] },
