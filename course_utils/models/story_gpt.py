@@ -1,24 +1,37 @@
 """A GPT that tells stories of the small world, and answers questions about them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.data.package_files import DATA, read_packaged
+from course_utils.language_modeling import next_token_loss
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.gpt2_weights import load_gpt2
 from course_utils.stories import ALL_WORDS, LIMITS, Limits, tell
 from course_utils.tokens import WordTokens
+from course_utils.training import Training, train
 
-__all__ = ["STORY_GPT", "load_story_gpt", "story_batch", "story_tokens", "write_stories"]
+__all__ = [
+    "SHORT_STORIES",
+    "STORY_GPT",
+    "load_story_gpt",
+    "story_batch",
+    "story_tokens",
+    "train_on_short_stories",
+    "write_stories",
+]
 
 STORY_GPT = GPT2Config(
     vocab_size=len(ALL_WORDS), max_positions=192, width=96, num_layers=4, num_heads=4
 )
 FOLDER = "story_gpt"
+# Two people and one thing. No such story has more than 80 words.
+SHORT_STORIES = Limits(people=2, things=1, places=2, containers=1, longest=5)
+LONGEST_SHORT = 80
 
 
 def story_tokens() -> WordTokens:
@@ -67,7 +80,7 @@ def write_stories(model: GPT2, count: int, generator: torch.Generator) -> list[s
     One that does not end within the model's positions is cut there.
     """
     written = generate(
-        model, torch.zeros(count, 1, dtype=torch.long), STORY_GPT.max_positions - 1,
+        model, torch.zeros(count, 1, dtype=torch.long), model.config.max_positions - 1,
         generator=generator,
     )  # fmt: skip
     stories = []
@@ -75,6 +88,34 @@ def write_stories(model: GPT2, count: int, generator: torch.Generator) -> list[s
         words = [ALL_WORDS[number] for number in row]
         stories.append(" ".join(words[: words.index("\n")] if "\n" in words else words))
     return stories
+
+
+def train_on_short_stories(
+    *,
+    seeds: Iterable[int] = (0,),
+    steps: int = 1200,
+    width: int = 64,
+    evaluate: Callable[[nn.Module], Tensor | float] | None = None,
+    every: int = 100,
+) -> Training:
+    """Train a GPT of two layers from nothing on short stories: on one thread within a minute.
+
+    Args:
+        seeds: one model for each.
+        steps: number of updates; each reads 12 rows of 80 words.
+        width: of the model, a multiple of 4, C.
+        evaluate: what to measure along the way, as in ``training.train``.
+        every: number of steps between two measurements.
+
+    >>> done = train_on_short_stories(steps=2, width=8)
+    >>> len(done.models), done.losses.shape
+    (1, torch.Size([1, 2]))
+    """
+    config = GPT2Config(len(ALL_WORDS), LONGEST_SHORT, width, num_layers=2, num_heads=4)
+    return train(
+        lambda: GPT2(config), story_batch(LONGEST_SHORT, 12, SHORT_STORIES), next_token_loss,
+        seeds=seeds, steps=steps, learning_rate=5e-3, warmup=50, evaluate=evaluate, every=every,
+    )  # fmt: skip
 
 
 def load_story_gpt() -> GPT2:

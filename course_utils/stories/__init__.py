@@ -1,6 +1,6 @@
 """A small world of stories: text that is worth generating, whose facts and entropy are known."""
 
-from course_utils.stories.reading import Objection, Reading, objection_to
+from course_utils.stories.reading import Objection, Reading, is_sentence, objection_to
 from course_utils.stories.story import Story, entropy, tell
 from course_utils.stories.words import ALL_WORDS
 from course_utils.stories.world import LIMITS, Limits
@@ -13,6 +13,7 @@ __all__ = [
     "Reading",
     "Story",
     "entropy",
+    "is_sentence",
     "objection_to",
     "tell",
 ]

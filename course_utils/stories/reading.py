@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from course_utils.stories.words import AT_RANDOM, FILLERS
 
-__all__ = ["Objection", "Reading", "objection_to", "split_story"]
+__all__ = ["Objection", "Reading", "is_sentence", "objection_to", "split_story"]
 
 ANY = {kind: "|".join(words) for kind, words in {**FILLERS, **AT_RANDOM}.items()}
 NAME = f"{ANY['he']}|{ANY['she']}"
@@ -197,6 +197,15 @@ class Reading:
         (f"{WHO} gave {THING} to ({NAME}|him|her)", _gives),
         (f"{WHO} asked ({NAME}) for {THING} , but ({NAME}|he|she) kept it", _refuses),
     )
+
+
+def is_sentence(words: str) -> bool:
+    """Whether words, without their full stop, are a sentence, whatever it says.
+
+    >>> is_sentence("Ann gave it to him"), is_sentence("Ann gave it him to")
+    (True, False)
+    """
+    return any(re.fullmatch(pattern, words) for pattern, _ in Reading._SENTENCES)
 
 
 def split_story(text: str) -> tuple[list[str], list[tuple[str, str]]]:

@@ -7,7 +7,17 @@ from collections import Counter
 
 import pytest
 
-from course_utils.stories import LIMITS, Limits, Objection, Reading, entropy, objection_to, tell
+from course_utils.stories import (
+    LIMITS,
+    Limits,
+    Objection,
+    Reading,
+    entropy,
+    is_sentence,
+    objection_to,
+    tell,
+)
+from course_utils.stories.reading import split_story
 from course_utils.stories.words import FILLERS
 from course_utils.stories.world import World, next_sentences, questions
 
@@ -124,3 +134,12 @@ def test_an_objection_names_the_first_fault():
     assert objection_to(story.replace("She", "He")) and objection_to(story[:-1])
     *_, answer = story.split(" ? ")
     assert objection_to(story.removesuffix(answer) + ".")  # asked, and not answered
+
+
+def test_a_sentence_is_one_whatever_it_says():
+    told = [split_story(" ".join(tell(random.Random(seed)).words))[0] for seed in range(50)]
+    assert all(is_sentence(sentence) for story in told for sentence in story)
+    assert is_sentence("Tom gave it to Tom")  # false, and a sentence
+    for story in told:  # a word missing, or a question
+        assert not any(is_sentence(sentence.rpartition(" ")[0]) for sentence in story[:1])
+    assert not is_sentence("Who has the hat ?") and not is_sentence("")

@@ -6,8 +6,16 @@ import random
 import pytest
 import torch
 
-from course_utils.measure.stories import score_stories
-from course_utils.models.story_gpt import load_story_gpt, story_batch, story_tokens, write_stories
+from course_utils.measure.stories import pronoun_share, score_stories, sentence_share
+from course_utils.models.story_gpt import (
+    LONGEST_SHORT,
+    SHORT_STORIES,
+    load_story_gpt,
+    story_batch,
+    story_tokens,
+    train_on_short_stories,
+    write_stories,
+)
 from course_utils.stories import ALL_WORDS, Reading, objection_to, tell
 from course_utils.stories.reading import split_story
 
@@ -53,6 +61,52 @@ def test_scores_of_models_that_know_nothing_or_all():
     assert sum(nothing.asked.values()) == 3 * len(STORIES) and nothing.accuracy == 0
     everything = score_stories(peeks, STORIES)
     assert everything.nats < 1e-6 and everything.right == everything.asked
+
+
+def test_pronouns_of_models_that_know_all_or_the_reverse():
+    he, she = ALL_WORDS.index("He"), ALL_WORDS.index("She")
+
+    def swaps(rows):
+        scores = peeks(rows)
+        scores[..., [he, she]] = scores[..., [she, he]]
+        return scores
+
+    def always_he(rows):
+        return torch.nn.functional.one_hot(torch.full_like(rows, he), V).float()
+
+    assert pronoun_share(peeks, STORIES) == 1 and pronoun_share(swaps, STORIES) == 0
+    pronouns = [word for story in STORIES for word in story.words if word in ("He", "She")]
+    share = pronouns.count("He") / len(pronouns)
+    assert pronoun_share(always_he, STORIES) == pytest.approx(share)
+
+
+def test_sentences_are_counted_up_to_the_question():
+    told = [" ".join(story.words) for story in STORIES]
+    assert sentence_share(told) == 1
+    assert sentence_share([story.replace(" was in", " in was") for story in told]) < 1
+    assert sentence_share(["Ann was in the park . Ann sang . Who the ? hat ."]) == 1
+    assert sentence_share([""]) == 0
+
+
+def test_a_small_model_learns_short_stories():
+    rng = random.Random(5)
+    assert max(len(tell(rng, SHORT_STORIES).words) for _ in range(500)) <= LONGEST_SHORT
+    seen = []
+    done = train_on_short_stories(seeds=(0,), steps=40, width=8, evaluate=watch(seen), every=20)
+    assert done.losses[0, -5:].mean() < done.losses[0, :5].mean() - 0.5
+    assert seen == [1, 1]  # each text fits the model's positions
+    other = train_on_short_stories(seeds=(1,), steps=1, width=8)
+    assert not torch.equal(other.losses[0, 0], done.losses[0, 0])
+
+
+def watch(seen):
+    """Keep how many stories a model writes when it is asked for one."""
+
+    def evaluate(model):
+        seen.append(len(write_stories(model, 1, torch.Generator().manual_seed(0))))
+        return 0.0
+
+    return evaluate
 
 
 # The packaged model. Its bounds leave three standard errors of 400 stories beside what
