@@ -13,7 +13,6 @@ import torch
 from course_utils.explorers import charts
 from course_utils.lectures import COURSE
 from course_utils.lectures.l01_scaling.figures import cosine_density
-from course_utils.lectures.l02_softmax.explorers.softmax import jacobian_norm
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
 from course_utils.lectures.l06_gpt2_block.figures import line_band
 from course_utils.training import Training
@@ -34,12 +33,7 @@ CLOUDS = {
 WALKS = np.random.default_rng(1).normal(size=(100, 67)).cumsum(axis=1)
 SPREADS = np.linspace(3.7, 64.0, 72).reshape(6, 12)
 COSINES = {d: 2 * RANDOM.beta((d - 1) / 2, (d - 1) / 2, 4000) - 1 for d in (2, 64)}
-UNSCALED, SCALED = (
-    {d: torch.tensor(size(d) * RANDOM.normal(size=(400, 64))).softmax(-1).numpy()
-     for d in (4, 16, 64, 512)}
-    for size in (np.sqrt, lambda d: 1)
-)  # fmt: skip
-LARGEST = {"divided": np.array([0.2, 0.4, 0.5, 0.9]), "not divided": np.array([0.9, 1, 1, 1.0])}
+GRADIENTS = {"divided": np.linspace(0.175, 0.225, 11), "not divided": np.geomspace(1e-5, 10, 11)}
 CURVES = [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]]
 RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 60), [], 0.0)}
 SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
@@ -83,11 +77,8 @@ FIGURES = {
         ({"same": np.full(3, 3.0), "spread": np.array([1.0, 2.0, 4.0])}, TOKENS), {}, "1.00 4.00"),
     (1, "draw_head_spreads"): (
         (SPREADS, SPREADS / 32**0.5, SPREADS / 320, 32), {}, "0.65 11.3 5 11 0.01 0.20"),
-    (2, "draw_jacobian_fall"): (
-        (UNSCALED, SCALED), {}, f"{(UNSCALED[512].max(-1) > 0.99).mean():.0%}"),
+    (2, "draw_query_gradients"): ((GRADIENTS,), {}, "0.10 0.20 0.180 0.22 4"),
     (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
-    (2, "draw_largest_weights"): (
-        (LARGEST, {"divided": 0.3452, "not divided": 0.9987}), {}, "25.0% 4 0.3452"),
     (3, "draw_singular_values"): ((SINGULAR, 12), {}, "4 3 0.56 1e-16"),
     (3, "draw_runs"): ((RUNS, "share right", {"guess": 0.25}), {}, "3 60 0.40 0.70 0.25"),
     (3, "draw_alignment"): ((ALIGNED, list("12 March"), ["03", "-", "12"]), {}, "1.00"),
@@ -161,23 +152,12 @@ def test_density_is_a_shifted_beta(width):
     assert not np.allclose(cosine_density(x, width + 1), law.pdf(x), rtol=1e-2)
 
 
-def test_the_jacobian_falls_by_its_norms():
-    left, right = draw(2, "draw_jacobian_fall").figure.axes
-    row = UNSCALED[4][0]
-    norm = np.linalg.norm(np.diag(row) - np.outer(row, row))
-    assert left.lines[0].get_xydata()[0] == pytest.approx([row.max(), norm])
-    for line, tables in zip(right.lines, (SCALED, UNSCALED), strict=False):
-        medians = [np.median(jacobian_norm(rows)) for rows in tables.values()]
-        assert np.allclose(line.get_ydata(), medians)
-
-
-def test_an_axis_of_nines_loses_no_weight():
-    (axes,) = draw(2, "draw_largest_weights").figure.axes
-    for bars, values in zip(axes.patches, LARGEST.values(), strict=True):
-        heights, edges, _ = bars.get_data()
-        counts = heights * len(values) / heights.sum()
-        beyond = counts[edges[:-1] >= -np.log10(1 - 0.6)].sum()
-        assert round(float(beyond)) == (values > 0.6).sum()
+def test_the_axis_of_gradients_loses_none():
+    for axes, values in zip(
+        draw(2, "draw_query_gradients").figure.axes, GRADIENTS.values(), strict=True
+    ):
+        assert sum(bar.get_height() for bar in axes.patches if bar.get_alpha() == 0.5) == 11
+        assert axes.lines[0].get_xdata()[0] == pytest.approx(np.median(values))
 
 
 def test_lines_hold_an_induction_heads_keys():

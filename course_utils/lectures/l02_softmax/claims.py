@@ -52,11 +52,6 @@ def run_small_rate(seeds, steps, d_k=64):
     return rows(race(seeds, steps, d_k, "sgd", experiments.RATES["sgd"][0]))
 
 
-def run_large_rate(seeds, steps, d_k=64):
-    """Width 64 under SGD, at the largest rate."""
-    return rows(race(seeds, steps, d_k, "sgd", experiments.RATES["sgd"][2]))
-
-
 def run_best_rates(seeds, steps, d_k=64):
     """How many times as many steps the undivided model takes, each at its best rate."""
     columns = {}
@@ -190,20 +185,6 @@ CLAIMS = (
         budget=250,
         quick=5,
         settings=(*RATES, Setting("twice the width", arguments={"d_k": 128}), LONGER),
-    ),
-    Claim(
-        name="sgd_bears_a_large_rate_divided",
-        sentence="Under SGD with a rate of 0.5 and a head of width 64, the recall model is done (a "
-        "mean loss of 20 steps below 0.2 nats) within 100 steps with the division by √d_k, and not "
-        "within 250 steps without it.",
-        run=run_large_rate,
-        holds=lambda n: n["steps, divided"] <= 100 and n["steps, not divided"] > 250,
-        effect="steps, not divided",
-        unit=STEPS,
-        rival="steps, divided",
-        budget=250,
-        quick=5,
-        settings=(*RATES, Setting("twice the width", arguments={"d_k": 128})),
     ),
     Claim(
         name="best_rate_of_three_for_each",

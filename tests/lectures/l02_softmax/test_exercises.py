@@ -4,41 +4,69 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils.attention import effective_tokens, softmax_jacobian
+from course_utils.attention import effective_tokens, masked_softmax, softmax_jacobian
 from course_utils.lectures.l02_softmax.exercises import (
     check_entropy_gradient,
-    check_jacobian_product,
+    check_find_settings,
     check_softmax,
+    mystery_sampler,
 )
 from course_utils.lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from course_utils.lectures.l02_softmax.exercises.jacobian_product import JACOBIAN_PRODUCT
+from course_utils.lectures.l02_softmax.exercises.sampler import SAMPLER
 from course_utils.lectures.l02_softmax.exercises.softmax import SOFTMAX
 
 # Softmax
 
 
-def by_hand(scores):
-    e = (scores - scores.max(-1, keepdim=True)[0]).exp()
+def hidden(scores, may_attend):
+    return scores if may_attend is None else scores.masked_fill(~may_attend, -torch.inf)
+
+
+def by_hand(scores, may_attend=None):
+    scores = hidden(scores, may_attend)
+    e = (scores - scores.max(-1, keepdim=True)[0]).exp().nan_to_num()
     return e / (e.sum(-1, keepdim=True) + 1e-9)  # an epsilon that does no harm
 
 
-def in_place(scores):
+def in_place(scores, may_attend=None):
+    scores = hidden(scores, may_attend).clamp_(min=-1e30)
     scores -= scores.amax(-1, keepdim=True)
-    return scores.exp_().div_(scores.sum(-1, keepdim=True))
+    scores.exp_().div_(scores.sum(-1, keepdim=True))
+    return scores if may_attend is None else scores * may_attend
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        by_hand,
-        in_place,
-        lambda scores: by_hand(scores.clamp(min=-1e9)),
-    ],
-    ids=["by hand", "in place", "−∞ as a low number"],
-)
+def as_the_library(scores, may_attend=None):
+    """A very low number for −∞, and zeros afterwards."""
+    seen = torch.ones_like(scores, dtype=torch.bool) if may_attend is None else may_attend
+    weights = by_hand(scores.masked_fill(~seen, torch.finfo(scores.dtype).min))
+    return weights.masked_fill(~seen, 0.0)
+
+
+@pytest.mark.parametrize("answer", [by_hand, in_place, as_the_library])
 def test_right_softmax_passes(answer):
     verdict = check_softmax(answer)
     assert verdict.passed and "hidden key" in verdict.message
+
+
+def test_the_reference_agrees_with_the_library():
+    scores = torch.randn(2, 3, 5, 7)
+    mask = torch.rand(3, 5, 7) < 0.3
+    mask[1, 2] = False
+    for may_attend in (None, mask):
+        expected = masked_softmax(scores, may_attend)
+        torch.testing.assert_close(SOFTMAX.reference(scores, may_attend), expected)
+
+
+def test_no_gradient_is_nan():
+    scores = torch.randn(3, 4, requires_grad=True)
+    seen = torch.tensor([[True, False, True, True], 4 * [False], 4 * [True]])
+    (SOFTMAX.reference(scores, seen) * torch.randn(3, 4)).sum().backward()
+    assert scores.grad.isfinite().all() and (scores.grad[~seen] == 0).all()
+
+
+def by_log_sum_exp(scores):
+    shifted = scores - scores.amax(-1, keepdim=True)  # at 10⁹ a logarithm would be rounded away
+    return (shifted - shifted.logsumexp(-1, keepdim=True)).exp()
 
 
 @pytest.mark.parametrize(
@@ -47,19 +75,23 @@ def test_right_softmax_passes(answer):
         lambda scores: scores.softmax(-1),
         lambda scores: F.softmax(scores, dim=-1),
         lambda scores: torch.special.softmax(scores, -1),
-        lambda scores: (scores - scores.logsumexp(-1, keepdim=True)).exp(),
+        by_log_sum_exp,
         torch.nn.Softmax(dim=-1),
     ],
     ids=["method", "function", "special", "log-sum-exp", "module"],
 )
 def test_a_borrowed_softmax_is_noticed(answer):
-    assert "torch computed them" in check_softmax(answer).message
+    def softmax(scores, may_attend=None):
+        weights = answer(hidden(scores, may_attend))
+        return weights if may_attend is None else weights.nan_to_num()
+
+    assert "torch computed them" in check_softmax(softmax).message
 
 
-@pytest.mark.parametrize("stage", SOFTMAX.stages, ids=["small", "large", "hidden", "by hand"])
+@pytest.mark.parametrize("stage", SOFTMAX.stages)
 def test_softmax_is_the_formula(stage):
     for probe in stage.probes:
-        scores = probe["scores"].double()
+        scores = hidden(probe["scores"].double(), probe.get("may_attend"))
         # 1 / Σ_j exp(s_j − s_i): where a gap is too much for float64, 1/∞ is 0, as it should.
         gaps = scores.unsqueeze(-2) - scores.unsqueeze(-1)
         expected = (1 / gaps.exp().sum(-1)).masked_fill(scores == -torch.inf, 0.0)
@@ -72,60 +104,26 @@ def test_limits_that_the_messages_state():
     assert torch.exp(torch.tensor(-104.0)) == 0 < torch.exp(torch.tensor(-87.0))
 
 
-# The Jacobian's product
+# The sampler
 
 
-def rows_of(p, u):
-    return torch.einsum("...s,...s->...", p, u).unsqueeze(-1)
+def by_doubling(sampler):
+    """Another way: the logits of three words, and 2 ** n equal ones."""
+    p = sampler(torch.tensor([0.0, 0.02, -5.0], dtype=torch.float64)).log()
+    kept = [int(sampler(torch.zeros(2**n)).count_nonzero()) for n in (7, 12)]
+    cut = ("top-k", kept[0]) if kept[0] == kept[1] else ("top-p", kept[1] / 2**12)
+    return (0.02 / (p[1] - p[0])).item(), *cut
 
 
-def by_autograd(p, u):
-    z = p.log().requires_grad_()
-    return torch.autograd.grad(z.softmax(-1), z, u)[0]
+def test_another_way_finds_the_settings():
+    assert check_find_settings(by_doubling).passed
 
 
-def block_by_block(p, u):
-    """A hundred rows of the matrix at a time are not the matrix."""
-    blocks = []
-    for some, own in zip(p.split(101, -1), (p * u).split(101, -1), strict=True):
-        rows = some.unsqueeze(-1) * p.unsqueeze(-2)
-        blocks.append(own - (rows @ u.unsqueeze(-1)).squeeze(-1))
-    return torch.cat(blocks, -1)
-
-
-@pytest.mark.parametrize(
-    "answer", [lambda p, u: p * u - rows_of(p, u) * p, by_autograd, block_by_block]
-)
-def test_right_product_passes(answer):
-    assert check_jacobian_product(answer).passed
-
-
-def whole_matrix(p, u):
-    jacobian = torch.diag_embed(p) - torch.einsum("...s,...t->...st", p, p)
-    return torch.einsum("...st,...t->...s", jacobian, u)
-
-
-def numpys_matrix(p, u):
-    p, u = p.numpy(), u.numpy()
-    return torch.from_numpy(p * u - (p[..., :, None] * p[..., None, :] @ u[..., None])[..., 0])
-
-
-def outer_product(p, u):
-    return p * u - torch.einsum("...st,...t->...s", p.unsqueeze(-1) * p.unsqueeze(-2), u)
-
-
-@pytest.mark.parametrize("answer", [whole_matrix, outer_product, numpys_matrix])
-def test_a_matrix_is_noticed(answer):
-    verdict = check_jacobian_product(answer)
-    assert (verdict.passed, verdict.started) == (False, True)
-    assert verdict.message.startswith("The numbers are right. But for a row of 509")
-
-
-def test_product_is_the_matrix_times_u():
-    for probe in JACOBIAN_PRODUCT.probes:
-        p, u = probe.values()
-        expected = (softmax_jacobian(p) @ u.unsqueeze(-1)).squeeze(-1)
-        torch.testing.assert_close(JACOBIAN_PRODUCT.reference(p, u), expected)
+@pytest.mark.parametrize("settings", [{"k": 2}, {"p": 0.75, "temperature": 3.0}])
+def test_settings_of_other_boxes(settings):
+    temperature, cut, size = SAMPLER.reference(mystery_sampler(**settings))
+    assert temperature == pytest.approx(settings.get("temperature", 0.7), rel=1e-4)
+    assert {cut.removeprefix("top-"): size}.items() <= settings.items()
 
 
 # The gradient of the entropy
@@ -137,10 +135,10 @@ def entropy_by_autograd(z):
     return torch.autograd.grad(-(log_p.exp() * log_p).sum(), z)[0]
 
 
-def through_exercise_2(z):
+def through_the_jacobian(z):
     log_p = F.log_softmax(z, -1)
     p, u = log_p.exp(), -(log_p + 1)
-    return p * u - rows_of(p, u) * p
+    return (softmax_jacobian(p) @ u.unsqueeze(-1)).squeeze(-1)
 
 
 def with_a_lowest_weight(z):
@@ -160,7 +158,7 @@ def test_autograd_is_noticed(answer):
     assert "autograd found them" in check_entropy_gradient(answer).message
 
 
-@pytest.mark.parametrize("answer", [through_exercise_2, with_a_lowest_weight])
+@pytest.mark.parametrize("answer", [through_the_jacobian, with_a_lowest_weight])
 def test_right_entropy_gradient_passes(answer):
     assert check_entropy_gradient(answer).passed
 

@@ -106,7 +106,10 @@ def test_presets_show_what_they_say():
     found = {name: state(**values) for name, values in SoftmaxJacobian.presets.items()}
     narrow, middle, wide = (found[f"not divided, d_k = {width}"] for width in (16, 64, 512))
     assert narrow.norm > middle.norm > wide.norm and wide.norm < 0.01
-    for name in ("divided, d_k = 512", "temperature 8 = √64"):
-        assert found[name].norm > 0.2 and found[name].effective > 7
+    divided = found["temperature 8 = √64"]
+    assert divided.norm > 0.2 and divided.effective > 7
+    won = found["one has won"]
+    assert won.largest == pytest.approx(0.99, abs=1e-4)
+    assert won.norm == pytest.approx(0.011, abs=1e-3)
     assert found["two compete"].norm == pytest.approx(0.5, abs=0.001)
     assert found["all equal"].norm == pytest.approx(math.sqrt(KEYS - 1) / KEYS)

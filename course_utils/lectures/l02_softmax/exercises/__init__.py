@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from course_utils.lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from course_utils.lectures.l02_softmax.exercises.jacobian_product import JACOBIAN_PRODUCT
+from course_utils.lectures.l02_softmax.exercises.sampler import SAMPLER, mystery_sampler
 from course_utils.lectures.l02_softmax.exercises.softmax import SOFTMAX
 from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
@@ -13,16 +13,17 @@ __all__ = [
     "PREDICTIONS",
     "QUIZ",
     "check_entropy_gradient",
-    "check_jacobian_product",
+    "check_find_settings",
     "check_softmax",
     "guesses",
+    "mystery_sampler",
     "predict",
 ]
 
-EXERCISES = (SOFTMAX, JACOBIAN_PRODUCT, ENTROPY_GRADIENT)
+EXERCISES = (SOFTMAX, SAMPLER, ENTROPY_GRADIENT)
 
 check_softmax = SOFTMAX.check
-check_jacobian_product = JACOBIAN_PRODUCT.check
+check_find_settings = SAMPLER.check
 check_entropy_gradient = ENTROPY_GRADIENT.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

@@ -106,14 +106,14 @@ _BY_FORMULA = _stage(
     probes=({"z": wave(2, 5, phase=0.9)},),
     parts=("gradient", "call"),
     watch=partial(CallsWatched, names=("backward", "grad")),
-    praise="It sums to 0 in every row, and it vanishes where all weights are alike and at a "
+    praise="It sums to 0 in every row, and it vanishes where all weights are equal and at a "
     "vertex: the entropy does not move a saturated row either. log-softmax keeps it finite.",
     mistakes=(
         Mistake(
             "by autograd",
             _by_autograd,
             "The numbers are right, and autograd found them. Asked for is the formula: put "
-            "∂H/∂p = −(log p + 1) into the product of exercise 2.",
+            "∂H/∂p = −(log p + 1) in place of u into the formula of section 2.",
         ),
     ),
 )
@@ -132,14 +132,14 @@ ENTROPY_GRADIENT = _stage(
             "by the weights instead of the scores",
             _from_parts(lambda p, log_p, H: -(log_p + 1)),
             "You return −(log p + 1), the derivative by p. Asked for is the one by z: carry it "
-            "back through the softmax, by the product of exercise 2.",
+            "back through the softmax, by the formula of section 2.",
         ),
         Mistake(
             "the derivative by p, times p",
             _from_parts(lambda p, log_p, H: -p * (log_p + 1)),
             "You multiply −(log p + 1) by p, the diagonal part of J alone. Then the row {row} has "
             "a gradient that sums to {row_sum}. A shift of all scores changes nothing, so the sum "
-            "is 0: exercise 2's dot product is missing.",
+            "is 0: section 2's average, p·u, is missing.",
         ),
         Mistake(
             "the other sign",

@@ -26,6 +26,7 @@ WIDEST = 512
 LARGEST_NORM = 0.5
 SHARPNESS = np.geomspace(1e-3, 1e3, 121)
 ONE_AHEAD = [2.5 if key == 6 else 0.0 for key in range(KEYS)]
+ONE_HAS_WON = [7.3 if key == 6 else 0.0 for key in range(KEYS)]
 TWO_COMPETE = [6.0 if key in (4, 11) else -4.0 for key in range(KEYS)]
 
 
@@ -39,9 +40,9 @@ def running_scores() -> torch.Tensor:
     return (q * k).cumsum(dim=-1)
 
 
-def typical_scores(width: int, divisor: float = 1.0) -> list[float]:
+def typical_scores(width: int) -> list[float]:
     """The typical draw's scores at a head width, to one decimal, as the hand can set them."""
-    scores = running_scores()[TYPICAL - 1, :, width - 1] / divisor
+    scores = running_scores()[TYPICAL - 1, :, width - 1]
     return [round(each, 1) for each in scores.tolist()]
 
 
@@ -118,28 +119,29 @@ def _preset(scores: list[float], temperature: float = 1.0) -> dict[str, Any]:
 class SoftmaxJacobian(Explorer):
     """Scores and a temperature → weights, Jacobian, and what is left of a gradient."""
 
-    title = "How much gradient gets through a softmax?"
+    title = "How strongly do the weights react to the scores?"
     inputs = {
         "scores": Scores("score of key", ONE_AHEAD),
         "temperature": Slider("temperature", 0.1, 16.0, 1.0, 0.1, fine=1, in_picture=True),
     }
     presets = {
         "one ahead": _preset(ONE_AHEAD),
+        "one has won": _preset(ONE_HAS_WON),
         "all equal": _preset([0.0] * KEYS),
         "two compete": _preset(TWO_COMPETE),
         "not divided, d_k = 16": _preset(typical_scores(16)),
         "not divided, d_k = 64": _preset(typical_scores(64)),
         "not divided, d_k = 512": _preset(typical_scores(512)),
-        "divided, d_k = 512": _preset(typical_scores(512, 512**0.5)),
         "temperature 8 = √64": _preset(typical_scores(64), 8.0),
     }
     view = "softmax.js"
     reading = (
-        "Drag a score, and all weights follow, for they sum to 1. The Jacobian has a column for "
-        "each score and a row for each weight: teal where the weight rises with the score, magenta "
-        "where it falls. Its norm says how much gradient gets through. The curve shows it for "
-        "these scores at every temperature: low on the left, where no key stands out, and on the "
-        "right, where one has taken everything. A faint outline is a score before it is divided."
+        "Drag a score, and all weights follow, because they add up to 1. The Jacobian has a column "
+        "for each score and a row for each weight: teal where the weight rises with the score, "
+        "magenta where it falls. Its norm is one number for the whole map, the root of the sum of "
+        "its squares. The curve shows the norm at every temperature, which divides all scores: low "
+        "on the left, where no key is ahead, and on the right, where one has everything. A faint "
+        "outline is a score before it is divided."
     )
 
     def compute(self, scores: list[float], temperature: float) -> SoftmaxState:

@@ -1,0 +1,122 @@
+"""Exercise 2 of lecture 02: find out what a sampler does to its logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.sampling import next_token_probabilities
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.outcomes import Tolerance
+
+__all__ = ["SAMPLER", "mystery_sampler"]
+
+Sampler = Callable[[Tensor], Tensor]
+
+
+def mystery_sampler(temperature: float = 0.7, *, k: int | None = None, p: float | None = None):
+    """A black box: logits (V,) in, probabilities (V,) out, after a temperature and a cut."""
+    if k is None and p is None:
+        k = 8
+
+    def sampler(logits: Tensor) -> Tensor:
+        return next_token_probabilities(logits, temperature=temperature, k=k, p=p)
+
+    return sampler
+
+
+def _temperature(sampler: Sampler) -> float:
+    """From two logits that are close, so that no cut takes the second."""
+    first, second = sampler(torch.tensor([0.01, 0.0], dtype=torch.float64)).tolist()
+    return 0.01 / torch.tensor(first / second).log().item()
+
+
+def _from_far_apart(sampler: Sampler) -> float:
+    first, second = sampler(torch.tensor([3.0, 0.0]))
+    return float(3 / (first / second).log())
+
+
+def _kept(sampler: Sampler, words: int) -> int:
+    return int((sampler(torch.zeros(words)) > 0).sum())
+
+
+def _find_settings(sampler: Sampler) -> tuple[float, str, float]:
+    few, many = _kept(sampler, 500), _kept(sampler, 1000)
+    cut = ("top-k", many) if few == many else ("top-p", many / 1000)
+    return _temperature(sampler), *cut
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """The settings of the box, and what was found."""
+    temperature, cut, size = _find_settings(inputs["sampler"])
+    facts: dict[str, Any] = {"T": temperature, "cut": cut, "size": size}
+    facts |= {"kept": _kept(inputs["sampler"], 1000)}
+    if isinstance(got, tuple | list) and len(got) == 3:
+        facts |= {"found_T": got[0], "found_cut": got[1], "found_size": got[2]}
+    return facts
+
+
+SAMPLER = Exercise(
+    title="What does the box do?",
+    difficulty=3,
+    minutes=10,
+    function="find_settings",
+    reference=_find_settings,
+    probes=(
+        {"sampler": mystery_sampler()},
+        {"sampler": mystery_sampler(1.6, p=0.85)},
+        {"sampler": mystery_sampler(0.4, p=0.6)},
+        {"sampler": mystery_sampler(2.5, k=40)},
+    ),
+    parts=("temperature", "cut", "size"),
+    facts=_facts,
+    tolerance=Tolerance(relative=0.02),
+    praise="A temperature divides every difference of logits, and so every logarithm of a ratio. "
+    "Top-k keeps as many of 500 equal words as of 1,000; top-p keeps an equal share.",
+    mistakes=(
+        Mistake(
+            "the first box by heart",
+            lambda sampler: (0.7, "top-k", 8),
+            "Right for the first box only. Another has temperature {T} and {cut} {size}: let the "
+            "function measure.",
+        ),
+        Mistake(
+            "two logits far apart",
+            lambda sampler: (_from_far_apart(sampler), *_find_settings(sampler)[1:]),
+            "A temperature of {found_T}: the second of your two words was cut, so the ratio is ∞. "
+            "Give the box logits that are close to each other; then no cut comes between them.",
+        ),
+        Mistake(
+            "temperature upside down",
+            lambda sampler: (1 / _temperature(sampler), *_find_settings(sampler)[1:]),
+            "Your temperature is {found_T}, one over {T}. The box divides by it: the logarithm of "
+            "the ratio is the difference of the logits *over* the temperature.",
+            part=0,
+        ),
+        Mistake(
+            "always top-k",
+            lambda sampler: (_temperature(sampler), "top-k", _kept(sampler, 1000)),
+            "You say top-k with {found_size}. But of 500 equal words this box keeps half as many. "
+            "Top-k would keep as many; top-p keeps a share, here {size}.",
+        ),
+        Mistake(
+            "always top-p",
+            lambda sampler: (_temperature(sampler), "top-p", _kept(sampler, 1000) / 1000),
+            "You say top-p with {found_size}, since {kept} of 1,000 equal words are kept. But of "
+            "500 it keeps {kept} too: a number, not a share. That is top-k.",
+        ),
+        Mistake(
+            "a number of words for a share",
+            lambda sampler: (
+                _temperature(sampler),
+                _find_settings(sampler)[1],
+                _kept(sampler, 1000),
+            ),
+            "The box is top-p, as you say, and its size is a share of the probability: {kept} of "
+            "1,000 equal words hold {size}.",
+        ),
+    ),
+)
