@@ -23,6 +23,7 @@ from course_utils.explorers import Explorer
 from course_utils.explorers.page import fragment
 from course_utils.lectures import COURSE, EXPLORERS, Lecture
 from tools.editions.snapshots import NoBrowserError, take_pictures
+from tools.webp import as_webp
 
 __all__ = ["MADE_FROM", "Shot", "stale", "wanted", "write_pictures"]
 
@@ -59,7 +60,7 @@ class Shot:
 
 def wanted() -> dict[str, Shot]:
     """Every picture by its path under docs/images."""
-    found = {f"cards/{lecture.number:02}{end}.png": shot
+    found = {f"cards/{lecture.number:02}{end}.webp": shot
              for lecture in COURSE for end, shot in _card_shots(lecture).items()}  # fmt: skip
     for name, dark in (("opening.webp", False), ("opening-dark.webp", True)):
         found[name] = Shot(EXPLORERS[OPENING], dark, moving=True)  # pyright: ignore[reportArgumentType]
@@ -127,9 +128,7 @@ def _card(image: Image.Image, dark: bool) -> bytes:
     width, height = (side - 2 * MARGIN for side in CARD)
     image.thumbnail((width, height), Image.Resampling.LANCZOS)
     corner = (CARD[0] - image.width) // 2, (CARD[1] - image.height) // 2
-    encoded = io.BytesIO()
-    _on_sheet(image, CARD, dark, corner).quantize(128).save(encoded, "PNG", optimize=True)
-    return encoded.getvalue()
+    return as_webp(_on_sheet(image, CARD, dark, corner))
 
 
 def _on_sheet(

@@ -33,8 +33,8 @@ def _card(lecture: Lecture) -> str:
     facts = [f"{lecture.minutes} min", *([f"claims held {held}"] if held else [])]
     return (
         f'<td valign="top" width="33%"><a href="{page}"><picture>\n'
-        f'<source media="(prefers-color-scheme: dark)" srcset="{picture}-dark.png">\n'
-        f'<img src="{picture}.png" alt="What you move in lecture {lecture.number:02}">'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{picture}-dark.webp">\n'
+        f'<img src="{picture}.webp" alt="What you move in lecture {lecture.number:02}">'
         f"</picture></a>\n"
         f'<a href="{page}"><b>{lecture.number:02} · {lecture.title}</b></a><br>\n'
         f"{lecture.question}<br><sub>{' · '.join(facts)}</sub></td>"

@@ -33,6 +33,9 @@ BUILT = "doctrees"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 # Marks of names and single signs, which need not look other than the text: a tenth of a page.
 PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
+UNUSED = re.compile(r'<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # furo's
+AS_WRITTEN = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)
+INDENTED = re.compile(r"\s*\n\s*")
 CARDS = ROOT / "docs" / "images" / "cards"
 DOCUMENTS = ("teaching.md", "writing-an-explorer.md", "stories.md")
 
@@ -145,12 +148,15 @@ def drop_unused(html: Path) -> None:
 
 
 def lighter(page: str) -> str:
-    """A page without the marks that no style speaks of.
+    r"""A page without the marks that no style speaks of, unused icons, and indentation.
 
-    >>> lighter('<span class="n">x</span><span class="k">if</span>')
-    'x<span class="k">if</span>'
+    >>> lighter('<ul>\n  <li>a</li></ul> <pre>\n  <span class="n">x</span></pre>')
+    '<ul>\n<li>a</li></ul> <pre>\n  x</pre>'
     """
-    return PLAIN.sub(r"\1", PLAIN.sub(r"\1", page))  # one may be around another
+    page = PLAIN.sub(r"\1", PLAIN.sub(r"\1", page))  # one may be around another
+    parts = AS_WRITTEN.split(UNUSED.sub("", page))
+    parts[::2] = [INDENTED.sub("\n", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def report(html: Path, live: Live, seconds: float) -> None:

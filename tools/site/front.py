@@ -86,7 +86,7 @@ def front_page(live: Live) -> str:
 
 def _card(lecture: Lecture) -> str:
     picture = (
-        f'<img src="cards/{lecture.number:02}{{}}.png" class="{{}}" width="400" height="250" '
+        f'<img src="cards/{lecture.number:02}{{}}.webp" class="{{}}" width="400" height="250" '
         'alt="" loading="lazy">'
     )
     return (

@@ -15,6 +15,7 @@ from PIL import Image
 
 from tools.editions.colab import address
 from tools.editions.reader import fold_answers, roles
+from tools.webp import as_webp
 
 Notebook = dict[str, Any]
 Output = dict[str, Any]
@@ -22,8 +23,6 @@ EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
 Player = Callable[[str, str], str]
 FIGURE = "figure: "
 SIDES = ("width", "height")
-# Each of 256 levels as the nearest of 32: nobody sees it, and a picture is a third smaller.
-ROUNDED = [round(round(level / 255 * 31) / 31 * 255) for level in range(256)] * 3
 AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 
@@ -52,14 +51,11 @@ class Pictures:
 
     def image(self, png: bytes, words: str, on_page: dict[str, int]) -> str:
         """Keep a picture and return the element that shows it; `words` are HTML."""
-        encoded = io.BytesIO()
         with Image.open(io.BytesIO(png)) as picture:
-            kept = picture.convert("RGB").point(ROUNDED)
-        # Lossless is the smaller form of flat colours and crisp text, too.
-        kept.save(encoded, "WEBP", lossless=True, quality=75, method=4)
-        name = f"{hashlib.sha256(encoded.getvalue()).hexdigest()[:16]}.webp"
+            content = as_webp(picture)
+        name = f"{hashlib.sha256(content).hexdigest()[:16]}.webp"
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_bytes(encoded.getvalue())
+        (self.folder / name).write_bytes(content)
         width, height = on_page["width"], on_page["height"]
         return (
             f'<img src="../{self.folder.name}/{name}" width="{width}" height="{height}" '
