@@ -29,9 +29,9 @@ STORY_GPT = GPT2Config(
     vocab_size=len(ALL_WORDS), max_positions=192, width=96, num_layers=4, num_heads=4
 )
 FOLDER = "story_gpt"
-# Two people and one thing. No such story has more than 80 words.
-SHORT_STORIES = Limits(people=2, things=1, places=2, containers=1, longest=5)
-LONGEST_SHORT = 80
+# Two people and one thing. No such story has more than 64 words.
+SHORT_STORIES = Limits(people=2, things=1, places=2, containers=1, longest=4)
+LONGEST_SHORT = 64
 
 
 def story_tokens() -> WordTokens:
@@ -93,7 +93,7 @@ def write_stories(model: GPT2, count: int, generator: torch.Generator) -> list[s
 def train_on_short_stories(
     *,
     seeds: Iterable[int] = (0,),
-    steps: int = 1200,
+    steps: int = 1000,
     width: int = 64,
     evaluate: Callable[[nn.Module], Tensor | float] | None = None,
     every: int = 100,
@@ -102,7 +102,7 @@ def train_on_short_stories(
 
     Args:
         seeds: one model for each.
-        steps: number of updates; each reads 12 rows of 80 words.
+        steps: number of updates; each reads 16 rows of 64 words.
         width: of the model, a multiple of 4, C.
         evaluate: what to measure along the way, as in ``training.train``.
         every: number of steps between two measurements.
@@ -113,7 +113,7 @@ def train_on_short_stories(
     """
     config = GPT2Config(len(ALL_WORDS), LONGEST_SHORT, width, num_layers=2, num_heads=4)
     return train(
-        lambda: GPT2(config), story_batch(LONGEST_SHORT, 12, SHORT_STORIES), next_token_loss,
+        lambda: GPT2(config), story_batch(LONGEST_SHORT, 16, SHORT_STORIES), next_token_loss,
         seeds=seeds, steps=steps, learning_rate=5e-3, warmup=50, evaluate=evaluate, every=every,
     )  # fmt: skip
 
