@@ -88,13 +88,16 @@ def rule_source_notes(notebook: NotebookNode) -> list[str]:
 
 
 def _is_stub(node: ast.stmt) -> bool:
-    """Return whether a statement is left for the reader: an empty function, or `name = ...`."""
+    """Return whether a statement is left for the reader: `name = ...`, or an empty function.
+
+    A class is, if all that it defines is.
+    """
     if isinstance(node, ast.Assign):
         return _is_left_open(node)
-    if not isinstance(node, ast.FunctionDef):
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
         return False
     body = node.body[1:] if ast.get_docstring(node) else node.body
-    return all(_is_left_open(line) for line in body)
+    return all(_is_left_open(line) or _is_stub(line) for line in body)
 
 
 def _is_left_open(line: ast.stmt) -> bool:

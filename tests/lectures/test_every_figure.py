@@ -15,7 +15,6 @@ from course_utils.lectures import COURSE
 from course_utils.lectures.l01_scaling.figures import cosine_density
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
 from course_utils.lectures.l06_gpt2_block.figures import line_band
-from course_utils.training import Training
 from tests.support_figures import overhang
 
 RANDOM = np.random.default_rng(6)
@@ -35,7 +34,6 @@ SPREADS = np.linspace(3.7, 64.0, 72).reshape(6, 12)
 COSINES = {d: 2 * RANDOM.beta((d - 1) / 2, (d - 1) / 2, 4000) - 1 for d in (2, 64)}
 GRADIENTS = {"divided": np.linspace(0.175, 0.225, 11), "not divided": np.geomspace(1e-5, 10, 11)}
 CURVES = [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]]
-RUNS = {"one head": Training(torch.zeros(3, 0), torch.tensor(CURVES), (20, 40, 60), [], 0.0)}
 SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
 ALIGNED = np.eye(8)[[3, 2, 0]]
 CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
@@ -80,7 +78,9 @@ FIGURES = {
     (2, "draw_query_gradients"): ((GRADIENTS,), {}, "0.10 0.20 0.180 0.22 4"),
     (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
     (3, "draw_singular_values"): ((SINGULAR, 12), {}, "4 3 0.56 1e-16"),
-    (3, "draw_runs"): ((RUNS, "share right", {"guess": 0.25}), {}, "3 60 0.40 0.70 0.25"),
+    (3, "draw_heads"): ((12, 384), {}, "12 384 32"),
+    (3, "draw_runs"): (({"one": CURVES[0], "two": CURVES[1]}, 20, {"guess": 0.25}), {},
+        "40 0.40 0.70 0.25"),
     (3, "draw_alignment"): ((ALIGNED, list("12 March"), ["03", "-", "12"]), {}, "1.00"),
     (3, "draw_pruning"): (
         (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),

@@ -1,4 +1,4 @@
-"""Stubs and published solutions of a lecture, and the functions that they define."""
+"""Stubs and published solutions of a lecture, and the functions or classes they define."""
 
 import ast
 import math
@@ -35,8 +35,8 @@ def solution(stem: str, function_name: str) -> tuple[str, str]:
 
 
 def defined(source: str, function_name: str):
-    """Run `source` as a lecture would, with torch and math at hand, and return the function."""
-    names = {"torch": torch, "math": math}
+    """Run `source` as a lecture would, with what lectures import, and return what it defines."""
+    names = {"torch": torch, "math": math, "nn": torch.nn, "F": torch.nn.functional}
     exec(compile(source, f"<{function_name}>", "exec"), names)
     return names[function_name]
 
@@ -47,4 +47,5 @@ def _cells(stem: str) -> tuple[Cell, ...]:
 
 
 def _functions(source: str) -> set[str]:
-    return {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    defining = ast.FunctionDef | ast.ClassDef
+    return {node.name for node in ast.parse(source).body if isinstance(node, defining)}

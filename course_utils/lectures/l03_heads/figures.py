@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from course_utils.explorers.draw import end_label, label_tokens
+from course_utils.explorers.draw import end_label, label_tokens, mute_axes
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
+    BLUE,
     GRID,
     INK,
     MAGENTA,
     MAGNITUDE_MAP,
     MUTED,
+    ORANGE,
+    PURPLE,
     TEAL,
     course_style,
     new_figure,
 )
-from course_utils.training import Training
 
-__all__ = ["draw_alignment", "draw_pruning", "draw_runs", "draw_singular_values"]
+__all__ = [
+    "draw_alignment",
+    "draw_heads",
+    "draw_pruning",
+    "draw_runs",
+    "draw_singular_values",
+]
 
 DASHES = ("-", "--", "-.")
+BROWN = "#7a5b00"
 FLOOR = 1e-18  # of the largest singular value: below every rounding of float64
 COLOURS = (MAGENTA, TEAL, INK)  # none of them a query, a key or a value
 NUMBERED = 5  # heads whose silence changes most have their number
+APART = 0.075  # of the axis from 0 to 1, between two names of curves
 LETTER = 0.11  # inches, a wide one of a token's label
 
 
@@ -67,46 +78,92 @@ def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> Annota
     return AnnotatedFigure(figure, caption)
 
 
-def draw_runs(
-    trained: Mapping[str, Training], score: str, levels: Mapping[str, float] | None = None
-) -> AnnotatedFigure:
-    """Learning curves of several models: a line for every run, named where the median ends.
+def draw_heads(heads: int, width: int) -> AnnotatedFigure:
+    """The flow of numbers through a layer of heads: three of them, from the vectors x to W_O.
 
     Args:
-        trained: what a model is called → its runs.
-        score: the name of the vertical axis.
-        levels: what it takes to reach a score, for example guessing → that score, as dotted lines.
+        heads: number of heads, H; those between the second and the last are dots.
+        width: model width, C; a head has C / H numbers.
+    """
+    D = width // heads
+    figure = new_figure(9.0, 4.1)
+    with course_style():
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set(xlim=(0, 90), ylim=(0, 41))
+        mute_axes(axes)
+        _box(axes, 2, 13, 9, 14, MUTED, "x", f"{width}")
+        for y, name, colour in ((27, "$W_Q$", BLUE), (16.5, "$W_K$", ORANGE), (6, "$W_V$", PURPLE)):
+            _arrow(axes, 11.3, 20, 16, y + 3.5)
+            _box(axes, 16.5, y, 7, 7, colour, name, "")
+        axes.plot((24, 24.5, 24.5, 24), (34, 34, 6, 6), color=MUTED, linewidth=1.0)
+        for row, (name, y) in enumerate((("0", 29), ("1", 17.5), (f"{heads - 1}", 3))):
+            _arrow(axes, 24.5, 20, 28.5, y + 3.5)
+            for place, (part, colour) in enumerate(zip("qkv", (BLUE, ORANGE, PURPLE), strict=True)):
+                _box(axes, 29 + 3.6 * place, y, 3, 7, colour, part, "")
+            _arrow(axes, 40.5, y + 3.5, 43.5, y + 3.5)
+            _box(axes, 44, y, 7, 7, INK, "weights", "", size=8)
+            _arrow(axes, 51.5, y + 3.5, 54.5, y + 3.5)
+            _box(axes, 55, y, 3.4, 7, PURPLE, "", "")
+            axes.text(43.5, y + 7.9, f"head {name}", color=MUTED, ha="center", fontsize=8.5)
+            _arrow(axes, 59, y + 3.5, 64.5, 20)
+            left = 65 + 3.4 * (row + (row == 2))
+            _box(axes, left, 13, 3.4, 14, PURPLE, name, "")
+        for x, y in ((43.5, 13.6), (73.5, 20)):
+            axes.text(x, y, "⋮" if x < 50 else "…", ha="center", va="center", color=MUTED)
+        axes.text(30.5, 38.2, f"{D} numbers each", ha="left", color=MUTED, fontsize=8.5)
+        axes.text(56.7, 38.2, f"{D}", ha="center", color=MUTED, fontsize=8.5)
+        axes.text(71.8, 28.2, f"side by side: {width}", ha="center", color=MUTED, fontsize=8.5)
+        _arrow(axes, 79, 20, 81, 20)
+        _box(axes, 81.5, 16.5, 7, 7, INK, "$W_O$", "")
+        axes.plot((85, 85, 6.5), (16, 1.2, 1.2), color=MUTED, linewidth=1.0)
+        _arrow(axes, 6.5, 1.1, 6.5, 12.6)
+        axes.text(72, 2.0, "added to x", ha="center", color=MUTED, fontsize=8.5)
+    return AnnotatedFigure(
+        figure,
+        f"A layer of {heads} heads. x, {width} numbers for each token, goes through three "
+        f"matrices. Each head takes its own {D} columns as q, k and v, computes its own table of "
+        f"weights, and brings back {D} numbers for each token. Side by side these are {width} "
+        "again; the matrix W_O mixes them, and the result is added to x.",
+    )
+
+
+def draw_runs(
+    curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, float]
+) -> AnnotatedFigure:
+    """Share of places with both answers right, one line for each model, named at its end.
+
+    Args:
+        curves: what a model is called → its share, from before the first step on.
+        every: steps from one number to the next.
+        levels: what it takes to reach a share → that share, as dotted lines.
     """
     figure = new_figure(8.0, 3.8)
-    last = max(runs.steps_checked[-1] for runs in trained.values())
+    last = every * (max(len(curve) for curve in curves.values()) - 1)
+    labels: list[float] = []  # how high the names of curves are
     with course_style():
-        axes = figure.add_axes((0.1, 0.16, 0.68, 0.8))
-        axes.set(xlabel="training steps", ylabel=score, xlim=(0, last), ylim=(0, 1.02))
-        for name, level in (levels or {}).items():
+        axes = figure.add_axes((0.08, 0.15, 0.68, 0.8))
+        axes.set(xlabel="training steps", ylabel="share of places with both right")
+        axes.set(xlim=(0, last), ylim=(0, 1.02))
+        for name, level in levels.items():
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=":", zorder=0)
             axes.annotate(
                 name, (0.995, level), (0, 3), xycoords=("axes fraction", "data"),
                 textcoords="offset points", ha="right", va="bottom", color=MUTED,
             )  # fmt: skip
-        for (name, runs), colour in zip(trained.items(), COLOURS, strict=False):
-            for curve in runs.scores:
-                axes.plot(runs.steps_checked, curve, color=colour, linewidth=1.4, alpha=0.8)
-            end, ends = float(runs.steps_checked[-1]), runs.scores[:, -1]
-            if end < last:  # below the curves that go on
-                axes.annotate(
-                    name, (end, float(ends.min())), (6, -4), textcoords="offset points",
-                    color=colour, va="top",
-                )  # fmt: skip
-            else:
-                end_label(axes, end, float(ends.median()), name, colour)
+        for (name, curve), colour in zip(curves.items(), (*COLOURS, BROWN), strict=False):
+            steps = every * np.arange(len(curve))
+            axes.plot(steps, curve, color=colour, linewidth=1.6)
+            height = curve[-1]
+            while any(abs(height - other) < APART for other in labels):
+                height -= APART
+            labels.append(height)
+            end_label(axes, float(steps[-1]), height, name, colour)
     parts = [
-        f"{name}, {len(ends)} runs, after {runs.steps_checked[-1]:,} steps "
-        f"{ends.min():.2f} to {ends.max():.2f}"
-        for name, runs in trained.items()
-        for ends in [runs.scores[:, -1]]
+        f"{name}, after {every * (len(curve) - 1):,} steps {curve[-1]:.2f}"
+        for name, curve in curves.items()
     ]
-    lines = [f" Dotted, {name}: {level:.3g}." for name, level in (levels or {}).items()]
-    return AnnotatedFigure(figure, f"{score}: {'; '.join(parts)}.{''.join(lines)}")
+    lines = [f" Dotted, {name}: {level:.3g}." for name, level in levels.items()]
+    return AnnotatedFigure(figure, f"Share of both right: {'; '.join(parts)}.{''.join(lines)}")
 
 
 def draw_alignment(
@@ -180,6 +237,27 @@ def draw_pruning(
         f"largest {changes.max():.4f} (layer {layer}, head {head}).{''.join(ranks)}"
     )
     return AnnotatedFigure(figure, caption)
+
+
+def _box(
+    axes: Axes, x: float, y: float, width: float, height: float, colour: str, name: str,
+    below: str, size: float = 10,
+) -> None:  # fmt: skip
+    """A rounded box with a name in it, and a word below."""
+    shape = FancyBboxPatch(
+        (x + 0.3, y + 0.3), width - 0.6, height - 0.6, boxstyle="round,pad=0.3,rounding_size=0.6",
+        facecolor=f"{colour}22", edgecolor=colour, linewidth=1.3,
+    )  # fmt: skip
+    axes.add_patch(shape)
+    middle = x + width / 2
+    axes.text(middle, y + height / 2, name, ha="center", va="center", color=colour, fontsize=size)
+    if below:
+        axes.text(middle, y + height + 1.2, below, ha="center", color=MUTED, fontsize=8.5)
+
+
+def _arrow(axes: Axes, x0: float, y0: float, x1: float, y1: float) -> None:
+    style = {"arrowstyle": "-|>", "color": MUTED, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (x1, y1), (x0, y0), arrowprops=style)
 
 
 def _heads(count: int) -> str:

@@ -3,39 +3,58 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from course_utils.layers import merge_heads, split_heads
+from course_utils.layers import MultiHeadAttention
 from course_utils.lectures.l03_heads.exercises import (
-    check_cross_attention,
-    check_merge_heads,
+    check_find_wrong_split,
+    check_MultiHead,
     check_previous_token_head,
-    check_split_heads,
+    some_tokens,
+    split_suspects,
 )
-from course_utils.lectures.l03_heads.experiments import REFERENTS, offset_weights
+from course_utils.lectures.l03_heads.experiments import REFERENTS
+from course_utils.lectures.l03_heads.experiments.head_roles import offset_weights
 
 
-def through_torch(x, memory, may_attend, w_q, w_k, w_v):
-    q, k, v, mask = x @ w_q, memory @ w_k, memory @ w_v, may_attend.unsqueeze(1)
-    rows = torch.eye(k.size(1)).expand(len(k), -1, -1)
-    weights = F.scaled_dot_product_attention(q, k, rows, mask)
-    return F.scaled_dot_product_attention(q, k, v, mask), weights
+class ThroughTorch(nn.Module):
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            setattr(self, name, nn.Linear(width, width))
+
+    def forward(self, x, may_attend=None):
+        q, k, v = (torch.stack(part(x).chunk(self.heads, -1), 1) for part in self.projections())
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend)
+        return self.output(torch.cat(list(out.unbind(1)), dim=-1))
+
+    def projections(self):
+        return self.query, self.key, self.value
 
 
-def one_sentence_at_a_time(x, memory, may_attend, w_q, w_k, w_v):
-    outs, tables = [], []
-    for own, other, real in zip(x, memory, may_attend, strict=True):
-        weights = torch.zeros(len(own), len(other))
-        scores = own @ w_q @ (other[real] @ w_k).T / w_q.size(1) ** 0.5
-        weights[:, real] = scores.softmax(1)
-        outs.append(weights @ (other @ w_v))
-        tables.append(weights)
-    return torch.stack(outs), torch.stack(tables)
+class HeadByHead(ThroughTorch):
+    def forward(self, x, may_attend=None):
+        out, parts = [], (part(x).chunk(self.heads, -1) for part in self.projections())
+        for q, k, v in zip(*parts, strict=True):
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            if may_attend is not None:
+                scores = torch.where(may_attend, scores, torch.tensor(-torch.inf))
+            out.append(scores.softmax(-1) @ v)
+        return self.output(torch.cat(out, -1))
 
 
-def with_a_low_number(x, memory, may_attend, w_q, w_k, w_v):
-    scores = torch.einsum("btd,bsd->bts", x @ w_q, memory @ w_k) / w_q.size(1) ** 0.5
-    weights = (scores + (1 - may_attend.float()).unsqueeze(1) * -1e9).softmax(-1)
-    return [torch.bmm(weights, memory @ w_v), weights]
+class FromTheLibrary(MultiHeadAttention):
+    def forward(self, x, may_attend=None):
+        return super().forward(x, may_attend=may_attend)[0]
+
+
+def ends_swapped(layers, x):
+    order = list(range(len(x)))
+    order[0], order[-1] = order[-1], order[0]
+    size = {name: layer(x).abs().max() for name, layer in layers.items()}
+    change = {n: (layer(x[order]) - layer(x)[order]).abs().max() for n, layer in layers.items()}
+    return max(layers, key=lambda name: change[name] / size[name])
 
 
 def previous_by_a_loop(weights):
@@ -56,14 +75,10 @@ def previous_by_a_slice(weights):
 @pytest.mark.parametrize(
     ("check", "answer"),
     [
-        (check_split_heads, split_heads),
-        (check_split_heads, lambda x, H: torch.stack(x.chunk(H, -1), 1)),
-        (check_split_heads, lambda x, H: x.mT.reshape(len(x), H, -1, x.size(1)).mT),
-        (check_merge_heads, merge_heads),
-        (check_merge_heads, lambda heads: torch.cat(list(heads.unbind(1)), dim=-1)),
-        (check_cross_attention, through_torch),
-        (check_cross_attention, one_sentence_at_a_time),
-        (check_cross_attention, with_a_low_number),
+        (check_MultiHead, ThroughTorch),
+        (check_MultiHead, HeadByHead),
+        (check_MultiHead, FromTheLibrary),
+        (check_find_wrong_split, ends_swapped),
         (check_previous_token_head, previous_by_a_loop),
         (check_previous_token_head, previous_by_a_slice),
     ],
@@ -71,6 +86,41 @@ def previous_by_a_slice(weights):
 def test_right_answers_pass(check, answer):
     verdict = check(answer)
     assert verdict.passed, verdict.message
+
+
+class TestMultiHead:
+    def test_a_class_begun_is_no_stub(self):
+        class Begun(nn.Module):
+            def __init__(self, width, num_heads):
+                super().__init__()
+
+            def forward(self, x, may_attend=None): ...
+
+        verdict = check_MultiHead(Begun)
+        assert verdict.started and "query, key, value and output" in verdict.message
+
+    def test_other_names_are_told(self):
+        class Fused(nn.Module):
+            def __init__(self, width, num_heads):
+                super().__init__()
+                self.qkv = nn.Linear(width, 3 * width)
+
+        assert "Yours has qkv.bias, qkv.weight" in check_MultiHead(Fused).message
+
+    def test_an_empty_class_is_untouched(self):
+        class MultiHead(nn.Module): ...
+
+        assert not check_MultiHead(MultiHead).started
+
+
+@pytest.mark.parametrize("kind", ["split", "merge", "split and merge"])
+def test_one_suspect_in_five_is_not_equivariant(kind):
+    layers, x = split_suspects(kind), some_tokens()
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(1))
+    for name, layer in layers.items():
+        assert layer(x).shape == x.shape
+        change = (layer(x[order]) - layer(x)[order]).abs().max()
+        assert (change > 0.01) == (name == "C"), name
 
 
 @pytest.mark.parametrize("pair", REFERENTS[:6:2], ids=lambda pair: pair.read)

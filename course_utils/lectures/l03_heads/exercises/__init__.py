@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
-from course_utils.lectures.l03_heads.exercises.cross_attention import CROSS_ATTENTION
+from course_utils.lectures.l03_heads.exercises.multi_head import MULTI_HEAD
 from course_utils.lectures.l03_heads.exercises.previous_token import PREVIOUS_TOKEN
-from course_utils.lectures.l03_heads.exercises.split_and_merge import MERGE_HEADS, SPLIT_HEADS
+from course_utils.lectures.l03_heads.exercises.wrong_split import (
+    WRONG_SPLIT,
+    some_tokens,
+    split_suspects,
+)
 from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
@@ -12,18 +16,18 @@ __all__ = [
     "EXERCISES",
     "PREDICTIONS",
     "QUIZ",
-    "check_cross_attention",
-    "check_merge_heads",
+    "check_MultiHead",
+    "check_find_wrong_split",
     "check_previous_token_head",
-    "check_split_heads",
     "guesses",
     "predict",
+    "some_tokens",
+    "split_suspects",
 ]
 
-EXERCISES = (SPLIT_HEADS, MERGE_HEADS, CROSS_ATTENTION, PREVIOUS_TOKEN)
-check_split_heads = SPLIT_HEADS.check
-check_merge_heads = MERGE_HEADS.check
-check_cross_attention = CROSS_ATTENTION.check
+EXERCISES = (MULTI_HEAD, WRONG_SPLIT, PREVIOUS_TOKEN)
+check_MultiHead = MULTI_HEAD.check
+check_find_wrong_split = WRONG_SPLIT.check
 check_previous_token_head = PREVIOUS_TOKEN.check
 
 QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")

@@ -1,0 +1,315 @@
+"""Exercise 1: a layer of heads, a part of the reader's GPT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.outcomes import NanAlike, Outcome, is_untouched
+from course_utils.teaching.rows import wave
+
+__all__ = ["MULTI_HEAD"]
+
+LAYERS = ("query", "key", "value", "output")
+CLOSE = NanAlike(relative=1e-4, absolute=1e-4)
+
+
+class _MultiHead(nn.Module):
+    """The right layer; each mistake replaces one of its steps."""
+
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in LAYERS)
+
+    def forward(self, x, may_attend=None):
+        q, k, v = (self.split(part(x)) for part in (self.query, self.key, self.value))
+        scores = q @ k.mT / self.divisor(x, q)
+        return self.project(self.merge(self.weights(scores, may_attend) @ v))
+
+    def split(self, y):
+        B, T, C = y.shape
+        return y.view(B, T, self.num_heads, C // self.num_heads).transpose(1, 2)
+
+    def divisor(self, x, q):
+        return math.sqrt(q.shape[-1])
+
+    def weights(self, scores, may_attend):
+        if may_attend is not None:
+            scores = scores.masked_fill(~may_attend, -torch.inf)
+        return scores.softmax(dim=-1)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).flatten(2)
+
+    def project(self, merged):
+        return self.output(merged)
+
+
+def _with(**steps: Callable[..., Any]) -> type:
+    """The layer with other steps."""
+    return type("MultiHead", (_MultiHead,), steps)
+
+
+class _NotSetUp(nn.Module):
+    def __init__(self, width, num_heads):
+        self.query = nn.Linear(width, width)
+
+
+def _view(self, y):
+    return y.view(len(y), self.num_heads, y.shape[1], -1)
+
+
+def _view_back(self, heads):
+    return heads.reshape(heads.shape[0], heads.shape[2], -1)
+
+
+def _dealt(self, y):
+    return y.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+
+
+def _dealt_back(self, heads):
+    return heads.permute(0, 2, 3, 1).flatten(2)
+
+
+def _hidden_late(self, scores, may_attend):
+    weights = scores.softmax(dim=-1)
+    return weights if may_attend is None else weights * may_attend
+
+
+def _zeroed(self, scores, may_attend):
+    return (scores if may_attend is None else scores * may_attend).softmax(dim=-1)
+
+
+def _opposite(self, scores, may_attend):
+    return _MultiHead.weights(self, scores, None if may_attend is None else ~may_attend)
+
+
+def _is_unwritten(answer: type, name: str) -> bool:
+    """Whether a method is still as the stub has it, or is nobody's but PyTorch's."""
+    method = getattr(answer, name, getattr(nn.Module, name))
+    return method is getattr(nn.Module, name) or is_untouched(method, Outcome())
+
+
+def _applied(answer: Any) -> Callable[..., Any]:
+    """Build the layer, give it the weights of the probe, and let it attend."""
+
+    def run(width, num_heads, weights, x, may_attend):
+        if all(_is_unwritten(answer, name) for name in ("__init__", "forward")):
+            return ...
+        layer = answer(width, num_heads)
+        if set(layer.state_dict()) != set(weights):
+            has = ", ".join(sorted(layer.state_dict())) or "nothing"
+            raise AttributeError(
+                "the layer must have query, key, value and output, each nn.Linear(width, width), "
+                f"and nothing else that is learned. Yours has {has}"
+            )
+        layer.load_state_dict(weights)
+        with torch.no_grad():
+            return layer(x) if may_attend is None else layer(x, may_attend)
+
+    return run if isinstance(answer, type) else answer
+
+
+def _probe(B: int, T: int, C: int, H: int, mask: torch.Tensor | None = None) -> Mapping[str, Any]:
+    weights = {}
+    for place, name in enumerate(LAYERS):
+        weights[f"{name}.weight"] = 0.5 * wave(C, C, phase=0.7 + place)
+        weights[f"{name}.bias"] = 0.3 * wave(C, phase=2.1 + place)
+    x = wave(B, T, C, phase=0.3)
+    return {"width": C, "num_heads": H, "weights": weights, "x": x, "may_attend": mask}
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """Sizes, and the number of the output that is furthest off."""
+    x, C, H = inputs["x"], inputs["width"], inputs["num_heads"]
+    facts: dict[str, Any] = {"C": C, "H": H, "D": C // H, "T": x.shape[1]}
+    facts |= {"root_C": math.sqrt(C), "root_D": math.sqrt(C // H)}
+    right = _applied(_MultiHead)(*inputs.values())
+    if isinstance(got, torch.Tensor) and got.shape == right.shape:
+        worst = int((got - right).abs().nan_to_num(nan=torch.inf).argmax())
+        facts |= {"gave": float(got.flatten()[worst]), "want": float(right.flatten()[worst])}
+    return facts
+
+
+_OFF = "One number of the output is {gave}, expected {want}. "
+
+_MASKED = Exercise(
+    title="Build MultiHead",
+    difficulty=2,
+    minutes=12,
+    reference=_MultiHead,
+    watch=_applied,
+    probes=(
+        _probe(2, 5, 6, 3, torch.ones(5, 5, dtype=torch.bool).tril()),
+        # A table that is not symmetric, and has no empty row the other way round either.
+        _probe(1, 7, 10, 2, (torch.arange(7)[:, None] + torch.arange(7)) % 3 > 0),
+    ),
+    parts=("out",),
+    facts=_facts,
+    tolerance=CLOSE,
+    praise="All heads in one product, each with its own numbers, and no key where the mask says "
+    "no. This is the attention of every GPT.",
+    mistakes=(
+        Mistake(
+            "the mask ignored",
+            _with(weights=lambda self, scores, mask: scores.softmax(dim=-1)),
+            "Right without a mask, and with one the output is the same: you do not use "
+            "`may_attend`. Where it is False, the score becomes −∞ before the softmax.",
+        ),
+        Mistake(
+            "the opposite mask",
+            _with(weights=_opposite),
+            "Right without a mask. With one you hide what may be attended to: in `may_attend` "
+            "True means *may*. Hide where it is False, `masked_fill(~may_attend, ...)`.",
+        ),
+        Mistake(
+            "hidden after the softmax",
+            _with(weights=_hidden_late),
+            _OFF + "You hide weights, after the softmax, so a row no longer sums to 1. Hide the "
+            "scores before it, by −∞.",
+        ),
+        Mistake(
+            "hidden scores set to 0",
+            _with(weights=_zeroed),
+            _OFF + "You set hidden scores to 0, and 0 is a score like any other: $e^0 = 1$. Only "
+            "−∞ becomes a weight of 0.",
+        ),
+    ),
+)
+
+MULTI_HEAD = Exercise(
+    title=_MASKED.title,
+    difficulty=_MASKED.difficulty,
+    minutes=_MASKED.minutes,
+    function="MultiHead",
+    kept_as="MultiHead",
+    reference=_MultiHead,
+    watch=_applied,
+    probes=(
+        _probe(2, 5, 6, 3),
+        _probe(3, 7, 10, 2),
+        # As many tokens as heads: a forgotten transpose keeps the shape.
+        _probe(2, 3, 15, 3),
+    ),
+    parts=("out",),
+    facts=_facts,
+    tolerance=CLOSE,
+    praise="Right without a mask.",
+    then=(_MASKED,),
+    mistakes=(
+        Mistake(
+            "not set up",
+            _NotSetUp,
+            "`__init__` must begin with `super().__init__()`: it makes the place where a module "
+            "keeps its layers.",
+        ),
+        Mistake(
+            "viewed as heads first",
+            _with(split=_view),
+            _OFF + "Your shapes are right and the tokens are mixed: `view` cuts the memory in "
+            "order, and in memory a token's numbers are side by side. View as (B, T, H, D), then "
+            "`transpose(1, 2)`.",
+        ),
+        Mistake(
+            "wrong there and back",
+            _with(split=_view, merge=_view_back),
+            _OFF + "You split by `view(B, H, T, D)` and merge in the same way. Every number "
+            "returns to its place, but each head has attended within a piece of the text only. "
+            "View as (B, T, H, D), then `transpose(1, 2)`; to merge, transpose first.",
+        ),
+        Mistake(
+            "not transposed back",
+            _with(merge=_view_back),
+            _OFF + "Your split is right, and your merge mixes the tokens: the heads come one "
+            "after the other in memory. `transpose(1, 2)` first, then join the last two axes.",
+        ),
+        Mistake(
+            "never transposed",
+            _with(
+                split=lambda self, y: y.unflatten(-1, (self.num_heads, -1)),
+                merge=lambda self, heads: heads.flatten(2),
+            ),
+            _OFF + "You cut each token into heads, (B, T, H, D), and attend there. The last two "
+            "axes are then heads and numbers, so the {H} heads of one token attend to each other, "
+            "and no token sees another. `transpose(1, 2)` brings the tokens next to the numbers.",
+        ),
+        Mistake(
+            "channels dealt out",
+            _with(split=_dealt, merge=_dealt_back),
+            _OFF + "You deal the channels out to the heads one by one. Such a layer would train "
+            "just as well, but weights that were trained elsewhere do not fit it. Head 0 has the "
+            "first {D} channels: cut the last axis as (H, D), not as (D, H).",
+        ),
+        Mistake(
+            "channels dealt out, then joined",
+            _with(split=_dealt),
+            _OFF + "You deal the channels out to the heads one by one, and put the heads side by "
+            "side again. Head 0 has the first {D} channels of each token: cut the last axis as "
+            "(H, D), not as (D, H).",
+        ),
+        Mistake(
+            "channels interleaved",
+            _with(merge=_dealt_back),
+            _OFF + "Your split is right. Your merge takes one number from each head in turn; head "
+            "0's {D} channels come first, then head 1's: join the last axes as (H, D).",
+        ),
+        Mistake(
+            "number and width of the heads exchanged",
+            _with(split=lambda self, y: y.unflatten(-1, (-1, self.num_heads)).transpose(1, 2)),
+            _OFF + "You make {D} heads of width {H}: number and width are exchanged. There are "
+            "num_heads = {H} heads of width D = C / num_heads = {D}.",
+        ),
+        Mistake(
+            "transposed before the cut",
+            _with(split=lambda self, y: y.mT.reshape(len(y), self.num_heads, y.shape[1], -1)),
+            _OFF + "You transpose to (B, C, T) and then cut to the shape you need. A reshape to "
+            "sizes that fit is not a transpose. First cut C into (H, D), then exchange axes.",
+        ),
+        Mistake(
+            "view of what does not lie in order",
+            _with(
+                merge=lambda self, heads: heads.transpose(1, 2).view(
+                    heads.shape[0], heads.shape[2], -1
+                )
+            ),
+            "The plan is right, and `view` cannot merge: after the transpose a token's channels "
+            "are no longer side by side in memory, and a view moves nothing. `reshape` and "
+            "`flatten` copy where they have to.",
+        ),
+        Mistake(
+            "heads added",
+            _with(merge=lambda self, heads: heads.sum(dim=1)),
+            "You add the heads up, to width {D}, which `output` cannot take. Each head keeps its "
+            "own channels, {H}·{D} = {C} in all, side by side; `output` mixes them afterwards.",
+        ),
+        Mistake(
+            "no output layer",
+            _with(project=lambda self, merged: merged),
+            _OFF + "You return the heads side by side, without W_O. `self.output(...)` turns them "
+            "into what is added to the token's vector.",
+        ),
+        Mistake(
+            "not scaled",
+            _with(divisor=lambda self, x, q: 1.0),
+            _OFF + "The scores are not scaled: divide by √D = √{D} = {root_D} before the softmax.",
+        ),
+        Mistake(
+            "divided by the root of C",
+            _with(divisor=lambda self, x, q: math.sqrt(x.shape[-1])),
+            _OFF + "You divide by √C = {root_C}, from the width of x. A head's scores are sums of "
+            "D = {D} products: divide by √{D} = {root_D}.",
+        ),
+        Mistake(
+            "with the weights",
+            _with(project=lambda self, merged: (self.output(merged), merged)),
+            "You return two things. `forward` returns the output only, so that it can be added "
+            "to x.",
+        ),
+    ),
+)
