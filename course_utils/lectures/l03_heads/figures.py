@@ -104,11 +104,11 @@ def draw_heads(heads: int, width: int) -> AnnotatedFigure:
             _box(axes, 44, y, 7, 7, INK, "weights", "", size=8)
             _arrow(axes, 51.5, y + 3.5, 54.5, y + 3.5)
             _box(axes, 55, y, 3.4, 7, PURPLE, "", "")
-            axes.text(43.5, y + 7.9, f"head {name}", color=MUTED, ha="center", fontsize=8.5)
+            axes.text(47.5, y + 7.9, f"head {name}", color=MUTED, ha="center", fontsize=8.5)
             _arrow(axes, 59, y + 3.5, 64.5, 20)
             left = 65 + 3.4 * (row + (row == 2))
             _box(axes, left, 13, 3.4, 14, PURPLE, name, "")
-        for x, y in ((43.5, 13.6), (73.5, 20)):
+        for x, y in ((47.5, 13.6), (73.5, 20)):
             axes.text(x, y, "⋮" if x < 50 else "…", ha="center", va="center", color=MUTED)
         axes.text(30.5, 38.2, f"{D} numbers each", ha="left", color=MUTED, fontsize=8.5)
         axes.text(56.7, 38.2, f"{D}", ha="center", color=MUTED, fontsize=8.5)
@@ -130,7 +130,7 @@ def draw_heads(heads: int, width: int) -> AnnotatedFigure:
 def draw_runs(
     curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, float]
 ) -> AnnotatedFigure:
-    """Share of places with both answers right, one line for each model, named at its end.
+    """Share of places with both answers right, one line for each model, with a dot at its end.
 
     Args:
         curves: what a model is called → its share, from before the first step on.
@@ -153,11 +153,12 @@ def draw_runs(
         for (name, curve), colour in zip(curves.items(), (*COLOURS, BROWN), strict=False):
             steps = every * np.arange(len(curve))
             axes.plot(steps, curve, color=colour, linewidth=1.6)
+            axes.plot(steps[-1], curve[-1], "o", color=colour, clip_on=False)
             height = curve[-1]
-            while any(abs(height - other) < APART for other in labels):
-                height -= APART
+            while any(abs(height - other) < APART - 1e-9 for other in labels):
+                height -= APART / 4
             labels.append(height)
-            end_label(axes, float(steps[-1]), height, name, colour)
+            end_label(axes, float(last), height, name, colour)
     parts = [
         f"{name}, after {every * (len(curve) - 1):,} steps {curve[-1]:.2f}"
         for name, curve in curves.items()
@@ -171,8 +172,8 @@ def draw_alignment(
 ) -> AnnotatedFigure:
     """Cross-attention weights: a row for each token written, a column for each of the source."""
     rows, columns = weights.shape
-    side = min(0.42, 4.6 / rows, 6.0 / columns)
-    left, above = (0.5 + LETTER * max(map(len, tokens)) for tokens in (target, source))
+    side = min(0.34, 4.6 / rows, 6.0 / columns)
+    left, above = (0.45 + LETTER * max(map(len, tokens)) for tokens in (target, source))
     wide, high = max(left + side * columns + 0.1, 3.6), above + side * rows + 0.1
     figure = new_figure(wide, high)
     with course_style():

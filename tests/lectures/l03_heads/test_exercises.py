@@ -15,6 +15,8 @@ from course_utils.lectures.l03_heads.exercises import (
 )
 from course_utils.lectures.l03_heads.experiments import REFERENTS
 from course_utils.lectures.l03_heads.experiments.head_roles import offset_weights
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from tests.teaching.support_exercises import defined, solution
 
 
 class ThroughTorch(nn.Module):
@@ -106,6 +108,15 @@ class TestMultiHead:
                 self.qkv = nn.Linear(width, 3 * width)
 
         assert "Yours has qkv.bias, qkv.weight" in check_MultiHead(Fused).message
+
+    def test_the_part_takes_the_weights_of_gpt2s_layers(self):
+        part = defined(solution("03_heads", "MultiHead")[0], "MultiHead")
+        block = GPT2Block(GPT2Config(vocab_size=11, max_positions=7, width=30, num_heads=5))
+        mine = part(30, 5)
+        mine.load_state_dict(block.attention.state_dict())
+        x, mask = torch.randn(2, 7, 30), torch.ones(7, 7, dtype=torch.bool).tril()
+        theirs, _ = block.attention(x, may_attend=mask)
+        torch.testing.assert_close(mine(x, mask), theirs)
 
     def test_an_empty_class_is_untouched(self):
         class MultiHead(nn.Module): ...

@@ -150,6 +150,22 @@ def test_other_cuts_reach_what_a_coin_does_and_no_linear_readout_more():
     assert best == pytest.approx(2 / 3)
 
 
+def test_the_lines_of_the_proof_allow_six_of_nine():
+    """Every set of pairs, answered three back, that the two lines allow for w ≥ 1/2."""
+    pairs = list(itertools.product(range(3), repeat=2))
+    most = 0
+    for bits in itertools.product((False, True), repeat=9):
+        right = dict(zip(pairs, bits, strict=True))
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            positive = right[i, j] and right[j, i]
+            negative = any(right[m, i] and right[m, j] for m in range(3))
+            if positive and negative:  # S would be above 0 and below 0
+                break
+        else:
+            most = max(most, sum(bits))
+    assert most == 6
+
+
 def test_two_heads_get_both():
     assert shares(ONE_BACK, THREE_BACK) == (1, 1, 1)
     assert shares([10, 10, 10, 70], [0, 60, 20, 20])[2] > 0.99
