@@ -17,7 +17,9 @@ __all__ = ["SAMPLER", "mystery_sampler"]
 Sampler = Callable[[Tensor], Tensor]
 
 
-def mystery_sampler(temperature: float = 0.7, *, k: int | None = None, p: float | None = None):
+def mystery_sampler(
+    temperature: float = 0.7, *, k: int | None = None, p: float | None = None
+) -> Sampler:
     """A black box: logits (V,) in, probabilities (V,) out, after a temperature and a cut."""
     if k is None and p is None:
         k = 8
@@ -45,8 +47,9 @@ def _kept(sampler: Sampler, words: int) -> int:
 
 def _find_settings(sampler: Sampler) -> tuple[float, str, float]:
     few, many = _kept(sampler, 500), _kept(sampler, 1000)
-    cut = ("top-k", many) if few == many else ("top-p", many / 1000)
-    return _temperature(sampler), *cut
+    if few == many:
+        return _temperature(sampler), "top-k", many
+    return _temperature(sampler), "top-p", many / 1000
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
