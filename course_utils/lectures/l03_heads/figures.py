@@ -172,7 +172,7 @@ def draw_alignment(
 ) -> AnnotatedFigure:
     """Cross-attention weights: a row for each token written, a column for each of the source."""
     rows, columns = weights.shape
-    side = min(0.34, 4.6 / rows, 6.0 / columns)
+    side = min(0.31, 4.6 / rows, 6.0 / columns)
     left, above = (0.45 + LETTER * max(map(len, tokens)) for tokens in (target, source))
     wide, high = max(left + side * columns + 0.1, 3.6), above + side * rows + 0.1
     figure = new_figure(wide, high)
