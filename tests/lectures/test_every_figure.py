@@ -34,7 +34,6 @@ SPREADS = np.linspace(3.7, 64.0, 72).reshape(6, 12)
 COSINES = {d: 2 * RANDOM.beta((d - 1) / 2, (d - 1) / 2, 4000) - 1 for d in (2, 64)}
 GRADIENTS = {"divided": np.linspace(0.175, 0.225, 11), "not divided": np.geomspace(1e-5, 10, 11)}
 CURVES = [[0.1, 0.2, 0.4], [0.1, 0.3, 0.7], [0.1, 0.2, 0.5]]
-SINGULAR = {h: np.r_[np.linspace(9, 5, 12 // h), np.full(17 - 12 // h, 1e-15)] for h in (1, 2, 4)}
 ALIGNED = np.eye(8)[[3, 2, 0]]
 CHANGES = np.linspace(1, 72, 72).reshape(6, 12) / 1000
 WAYS = ("none", "learned", "sinusoidal", "RoPE", "ALiBi", "interpolated", "NTK")
@@ -68,7 +67,7 @@ FIGURES = {
     (0, "draw_maps"): (
         ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
     (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
-    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 60"),
+    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 40"),
     (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
     (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
     (1, "draw_lengths"): (
@@ -77,7 +76,6 @@ FIGURES = {
         (SPREADS, SPREADS / 32**0.5, SPREADS / 320, 32), {}, "0.65 11.3 5 11 0.01 0.20"),
     (2, "draw_query_gradients"): ((GRADIENTS,), {}, "11 0.20 0.180 0.22 1.21"),
     (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
-    (3, "draw_singular_values"): ((SINGULAR, 12), {}, "4 3 0.56 1e-16"),
     (3, "draw_heads"): ((12, 384), {}, "12 384 32"),
     (3, "draw_runs"): (({"one": CURVES[0], "two": CURVES[1]}, 20, {"guess": 0.25}), {},
         "40 0.40 0.70 0.25"),

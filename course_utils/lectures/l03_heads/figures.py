@@ -29,53 +29,14 @@ __all__ = [
     "draw_heads",
     "draw_pruning",
     "draw_runs",
-    "draw_singular_values",
 ]
 
 DASHES = ("-", "--", "-.")
 BROWN = "#7a5b00"
-FLOOR = 1e-18  # of the largest singular value: below every rounding of float64
 COLOURS = (MAGENTA, TEAL, INK)  # none of them a query, a key or a value
 NUMBERED = 5  # heads whose silence changes most have their number
 APART = 0.075  # of the axis from 0 to 1, between two names of curves
 LETTER = 0.11  # inches, a wide one of a token's label
-
-
-def draw_singular_values(values: Mapping[int, np.ndarray], width: int) -> AnnotatedFigure:
-    """Singular values of one head's QKᵀ for several numbers of heads, with the width of a head.
-
-    Args:
-        values: number of heads → (N,) singular values, largest first.
-        width: the model's width C; a head has C / H numbers.
-    """
-    figure = new_figure(8.0, 3.8)
-    parts = []
-    with course_style():
-        axes = figure.add_axes((0.1, 0.16, 0.87, 0.8))
-        for (heads, each), colour, dash in zip(values.items(), COLOURS, DASHES, strict=False):
-            rank = width // heads
-            relative = (each / each[0]).clip(FLOOR)
-            axes.plot(np.arange(1, len(each) + 1), relative, color=colour, linestyle=dash)
-            axes.axvline(rank + 0.5, color=colour, linewidth=1.2, linestyle=":")
-            axes.plot(rank, relative[rank - 1], "o", color=colour)
-            axes.annotate(
-                f"$H = {heads}$\n$d_k = {rank}$",
-                (rank + 0.5, 0.35),
-                xycoords=("data", "axes fraction"),
-                xytext=(6, 0),
-                textcoords="offset points",
-                color=colour,
-                va="center",
-            )
-            below = f", the next {each[rank] / each[0]:.0e}" if rank < len(each) else ""
-            parts.append(
-                f"{_heads(heads)}, {rank} numbers wide: value {rank} is "
-                f"{each[rank - 1] / each[0]:.2g} of the largest{below}"
-            )
-        axes.set(yscale="log", xlabel="singular value, by size", ylabel="size / the largest")
-        axes.set_xlim(0, 1.02 * max(len(each) for each in values.values()))
-    caption = f"Singular values of one head's table of scores. {'; '.join(parts)}."
-    return AnnotatedFigure(figure, caption)
 
 
 def draw_heads(heads: int, width: int) -> AnnotatedFigure:
@@ -89,7 +50,7 @@ def draw_heads(heads: int, width: int) -> AnnotatedFigure:
     figure = new_figure(9.0, 4.1)
     with course_style():
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set(xlim=(0, 90), ylim=(0, 41))
+        axes.set(xlim=(0, 99), ylim=(0, 41))
         mute_axes(axes)
         _box(axes, 2, 13, 9, 14, MUTED, "x", f"{width}")
         for y, name, colour in ((27, "$W_Q$", BLUE), (16.5, "$W_K$", ORANGE), (6, "$W_V$", PURPLE)):
@@ -115,9 +76,12 @@ def draw_heads(heads: int, width: int) -> AnnotatedFigure:
         axes.text(71.8, 28.2, f"side by side: {width}", ha="center", color=MUTED, fontsize=8.5)
         _arrow(axes, 79, 20, 81, 20)
         _box(axes, 81.5, 16.5, 7, 7, INK, "$W_O$", "")
-        axes.plot((85, 85, 6.5), (16, 1.2, 1.2), color=MUTED, linewidth=1.0)
-        _arrow(axes, 6.5, 1.1, 6.5, 12.6)
-        axes.text(72, 2.0, "added to x", ha="center", color=MUTED, fontsize=8.5)
+        axes.plot((6.5, 6.5, 93), (12.6, 1.2, 1.2), color=MUTED, linewidth=1.0)
+        axes.text(93, 20, "+", ha="center", va="center", fontsize=16)
+        _arrow(axes, 89, 20, 91.5, 20)
+        _arrow(axes, 93, 1.2, 93, 17.8)
+        _arrow(axes, 94.5, 20, 98.5, 20)
+        axes.text(88, 2.0, "x itself", ha="center", color=MUTED, fontsize=8.5)
     return AnnotatedFigure(
         figure,
         f"A layer of {heads} heads. x, {width} numbers for each token, goes through three "
