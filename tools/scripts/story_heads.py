@@ -1,0 +1,239 @@
+"""Which heads of a story model find whom a pronoun means, and who has the thing.
+
+    python -m tools.scripts.story_heads                     the packaged model, on whole stories
+    python -m tools.scripts.story_heads --short FOLDER ...  models of story_order, on short stories
+    python -m tools.scripts.story_heads --stories 20        to see that it runs
+
+Two measurements. By weight: how often a head's largest weight is on a word that names what is
+meant, at *it*, at *He*, *She*, *him* and *her*, and at the question mark of "Who has the hat?". The
+head is chosen on one half of the stories and counted on the other. By ablation: how many answers
+are right when a head's output is replaced by its mean, one head at a time (half of the stories).
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.measure.stories import score_stories
+from course_utils.models import GPT2, load_gpt2
+from course_utils.models.story_gpt import SHORT_STORIES, load_story_gpt
+from course_utils.stories import ALL_WORDS, LIMITS, Reading, Story, tell
+from course_utils.stories.words import FILLERS
+from course_utils.teaching.claims import wilson_interval
+
+SEED = 2 * 10**6  # no training draws its stories with it
+IDS = {word: number for number, word in enumerate(ALL_WORDS)}
+NAMES = {*FILLERS["he"], *FILLERS["she"]}
+OBJECTS = {*FILLERS["noun"], *FILLERS["container"]}
+MEANS_PERSON = {"He": 0, "She": 0, "him": 1, "her": 1}  # the first person of a sentence, the second
+
+
+class Place(NamedTuple):
+    """A word from which a head should look back: its position, and the positions that are right."""
+
+    kind: str
+    query: int
+    right: list[int]
+    candidates: list[int]  # all names, or all things, before it
+
+
+def main() -> None:
+    """Measure each model."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--short", type=Path, nargs="+", help="folders of models for short stories")
+    parser.add_argument("--stories", type=int, default=800)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    rng, limits = random.Random(SEED), SHORT_STORIES if chosen.short else LIMITS
+    stories = [tell(rng, limits) for _ in range(chosen.stories)]
+    for folder in chosen.short or ["the packaged model"]:
+        print(f"\n{folder}", flush=True)
+        model = load_gpt2(folder).eval() if chosen.short else load_story_gpt()
+        report_weights(model, stories)
+        report_ablations(model, stories[: chosen.stories // 2])
+
+
+# ------------------------------------------------------------------------------- by weight
+
+
+def report_weights(model: GPT2, stories: Sequence[Story]) -> None:
+    """Print for each kind of place the head that finds most, beside chance and a rival."""
+    half = len(stories) // 2
+    choosing, asked, _ = found(model, stories[:half])
+    counting, counted, rivals = found(model, stories[half:])
+    for kind in (kind for kind in counted if kind in choosing):
+        order = (choosing[kind] / asked[kind]).flatten().argsort(descending=True)[:2]
+        hits, asked_of = counting[kind].flatten(), counted[kind]
+        best = (f"head {name(model, int(n))} {rate(int(hits[n]), asked_of)}" for n in order)
+        others = (f"{who} {right / asked_of:.0%}" for who, right in rivals[kind].items())
+        print(f"  {kind}:", "; ".join((*best, *others, f"{asked_of} places")), flush=True)
+
+
+@torch.no_grad()
+def found(model: GPT2, stories: Sequence[Story]) -> tuple[dict, dict, dict]:
+    """By kind: how often each head's largest weight is right (L, H), of how many; the rivals."""
+    hits, asked, rivals = {}, {}, {}
+    for story in stories:
+        words = ["\n", *story.words]
+        heads = model.trace(torch.tensor([[IDS[word] for word in words]])).heads
+        largest = torch.stack([each.weights[0].argmax(-1) for each in heads])  # (L, H, T)
+        for kind, query, right, candidates in places(words):
+            hit = torch.isin(largest[..., query], torch.tensor(right))
+            hits[kind] = hits.get(kind, 0) + hit.int()
+            asked[kind] = asked.get(kind, 0) + 1
+            guess = rivals.setdefault(kind, {"a random candidate": 0.0, "the nearest": 0.0})
+            guess["a random candidate"] += len(right) / len(candidates)
+            guess["the nearest"] += candidates[-1] in right
+    return hits, asked, rivals
+
+
+def places(words: Sequence[str]) -> Iterator[Place]:
+    """The places of a story before which there are at least two people, or two things."""
+    for start, stop, reading in sentences(words):
+        for query in range(start, stop):
+            word, meant, among = words[query], "", NAMES
+            if word == "?" and words[start : start + 2] == ["Who", "has"]:
+                kind, meant = "holder", words[query + 1]
+            elif word in MEANS_PERSON and "?" not in words[start:stop]:
+                kind, meant = "he or she", reading.people[MEANS_PERSON[word]]
+            elif word == "it" and not {"?", "kept"} & {*words[start:stop]}:
+                kind, meant, among = "it", reading.mentioned[0], OBJECTS
+            candidates = [at for at in range(query) if words[at] in among]
+            right = [at for at in candidates if words[at] == meant]
+            if right and len({words[at] for at in candidates}) > 1:
+                yield Place(kind, query, right, candidates)
+                if candidates[-1] not in right:
+                    yield Place(f"{kind}, not the nearest", query, right, candidates)
+
+
+def sentences(words: Sequence[str]) -> Iterator[tuple[int, int, Reading]]:
+    """Where each sentence begins and ends, and what a reader knows after it."""
+    reading, start = Reading(), 1
+    for stop, word in enumerate(words):
+        if word == ".":
+            if "?" not in words[start:stop]:
+                reading.hear(" ".join(words[start:stop]))
+            yield start, stop, reading
+            start = stop + 1
+
+
+# ------------------------------------------------------------------------------- by ablation
+
+
+def report_ablations(model: GPT2, stories: Sequence[Story]) -> None:
+    """Print how many answers are right, whole and without each head."""
+    sets = holder_questions(stories)
+    before = answers(model, stories, sets)
+    print("  whole: " + ", ".join(f"{kind} {rate(*of)}" for kind, of in before.items()), flush=True)
+    means = mean_outputs(model, stories[:100])
+    for head in range(means.numel() // means.shape[-1]):
+        with ablated(model, head, means):
+            after = answers(model, stories, sets)
+        rates = (f"{kind} {rate(*of)}" for kind, of in after.items())
+        print(f"  without {name(model, head)}: " + ", ".join(rates), flush=True)
+
+
+def answers(model: GPT2, stories: Sequence[Story], sets: dict) -> dict[str, tuple[int, int]]:
+    """How many answers are right, of how many: who has it by set, and the other questions."""
+    found = {}
+    for kind, some in sets.items():
+        scores = score_stories(model, some)
+        found[f"who has, {kind}"] = scores.right["holder"], scores.asked["holder"]
+    scores = score_stories(model, stories)
+    for kind in ("place", "colour", "finder"):
+        found[kind] = scores.right[kind], scores.asked[kind]
+    return found
+
+
+def holder_questions(stories: Sequence[Story]) -> dict[str, list[Story]]:
+    """Stories that ask who has a thing that somebody has, by how the sentence says so that gave it.
+
+    The sentence names both by their nouns, or the person by a pronoun, or the thing by *it*.
+    """
+    sets: dict[str, list[Story]] = {"by nouns": [], "by he or she": [], "by it": []}
+    for story in stories:
+        words = ["\n", *story.words]
+        end, where, said = 1, {}, {}
+        for start, stop, reading in sentences(words):
+            if "?" in words[start:stop]:
+                break
+            end = stop + 1
+            for noun, now in reading.where.items():
+                if where.get(noun) != now:
+                    said[noun] = words[start:stop]
+            where = dict(reading.where)
+        for noun, person in where.items():
+            if person in NAMES and len(reading.place.keys() & NAMES) > 1:
+                question = f"Who has the {noun} ? {person} has it .".split()
+                asked = Story((*words[1:end], *question), 0.0)
+                if person in said[noun] and noun in said[noun]:
+                    sets["by nouns"].append(asked)
+                if person not in said[noun]:
+                    sets["by he or she"].append(asked)
+                if noun not in said[noun]:
+                    sets["by it"].append(asked)
+    return sets
+
+
+@torch.no_grad()
+def mean_outputs(model: GPT2, stories: Sequence[Story]) -> Tensor:
+    """The mean of each head's output over all words of some stories, (L, H, D)."""
+    sums, count = torch.zeros(len(model.blocks), model.config.width), 0
+
+    def add(block: int, inputs: tuple[Tensor, ...]) -> None:
+        sums[block] += inputs[0].sum((0, 1))
+
+    hooks = [
+        output_of(model, at).register_forward_pre_hook(lambda _, x, at=at: add(at, x))
+        for at in range(len(model.blocks))
+    ]
+    for story in stories:
+        model(torch.tensor([[0, *(IDS[word] for word in story.words[:-1])]]))
+        count += len(story.words)
+    for hook in hooks:
+        hook.remove()
+    return (sums / count).view(len(model.blocks), model.config.num_heads, -1)
+
+
+@contextmanager
+def ablated(model: GPT2, head: int, means: Tensor) -> Iterator[None]:
+    """Replace the output of one head by its mean."""
+    block, number = divmod(head, model.config.num_heads)
+    size = model.config.head_width
+
+    def replace(_: object, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+        mixed = inputs[0].clone()
+        mixed[..., number * size : (number + 1) * size] = means[block, number]
+        return (mixed,)
+
+    hook = output_of(model, block).register_forward_pre_hook(replace)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def output_of(model: GPT2, block: int) -> nn.Module:
+    """The layer that mixes the heads' outputs."""
+    return model.get_submodule(f"blocks.{block}.attention.output")
+
+
+def name(model: GPT2, head: int) -> str:
+    """The block and the number of a head, both counted from 0."""
+    return "{}.{}".format(*divmod(head, model.config.num_heads))
+
+
+def rate(right: int, asked: int) -> str:
+    """A share with its 95 % interval."""
+    low, high = wilson_interval(right, max(1, asked))
+    return f"{right / max(1, asked):.0%} ({low:.0%} to {high:.0%})"
+
+
+if __name__ == "__main__":
+    main()
