@@ -12,7 +12,7 @@ are right when a head's output is replaced by its mean, one head at a time (half
 
 import argparse
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -186,11 +186,14 @@ def mean_outputs(model: GPT2, stories: Sequence[Story]) -> Tensor:
     """The mean of each head's output over all words of some stories, (L, H, D)."""
     sums, count = torch.zeros(len(model.blocks), model.config.width), 0
 
-    def add(block: int, inputs: tuple[Tensor, ...]) -> None:
-        sums[block] += inputs[0].sum((0, 1))
+    def adds_to(block: int) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            sums[block] += inputs[0].sum((0, 1))
+
+        return add
 
     hooks = [
-        output_of(model, at).register_forward_pre_hook(lambda _, x, at=at: add(at, x))
+        output_of(model, at).register_forward_pre_hook(adds_to(at))
         for at in range(len(model.blocks))
     ]
     for story in stories:
@@ -207,7 +210,7 @@ def ablated(model: GPT2, head: int, means: Tensor) -> Iterator[None]:
     block, number = divmod(head, model.config.num_heads)
     size = model.config.head_width
 
-    def replace(_: object, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+    def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         mixed = inputs[0].clone()
         mixed[..., number * size : (number + 1) * size] = means[block, number]
         return (mixed,)
