@@ -54,7 +54,7 @@ def test_scores_by_keys(open_explorer):
 
 def test_the_dot_is_dragged_to_another_temperature(open_explorer):
     tab = open_explorer(SOFTMAX)
-    preset(tab, "not divided, d_k = 64")
+    preset(tab, "d_k = 64")
     rail = tab.locator("input[type=range]")
     drag(tab, DOT, (-120, -30))
     temperature = float(rail.get_attribute("aria-valuetext"))

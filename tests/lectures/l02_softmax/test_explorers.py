@@ -104,9 +104,9 @@ def test_typical_draw_is_near_medians():
 
 def test_presets_show_what_they_say():
     found = {name: state(**values) for name, values in SoftmaxJacobian.presets.items()}
-    narrow, middle, wide = (found[f"not divided, d_k = {width}"] for width in (16, 64, 512))
+    narrow, middle, wide = (found[f"d_k = {width}"] for width in (16, 64, 512))
     assert narrow.norm > middle.norm > wide.norm and wide.norm < 0.01
-    divided = found["temperature 8 = √64"]
+    divided = found["d_k = 64, divided"]
     assert divided.norm > 0.2 and divided.effective > 7
     won = found["one has won"]
     assert won.largest == pytest.approx(0.99, abs=1e-4)

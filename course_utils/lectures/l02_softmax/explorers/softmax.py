@@ -129,10 +129,10 @@ class SoftmaxJacobian(Explorer):
         "one has won": _preset(ONE_HAS_WON),
         "all equal": _preset([0.0] * KEYS),
         "two compete": _preset(TWO_COMPETE),
-        "not divided, d_k = 16": _preset(typical_scores(16)),
-        "not divided, d_k = 64": _preset(typical_scores(64)),
-        "not divided, d_k = 512": _preset(typical_scores(512)),
-        "temperature 8 = √64": _preset(typical_scores(64), 8.0),
+        "d_k = 16": _preset(typical_scores(16)),
+        "d_k = 64": _preset(typical_scores(64)),
+        "d_k = 512": _preset(typical_scores(512)),
+        "d_k = 64, divided": _preset(typical_scores(64), 8.0),
     }
     view = "softmax.js"
     reading = (
@@ -141,7 +141,8 @@ class SoftmaxJacobian(Explorer):
         "magenta where it falls. Its norm is one number for the whole map, the root of the sum of "
         "its squares. The curve shows the norm at every temperature, which divides all scores: low "
         "on the left, where no key is ahead, and on the right, where one has everything. A faint "
-        "outline is a score before it is divided."
+        "outline is a score before it is divided. The buttons with d_k have the scores of a random "
+        "query and random keys."
     )
 
     def compute(self, scores: list[float], temperature: float) -> SoftmaxState:
