@@ -75,6 +75,7 @@ FIGURES = {
     (1, "draw_head_spreads"): (
         (SPREADS, SPREADS / 32**0.5, SPREADS / 320, 32), {}, "0.65 11.3 5 11 0.01 0.20"),
     (2, "draw_query_gradients"): ((GRADIENTS,), {}, "11 0.20 0.180 0.22 1.21"),
+    (2, "draw_races"): (({"SGD": PANEL, "Adam": PANEL},), {}, "40 3 0.2 1.6"),
     (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
     (3, "draw_heads"): ((12, 384), {}, "12 384 32"),
     (3, "draw_runs"): (({"one": CURVES[0], "two": CURVES[1]}, 20, {"guess": 0.25}), {},

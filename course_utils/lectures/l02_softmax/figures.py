@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.ticker import NullLocator
 
+from course_utils.explorers.charts import draw_learning_curves
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     INK,
@@ -55,6 +56,26 @@ def draw_query_gradients(sizes: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     count = len(next(iter(sizes.values())))
     caption = f"The gradients of {count:,} queries. {'; '.join(parts)}."
     return AnnotatedFigure(figure, caption)
+
+
+def draw_races(panels: Mapping[str, Mapping[str, np.ndarray]]) -> AnnotatedFigure:
+    """Losses of models that learn the same task, a panel each, with a caption that fits a slide.
+
+    Args:
+        panels: title → name of a model → (runs, steps).
+    """
+    picture = draw_learning_curves(panels, np.log(8))
+    names = " / ".join(next(iter(panels.values())))
+    ends = [
+        f"{title}: " + " / ".join(f"{np.median(each[:, -10:].mean(axis=1)):.1f}" for each in runs)
+        for title, runs in ((title, models.values()) for title, models in panels.items())
+    ]
+    runs, steps = next(iter(next(iter(panels.values())).values())).shape
+    caption = (
+        f"Loss over {steps} steps, median (line) and range (band) of {runs} runs. Median at the "
+        f"end, {names}: {'; '.join(ends)}."
+    )
+    return AnnotatedFigure(picture.figure, caption)
 
 
 def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
