@@ -1,8 +1,8 @@
 """A toy task for two heads: copy the token one position back, and the token three positions back.
 
 A row of attention weights gives one mixture of values. Where the weights are fixed, a linear layer
-cannot read from a mixture of two tokens which of them came first. Two heads, or two layers, give two
-mixtures.
+cannot read from a mixture of two tokens which of them came first. Two heads, or two layers, give
+two mixtures.
 """
 
 from collections.abc import Callable

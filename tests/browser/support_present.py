@@ -21,7 +21,8 @@ MEASURED = """() => {
             const box = part.getBoundingClientRect();
             // Folded, a table is not on the slide. The rest of a traceback, and of a table with a
             // box of its own, may be scrolled to.
-            if (!part.checkVisibility() || part.closest('[data-mime-type="application/vnd.jupyter.stderr"]')
+            if (!part.checkVisibility()
+                || part.closest('[data-mime-type="application/vnd.jupyter.stderr"]')
                 || part.closest('.cp-scrolls .cp-figure'))
                 continue;
             if (box.bottom > frame.bottom + 1 || box.right > frame.right + 1

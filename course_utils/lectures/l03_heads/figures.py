@@ -114,7 +114,9 @@ def draw_runs(
                 name, (0.995, level), (0, 3), xycoords=("axes fraction", "data"),
                 textcoords="offset points", ha="right", va="bottom", color=MUTED,
             )  # fmt: skip
-        for (name, curve), colour in zip(curves.items(), (*COLOURS, BROWN), strict=False):
+        drawn = [*zip(curves.items(), (*COLOURS, BROWN), strict=False)]
+        # From the highest end down, so that names stand in the order of their curves.
+        for (name, curve), colour in sorted(drawn, key=lambda each: -each[0][1][-1]):
             steps = every * np.arange(len(curve))
             axes.plot(steps, curve, color=colour, linewidth=1.6)
             axes.plot(steps[-1], curve[-1], "o", color=colour, clip_on=False)

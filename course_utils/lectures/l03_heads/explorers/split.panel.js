@@ -5,10 +5,10 @@ import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
 
-const ABOVE = 34; // pixels above the matrix: its name, and the handle of the cut
-const BETWEEN = 42;
+const ABOVE = 32; // pixels above the matrix: its name, and the handle of the cut
+const BETWEEN = 30;
 const BLOCKS = 9; // pixels between heads
-const LARGEST = 22;
+const LARGEST = 21;
 const LEFT = 2;
 const TITLES = ["Right", "Wrong"];
 
