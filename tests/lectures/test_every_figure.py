@@ -67,7 +67,7 @@ FIGURES = {
     (0, "draw_maps"): (
         ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
     (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
-    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 40"),
+    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 30"),
     (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
     (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
     (1, "draw_lengths"): (

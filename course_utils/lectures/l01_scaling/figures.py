@@ -46,7 +46,7 @@ def cosine_density(x: np.ndarray, width: int) -> np.ndarray:
     return math.exp(log_norm) * (1 - np.square(x)) ** ((width - 3) / 2)
 
 
-WALKS = 40  # of all walks, as many as are drawn
+WALKS = 30  # of all walks, as many as are drawn
 
 
 def draw_walks(walks: np.ndarray) -> AnnotatedFigure:

@@ -104,7 +104,7 @@ def test_the_pictures_shares_are_the_curves():
     for name, (kind, more) in enumerate(
         [("rnn", {"orthogonal": True}), ("lstm", {"forget_bias": 3.0}), ("attention", {})]
     ):
-        expected = gradient_by_distance(kind, width=8, length=64, **more)
+        expected = gradient_by_distance(kind, width=8, length=64, **more).float()
         explorer = GradientReach(distance=41, width=8, **start)
         assert explorer.state.shares[name] == expected[41].item()
         sent = explorer.given()["curves"][explorer.state.rows[name]]
