@@ -98,7 +98,7 @@ class GradientReach(Explorer):
         return ReachState(distance, rows.astype(np.uint8), shares, reach.astype(np.uint8))
 
     def caption(self, state: ReachState) -> str:
-        rnn, lstm, attention = (written(share) for share in state.shares)
+        rnn, lstm, attention = (written(float(share)) for share in state.shares)
         steps = "step" if state.distance == 1 else "steps"
         return (
             f"The input [b:{state.distance}] {steps} back gets this share of the gradient: "
