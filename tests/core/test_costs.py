@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import attend
 from course_utils.measure.costs import (
@@ -15,16 +14,10 @@ from course_utils.measure.costs import (
     path_length,
     recurrent_flops,
 )
+from tests.support_flops import counted_flops
 
 N, C = 7, 5
 CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
-
-
-def counted_flops(run):
-    """Run and count what FlopCounterMode counts: matrix products and convolutions."""
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        run()
-    return counter.get_total_flops()
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -54,7 +54,7 @@ def rule_setup_cell(notebook: NotebookNode) -> list[str]:
 
 def rule_axis_letters(notebook: NotebookNode) -> list[str]:
     """The axis letters used today are named."""
-    named = "axis letters" in _prose(notebook).lower() or _calls(notebook, "axis_table")
+    named = "axis letters" in _prose(notebook).lower()
     return [] if named else ["the axis letters are not named"]
 
 

@@ -9,7 +9,6 @@ import math
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import attend, cosine_attend
 from course_utils.kernels.tiled import backward_tiles, forward_tiles
@@ -18,6 +17,7 @@ from course_utils.measure.estimates import estimate_mean
 from course_utils.models.minilm import load_minilm
 from course_utils.positions import sinusoidal_positions
 from tests.lectures.support_notebooks import NOTEBOOKS, read
+from tests.support_flops import counted_flops
 
 ROWS = 28  # 18 to 21 are measured in test_corrections_06.py, 22 to 27 in test_corrections_07.py
 PAIRS = 20_000
@@ -53,12 +53,6 @@ def layers_until_seen(tokens, dilations):
 def test_row_2_only_dilation_makes_a_logarithm(tokens):
     assert layers_until_seen(tokens, [1] * tokens) == (tokens - 1) / 2
     assert layers_until_seen(tokens, [3**layer for layer in range(9)]) == round(math.log(tokens, 3))
-
-
-def counted_flops(module, *inputs):
-    with FlopCounterMode(display=False) as counter:
-        module(*inputs)
-    return counter.get_total_flops()
 
 
 @pytest.mark.parametrize("length,cheaper", [(31, "attention"), (67, "recurrent")])

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cosine_similarity, pad
 from torch.nn.utils import parameters_to_vector
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import MixtralConfig, MixtralForCausalLM
 
 from course_utils.attention import attend, top_k_attend
@@ -22,15 +21,10 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
     expert_angles,
     plane_batch,
 )
+from tests.support_flops import counted_flops
 
 # Mixtral 8x7B's public configuration.
 V, C, L, F, H, G, D, EXPERTS, K = 32000, 4096, 32, 14336, 32, 8, 128, 8, 2
-
-
-def flops(call, *inputs):
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        call(*inputs)
-    return counter.get_total_flops()
 
 
 class TextExample(nn.Module):
@@ -67,7 +61,7 @@ def same_layers(width, hidden):
 def test_22_two_of_eight_experts_cost_two():
     width, hidden, tokens = 17, 67, 31
     layer, x = MixtureOfExperts(width, hidden, 8, 2), torch.randn(1, tokens, width)
-    one, ours = flops(lambda: layer.experts[0](x)), flops(lambda: layer(x))
+    one, ours = counted_flops(lambda: layer.experts[0](x)), counted_flops(lambda: layer(x))
     router = 2 * tokens * width * 8
     assert ours == 2 * one + router  # not a quarter of the dense network's
     assert (ours - router) / (8 * one) == 1 / 4  # but of all eight experts'
@@ -101,9 +95,9 @@ def test_23_sixteen_networks_where_two_do():
     width, hidden = 19, 67
     theirs, ours = same_layers(width, hidden)
     x = torch.randn(2, 23, width)
-    one, router = flops(lambda: theirs.experts[0](x)), flops(lambda: theirs.router(x))
-    assert flops(lambda: theirs(x)) == 16 * one + router
-    assert flops(lambda: ours(x)) == 2 * one + router
+    one, router = (counted_flops(part, x) for part in (theirs.experts[0], theirs.router))
+    assert counted_flops(theirs, x) == 16 * one + router
+    assert counted_flops(ours, x) == 2 * one + router
     torch.testing.assert_close(ours(x)[0], theirs(x), rtol=0, atol=1e-5)
 
 
@@ -143,8 +137,8 @@ def test_25_top_k_attention_saves_no_product():
         found = sparse_attention_as_written(q, k, v, keep)
         torch.testing.assert_close(found, top_k_attend(q, k, v, k_keep=keep)[0])
         work = 2 * 6 * 29 * 31 * (7 + 5)  # all scores, and a product with all values
-        assert flops(sparse_attention_as_written, q, k, v, keep) == work
-        assert flops(attend, q, k, v) == work
+        assert counted_flops(sparse_attention_as_written, q, k, v, keep) == work
+        assert counted_flops(attend, q, k, v) == work
     torch.testing.assert_close(found, attend(q, k, v)[0])
 
 

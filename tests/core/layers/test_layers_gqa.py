@@ -3,11 +3,11 @@
 import pytest
 import torch
 from torch.nn import functional as F
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.layers import KVCache, MultiHeadAttention, split_heads
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.masks import causal_mask
+from course_utils.measure.peak_memory import peak_bytes
 
 B, T, C, H, D = 2, 7, 30, 6, 5
 GROUPS = (1, 2, 3, 6)
@@ -45,22 +45,6 @@ def test_as_the_fused_function(num_kv_heads, bias):
 # Nothing is copied for a second query head.
 
 
-class Largest(TorchDispatchMode):
-    """The most numbers that any operator's result held."""
-
-    numbers = 0
-
-    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-        result = function(*arguments, **(keywords or {}))
-        if isinstance(result, torch.Tensor):
-            held = result.untyped_storage().nbytes() // result.element_size()
-            known = {each.untyped_storage().data_ptr() for each in arguments
-                     if isinstance(each, torch.Tensor)}  # fmt: skip
-            if result.untyped_storage().data_ptr() not in known:  # no view of what came
-                self.numbers = max(self.numbers, held)
-        return result
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
 def test_no_copy_for_every_query_head(num_kv_heads):
@@ -68,9 +52,7 @@ def test_no_copy_for_every_query_head(num_kv_heads):
     cache, ones = KVCache(), torch.randn(2, B, num_kv_heads, S, D)
     cache.append(*ones)  # its buffers are not the question here
     cache.length -= 1
-    with Largest() as largest:
-        layer(x, cache=cache)
-    assert largest.numbers < B * H * S * D
+    assert peak_bytes(lambda: layer(x, cache=cache)) < B * H * S * D * x.element_size()
 
 
 # The cache.

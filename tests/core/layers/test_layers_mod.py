@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.layers import KVCache
 from course_utils.layers.mod import (
@@ -16,6 +15,7 @@ from course_utils.layers.mod import (
 from course_utils.masks import causal_mask
 from course_utils.measure.dependence import gradient_reach, leaks
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from tests.support_flops import counted_flops
 
 B, T, C, H = 2, 11, 15, 3
 CLOSE = {"rtol": 0, "atol": 1e-5}  # float32, sums of fifteen numbers of size one
@@ -97,12 +97,6 @@ def test_it_is_equation_1_token_by_token(block, x, gate, capacity):
             torch.testing.assert_close(out[row, t], expected, **CLOSE)
     assert torch.equal(out[~kept.mask], x[~kept.mask])
     torch.testing.assert_close(kept.weights, x @ layer.router.weight[0], **CLOSE)
-
-
-def counted_flops(call):
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        call()
-    return counter.get_total_flops()
 
 
 @pytest.mark.parametrize("routing", ["top_k", "predicted"])

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch.nn import functional as F
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import MixtralConfig
 from transformers.models.mixtral.modeling_mixtral import (
     MixtralSparseMoeBlock,
@@ -11,6 +10,7 @@ from transformers.models.mixtral.modeling_mixtral import (
 )
 
 from course_utils.layers.moe import MixtureOfExperts, balance_loss, choose_experts
+from tests.support_flops import counted_flops
 
 B, T, C, HIDDEN, EXPERTS = 2, 11, 5, 13, 7
 N = B * T
@@ -90,16 +90,10 @@ def test_agrees_with_mixtrals_block():
 
 def test_flops_of_two_experts():
     layer, x = MixtureOfExperts(C, HIDDEN, 8, 2), torch.randn(B, T, C)
-
-    def flops(call):
-        with FlopCounterMode(display=False) as counter:
-            call(x)
-        return counter.get_total_flops()
-
-    one, router = flops(layer.experts[0]), flops(layer.router)
+    one, router = (counted_flops(part, x) for part in (layer.experts[0], layer.router))
     assert one == N * 4 * C * HIDDEN
-    assert flops(layer) == 2 * one + router
-    assert flops(lambda x: dense_loop(layer, x)) == 16 * one + router
+    assert counted_flops(layer, x) == 2 * one + router
+    assert counted_flops(dense_loop, layer, x) == 16 * one + router
 
 
 @pytest.mark.parametrize("activation, matrices, biases", [("gelu", 2, 1), ("swiglu", 3, 0)])

@@ -1,7 +1,5 @@
 """Lecture 04's exercises: right answers in other words, the references against the library."""
 
-import math
-
 import pytest
 import torch
 
@@ -75,23 +73,3 @@ def test_the_three_programs_are_what_they_are_said_to_be():
     turn = torch.exp(1j * (9 - 4) * rope_frequencies(14))
     exact = (pairs[0] * pairs[1].conj() * turn).real.sum().item()
     assert right(q, k, 9, 4) == pytest.approx(exact, abs=1e-9)
-
-
-class TestQuizFacts:
-    """The numbers that the quiz and the lecture state, computed."""
-
-    def test_larger_base(self):
-        old, new = rope_frequencies(128), rope_frequencies(128, base=500_000.0)
-        assert old[0] == new[0] == 1
-        assert (old[-1] / new[-1]).item() == pytest.approx(47, abs=0.5)
-        turns = [2 * math.pi / frequencies[-1].item() for frequencies in (old, new)]
-        assert turns == [pytest.approx(54_410, abs=1), pytest.approx(2.56e6, rel=0.001)]
-
-    def test_float32_angles_at_256_positions(self):
-        exponents = -torch.arange(0, 64, 2) / 64
-        error = 255 * 10_000.0**exponents - 255 * 10_000.0 ** exponents.double()
-        assert error.abs().max() < 1e-5
-
-    def test_turns_of_a_wide_models_waves(self):
-        turns = 2 * math.pi / rope_frequencies(1024)
-        assert round(turns[0].item()) == 6 and turns[-1].item() == pytest.approx(60_000, rel=0.05)

@@ -1,4 +1,4 @@
-"""Lecture 05's explorer of the cache and its figures: bytes and marks are what they claim."""
+"""Lecture 05's explorer of the cache: bytes and marks are what they claim."""
 
 import math
 
@@ -87,6 +87,3 @@ def test_where_a_memory_is_full(cache):
                 assert sizes[0] <= size <= sizes[1] or before == 0
             else:
                 assert state_of(cache, **{**values, "filled": FULL}).total <= size
-
-
-# The figures

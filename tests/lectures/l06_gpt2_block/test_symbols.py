@@ -5,11 +5,11 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.lectures.l06_gpt2_block.experiments.symbols import symbol_table
 from tests.core.support_gpt2 import C, D, F, H, P, V, ours, some_ids
 from tests.support_errors import raises_saying
+from tests.support_flops import counted_flops
 
 B, T = 2, 7
 
@@ -53,9 +53,7 @@ def test_learned_rows_are_the_parameters(table, model):
 
 
 def test_totals_are_the_models(table, model):
-    with FlopCounterMode(display=False) as counter:
-        model(some_ids(B, T))
-    assert table.flops == counter.get_total_flops()
+    assert table.flops == counted_flops(model, some_ids(B, T))
     assert table.parameters == model.config.parameters
     assert table.parameters == sum(p.numel() for p in model.parameters())
 
@@ -127,6 +125,3 @@ def test_a_disagreement_is_named(change, symbol, message):
     change(model)
     with raises_saying(ValueError, f"{symbol} must have {message}"):
         symbol_table(model, some_ids(B, T))
-
-
-# How it is shown.

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.layers.mod import MixtureOfDepths
 from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
@@ -32,6 +31,7 @@ from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ran
 from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
+from tests.support_flops import counted_flops
 
 
 def chosen(explorer, **values):
@@ -183,12 +183,8 @@ def test_work_is_that_counted(capacity):
     state = Depths(capacity=capacity).state
     layer = MixtureOfDepths(GPT2Block(SMALL_GPT), capacity, SMALL_GPT.width)
     x = torch.randn(1, len(state.tokens), SMALL_GPT.width)
-    counts = []
-    for part in (layer, GPT2Block(SMALL_GPT)):
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            part(x)
-        counts.append(counter.get_total_flops())
-    assert state.work[2] == pytest.approx(counts[0] / counts[1])
+    ours, whole = (counted_flops(part, x) for part in (layer, GPT2Block(SMALL_GPT)))
+    assert state.work[2] == pytest.approx(ours / whole)
     assert state.work[:2].tolist() == pytest.approx([capacity, capacity**2])
 
 

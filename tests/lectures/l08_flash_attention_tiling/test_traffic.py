@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils.attention import attend
 from course_utils.kernels.tiled import forward_tiles
@@ -16,6 +15,7 @@ from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import
     tiled_forward,
 )
 from course_utils.masks import causal_mask
+from tests.support_flops import counted_flops
 
 # Distinct primes; more keys than queries, fewer, and blocks that divide nothing.
 LENGTHS = [(7, 11), (11, 7), (13, 13), (2, 17), (17, 2), (1, 1)]
@@ -61,19 +61,12 @@ def test_naive_bytes_by_passes(T, S, dtype):
     assert (cost.bytes_read, cost.bytes_written) == (meter.read, meter.written)
 
 
-def products(run):
-    """FLOPs in matrix products, as torch counts them while it computes."""
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return counter.get_total_flops()
-
-
 @pytest.mark.parametrize(("T", "S"), LENGTHS)
 def test_naive_products_as_torch_counts(T, S):
     q, k, v = (each.requires_grad_() for each in tensors(T, S))
-    assert naive_forward(T, S, D).matmul_flops == products(lambda: attend(q, k, v))
+    assert naive_forward(T, S, D).matmul_flops == counted_flops(lambda: attend(q, k, v))
     out, _ = attend(q, k, v)
-    assert naive_backward(T, S, D).matmul_flops == products(lambda: out.sum().backward())
+    assert naive_backward(T, S, D).matmul_flops == counted_flops(lambda: out.sum().backward())
 
 
 @pytest.mark.parametrize(("T", "S"), LENGTHS)
