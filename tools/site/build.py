@@ -33,6 +33,8 @@ BUILT = "doctrees"  # what every folder that was built in has
 ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 # Marks of names and single signs, which need not look other than the text: a tenth of a page.
 PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
+# What follows a formula, which must not begin the next line: it goes into the formula's box.
+AFTER = re.compile(r"</math></span>([.,;:?!)]+)")
 UNUSED = re.compile(r'<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # furo's
 AS_WRITTEN = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)
 INDENTED = re.compile(r"\s*\n\s*")
@@ -150,10 +152,15 @@ def drop_unused(html: Path) -> None:
 def lighter(page: str) -> str:
     r"""A page without the marks that no style speaks of, unused icons, and indentation.
 
+    A full stop or a bracket goes into the box of the formula before it.
+
     >>> lighter('<ul>\n  <li>a</li></ul> <pre>\n  <span class="n">x</span></pre>')
     '<ul>\n<li>a</li></ul> <pre>\n  x</pre>'
+    >>> lighter('<span class="formula"><math>x</math></span>?')
+    '<span class="formula"><math>x</math>?</span>'
     """
     page = PLAIN.sub(r"\1", PLAIN.sub(r"\1", page))  # one may be around another
+    page = AFTER.sub(r"</math>\1</span>", page)
     parts = AS_WRITTEN.split(UNUSED.sub("", page))
     parts[::2] = [INDENTED.sub("\n", part) for part in parts[::2]]
     return "".join(parts)

@@ -59,7 +59,7 @@ html_last_updated_fmt = None
 html_domain_indices = False
 html_use_index = False
 pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+pygments_dark_style = "github-dark"
 html_theme_options = {"navigation_with_keys": False, "top_of_page_buttons": []}
 
 
