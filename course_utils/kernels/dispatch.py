@@ -68,6 +68,10 @@ def flash_attend(
             this input.
         return_lse: whether to return the log-sum-exp of the scores as well.
 
+    q, k and v hold finite numbers. A NaN or an infinity may turn every query into NaN that shares a
+    tile with it, its log-sum-exp too, and under ``causal`` the earlier ones: it meets weights that
+    are 0, and 0 times NaN is NaN. torch's own attention does the same.
+
     Under ``torch.autocast`` q, k and v are taken in its dtype, unless they are float64: as in
     torch's own attention. ``torch.vmap`` and forward-mode derivatives are for
     ``backend="reference"`` alone.
