@@ -15,12 +15,19 @@ NEEDED = (
     "README.md",
 )  # fmt: skip
 LINE = '    Lecture(9, "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
-IGNORED = shutil.ignore_patterns("__pycache__", "node_modules", "_build")
+# One process for both: most of its time goes to imports.
+RUN_AND_PLAN = """
+import sys
+from tools.editions import outputs
+from tools.presenting import timing
+sys.exit(outputs.main(sys.argv[1:]) or timing.main(["09"]))
+"""
+IGNORED = shutil.ignore_patterns("node_modules", "_build")
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """A copy of the course with one lecture more."""
+def made(tmp_path_factory):
+    """A copy of the course with one lecture more, and what was said of it."""
     folder = tmp_path_factory.mktemp("course")
     for name in NEEDED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -37,12 +44,17 @@ def course(tmp_path_factory):
         text = file.read_text(encoding="utf-8")
         assert text.count(old) == 1
         file.write_text(text.replace(old, new), encoding="utf-8")
-    run(folder, "-m", "tools.editions.outputs", str(notebook))
-    return folder
+    return folder, run(folder, "-c", RUN_AND_PLAN, str(notebook))
+
+
+@pytest.fixture
+def course(made):
+    return made[0]
 
 
 def run(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    """Run Python there, without a browser: pictures of explorers are for the browser's tests."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "CHROMIUM": str(folder / "none")}
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
@@ -73,8 +85,8 @@ def test_what_all_lectures_share_still_passes(course):
     run(course, "-m", "pytest", "-q", "-k", names, *(f"tests/{file}" for file in files))
 
 
-def test_its_slides_are_planned(course):
-    said = run(course, "-m", "tools.presenting.timing", "09")
+def test_its_slides_are_planned(made):
+    _, said = made
     assert "It fits: the plan takes 10 of 10 minutes." in said
     assert "[1] nearly one word" in said and "A softmax with a temperature (gentle, 3 min)" in said
 
