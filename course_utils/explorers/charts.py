@@ -32,7 +32,7 @@ Curves = Mapping[str, Mapping[str, np.ndarray]]
 
 
 def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> AnnotatedFigure:
-    """Losses over the steps: the median run as a line, all runs as a band, a panel each.
+    """Losses over the steps: the median as a thick line, each run as a thin one, a panel each.
 
     Args:
         panels: title → name of a curve → (runs, steps), up to eight panels of up to three curves;
@@ -69,7 +69,10 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             axes.xaxis.set_major_locator(MaxNLocator(4, prune="upper"))
         for unused in list(grid.flat)[len(panels) :]:
             unused.set_axis_off()
-        grid[0, 0].text(0.02 * steps, chance, "guessing", color=MUTED, va="bottom")
+        # Above the line by more than a curve that begins there is thick.
+        grid[0, 0].annotate(
+            "guessing", (0.02 * steps, chance), (0, 5), textcoords="offset points", color=MUTED
+        )
         for row in grid[:, 0]:
             row.set_ylabel("loss (nats)")
         for axes in grid[-1]:
@@ -84,8 +87,8 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
         )
         ends.append(f"{title}: {named}")
     caption = (
-        f"Loss over {steps} steps, mean of the last {window}; line: median of {runs} runs, band: "
-        f"all of them; guessing gives {chance:.2f}. At the end: {'; '.join(ends)}."
+        f"Loss over {steps} steps, mean of the last {window}; thin: each of {runs} runs, thick: "
+        f"their median; guessing gives {chance:.2f}. At the end: {'; '.join(ends)}."
     )
     return AnnotatedFigure(figure, caption)
 
@@ -93,9 +96,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
 def _draw_curves(axes: Axes, curves: Mapping[str, np.ndarray], window: int) -> None:
     for (name, smooth), (colour, dash) in zip(curves.items(), PANEL_LOOKS, strict=False):
         steps = window + np.arange(smooth.shape[1])
-        axes.fill_between(
-            steps, smooth.min(0), smooth.max(0), color=colour, alpha=0.22, linewidth=0
-        )
+        axes.plot(steps, smooth.T, color=colour, alpha=0.5, linewidth=0.7)
         axes.plot(steps, np.median(smooth, axis=0), color=colour, linestyle=dash, label=name)
 
 

@@ -72,8 +72,8 @@ def draw_races(panels: Mapping[str, Mapping[str, np.ndarray]]) -> AnnotatedFigur
     ]
     runs, steps = next(iter(next(iter(panels.values())).values())).shape
     caption = (
-        f"Loss over {steps} steps, median (line) and range (band) of {runs} runs. Median at the "
-        f"end, {names}: {'; '.join(ends)}."
+        f"Loss over {steps} steps: each of {runs} runs (thin) and their median (thick). Median at "
+        f"the end, {names}: {'; '.join(ends)}."
     )
     return AnnotatedFigure(picture.figure, caption)
 

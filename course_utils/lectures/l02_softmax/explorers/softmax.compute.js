@@ -52,7 +52,7 @@ export function caption({ largest, norm, effective, weights }) {
   const told = norm < 0.0005 ? "below 0.001" : number(norm, 3);
   return (
     `The largest weight is [b:${number(largest, 2)}]; the query attends to about ` +
-    `[k:${number(effective, 1)}] of ${weights.length} keys. The Jacobian's norm is ` +
-    `[b:${told}] (at most 0.5).`
+    `[k:${number(effective, 1)}] of ${weights.length} keys. The weights ` +
+    `react with strength [b:${told}] (at most 0.5).`
   );
 }

@@ -20,8 +20,8 @@ const rooted = value => Math.sign(value) * Math.sqrt(Math.abs(value) / STEEPEST)
 export function makeJacobian(box, point) {
   const holder = html("div", { class: "soft-map" });
   box.append(holder);
-  const map = heatMap(holder, "Jacobian: a row for each weight, a column for each score");
-  const bar = heatMap(holder, "colours of the Jacobian, by the root of its size");
+  const map = heatMap(holder, "gains: a row for each weight, a column for each score");
+  const bar = heatMap(holder, "colours of the gains, by the root of their size");
   const over = svg("svg", { "aria-hidden": "true" });
   const [rows, columns] = ["row", "column"].map(() => svg("rect", { class: "soft-frame" }));
   const [texts, edge] = [svg("g"), svg("rect", { class: "soft-edge", x: LEFT, y: TOP })];
@@ -45,7 +45,7 @@ export function makeJacobian(box, point) {
     const marks = [["0.25", 0], ["0.06", 0.25], ["0", 0.5], ["−0.06", 0.75], ["−0.25", 1]].map(
       ([words, share]) => label(x, clamp(TOP + share * side + 4, TOP + 10, TOP + side), words, "start"));
     texts.replaceChildren(...keys, ...marks,
-      label(0, 12, "Jacobian: weight (row) by score (column)", "start", "ce-axis"));
+      label(0, 12, "gain of a weight (row) from a score (column)", "start", "ce-axis"));
   };
   const paintScale = theme => {
     const ramp = Array.from({ length: 65 }, (_, i) => 1 - i / 32);
@@ -80,13 +80,13 @@ export function makeJacobian(box, point) {
 
 /** The norm over the largest weight, at every temperature; the dot is dragged along. */
 export function makeHill(box, hand) {
-  const hill = chart(box, { label: "norm of the Jacobian over the largest weight", height: HILL,
+  const hill = chart(box, { label: "strength of the reaction over the largest weight", height: HILL,
     edge: { left: 30, right: 12, top: 24, bottom: 24 },
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
-    y: { label: "Jacobian's norm, any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
+    y: { label: "strength, at any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
   set(hill.svg, { role: "group" });
   const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": true,
-    "aria-label": "temperature, along the norm" },
+    "aria-label": "temperature, along the strength" },
   svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
   svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
   const { min, max, step } = hand.inputs.temperature;
@@ -107,7 +107,7 @@ export function makeHill(box, hand) {
     if (!dot.isConnected) hill.svg.append(dot);
     dot.style.transform = `translate(${hill.atX(state.largest)}px, ${hill.atY(state.norm)}px)`;
     set(dot, { "aria-valuemin": min, "aria-valuemax": max, "aria-valuenow": values.temperature,
-      "aria-valuetext": `temperature ${number(values.temperature, 1)}, norm ${number(state.norm, 3)}` });
+      "aria-valuetext": `temperature ${number(values.temperature, 1)}, strength ${number(state.norm, 3)}` });
   };
   return { draw };
 }

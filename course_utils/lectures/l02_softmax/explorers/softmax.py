@@ -136,13 +136,13 @@ class SoftmaxJacobian(Explorer):
     }
     view = "softmax.js"
     reading = (
-        "Drag a score, and all weights follow, because they add up to 1. The Jacobian has a column "
-        "for each score and a row for each weight: teal where the weight rises with the score, "
-        "magenta where it falls. Its norm is one number for the whole map, the root of the sum of "
-        "its squares. The curve shows the norm at every temperature, which divides all scores: low "
-        "on the left, where no key is ahead, and on the right, where one has everything. A faint "
-        "outline is a score before it is divided. The buttons with d_k have the scores of a random "
-        "query and random keys."
+        "Drag a score, and all weights follow, because they add up to 1. The square, the softmax's "
+        "Jacobian, has a column for each score and a row for each weight: teal where the weight "
+        "rises with the score, magenta where it falls. Its strength is one number for all of it, "
+        "the root of the sum of its squares (its norm). The curve shows the strength at every "
+        "temperature, which divides all scores: low on the left, where no key is ahead, and on the "
+        "right, where one has everything. A faint outline is a score before it is divided. The "
+        "buttons with d_k have the scores of a random query and random keys."
     )
 
     def compute(self, scores: list[float], temperature: float) -> SoftmaxState:
@@ -160,9 +160,9 @@ class SoftmaxJacobian(Explorer):
         )
 
     def caption(self, state: SoftmaxState) -> str:
-        norm = "below 0.001" if state.norm < 0.0005 else number(state.norm, 3)
+        strength = "below 0.001" if state.norm < 0.0005 else number(state.norm, 3)
         return (
             f"The largest weight is [b:{number(state.largest, 2)}]; the query attends to about "
-            f"[k:{number(state.effective, 1)}] of {KEYS} keys. The Jacobian's norm is "
-            f"[b:{norm}] (at most {number(LARGEST_NORM, 1)})."
+            f"[k:{number(state.effective, 1)}] of {KEYS} keys. The weights "
+            f"react with strength [b:{strength}] (at most {number(LARGEST_NORM, 1)})."
         )
