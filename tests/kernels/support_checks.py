@@ -9,9 +9,12 @@ from support_oracle import (
     Attend,
     Problem,
     Results,
+    exact,
     may_read,
+    plain,
     row_by_row,
     solve,
+    solved_once,
     whole_matrix,
 )
 from support_problems import make_problem
@@ -118,8 +121,8 @@ def check_spoilt(attend: Attend, problem: Problem, *, alone: bool) -> None:
         alone: whether no other row of out and lse may show it. The formula itself lets NaN in v
             through to rows that do not read it, since 0 × NaN is NaN, and gradients likewise.
     """
-    found, naive = solve(attend, problem), solve(whole_matrix, problem)
-    least, most = (solve(form, problem.to(torch.float64)) for form in (row_by_row, whole_matrix))
+    found, naive, most = solve(attend, problem), plain(problem), exact(problem)
+    least = solved_once(row_by_row, problem.to(torch.float64))
     assert any(spoilt_rows(numbers).any() for _, numbers in least.items()), "nothing is spoilt"
     lost_keys = spoilt_rows(most.dk) | spoilt_rows(most.dv)
     for name, mine in found.items():

@@ -4,6 +4,8 @@ Nothing here is tiled, nothing is grouped, and the visible keys are said once mo
 no kernel uses. `test_reference.py` holds these oracles against PyTorch.
 """
 
+import ctypes
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
@@ -92,9 +94,27 @@ def row_by_row(
 
 def exact(problem: Problem) -> Results:
     """The formula in float64."""
-    return solve(whole_matrix, problem.to(torch.float64))
+    return solved_once(whole_matrix, problem.to(torch.float64))
 
 
 def plain(problem: Problem) -> Results:
     """The formula as plain torch computes it in the precision of the inputs."""
-    return solve(whole_matrix, problem)
+    return solved_once(whole_matrix, problem)
+
+
+_SOLVED: dict[tuple, Results] = {}
+
+
+def solved_once(oracle: Attend, problem: Problem) -> Results:
+    """What an oracle gives, computed once: every backend gets the same problems."""
+    tensors = (problem.q, problem.k, problem.v, problem.dout, problem.dlse)
+    key = (oracle, problem.causal, problem.scale, *map(_fingerprint, tensors))
+    if key not in _SOLVED:
+        _SOLVED[key] = solve(oracle, problem)
+    return _SOLVED[key]
+
+
+def _fingerprint(x: Tensor) -> tuple:
+    numbers = x.cpu().contiguous()
+    content = hashlib.sha256(ctypes.string_at(numbers.data_ptr(), numbers.nbytes)).digest()
+    return x.dtype, x.device, x.shape, x.stride(), content

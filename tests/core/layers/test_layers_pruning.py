@@ -47,9 +47,17 @@ def diagonal_by_torch(model, loss, x, y):
     return {name: part.view(each.shape) for (name, each), part in parts}
 
 
-@pytest.mark.parametrize("loss", [entropy, squares])
-@pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU])
-@pytest.mark.parametrize("chunk_size", [1, 11, 256])
+@pytest.mark.parametrize(
+    ("loss", "activation", "chunk_size"),
+    [
+        (entropy, nn.Tanh, 1),
+        (entropy, nn.ReLU, 11),
+        (entropy, nn.Tanh, 256),
+        (squares, nn.ReLU, 1),
+        (squares, nn.Tanh, 11),
+        (squares, nn.ReLU, 256),
+    ],
+)
 def test_saliency_by_the_whole_hessian(loss, activation, chunk_size):
     model, batch = net(activation), data()
     found = brain_damage_saliency(model, loss, *batch, chunk_size=chunk_size)
