@@ -1,14 +1,16 @@
 """Every lecture keeps the rules of a notebook and has the anatomy of a lecture."""
 
 import inspect
+from functools import cache
 
 import pytest
 
 from course_utils.lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
-from tests.lectures.support_notebooks import NOTEBOOKS, read
+from tests.lectures.support_notebooks import NOTEBOOKS
 from tools.editions.readme import MAP, README, course_map, lecture_cards
 
+read = cache(support_notebooks.read)  # a rule changes nothing, and there are thirty
 RULES = {
     name: rule
     for module in (support_notebooks, support_lectures)

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.kernels.support_fresh import FreshPython
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -11,44 +15,46 @@ MODULES = sorted(
 )
 
 
-def run_python(code: str) -> str:
-    """Run code in a fresh Python, as a user's is: no test has imported anything yet."""
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=ROOT,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
+LOADED = "import sys\nprint(*sys.modules)"
 
 
-def loaded_after(statement: str) -> set[str]:
-    return set(run_python(f"import sys\n{statement}\nprint(*sys.modules)").split())
+@pytest.fixture(scope="module")
+def run_python():
+    """Run code in a Python that has torch alone, as a user's: no test has imported anything yet."""
+    with FreshPython() as fresh:
+
+        def run(code: str) -> str:
+            done = fresh(f"import warnings\nwarnings.simplefilter('error')\n{code}")
+            assert done.returncode == 0, done.stderr
+            return done.stdout.strip()
+
+        yield run
 
 
 def test_the_package_is_light():
-    loaded = loaded_after("import course_utils\nimport course_utils.lectures")
+    code = f"import course_utils\nimport course_utils.lectures\n{LOADED}"
+    command = [sys.executable, "-W", "error", "-c", code]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.split())
     assert not loaded & {"torch", "numpy", "matplotlib", "ipywidgets"}
     assert {name for name in loaded if name.startswith("course_utils.lectures")} == {
         "course_utils.lectures"
     }
 
 
-def test_the_core_draws_nothing():
-    loaded = loaded_after("from course_utils import attention, masks, layers, kernels, models")
-    assert "torch" in loaded
+def test_the_core_draws_nothing(run_python):
+    code = f"from course_utils import attention, masks, layers, kernels, models\n{LOADED}"
+    loaded = set(run_python(code).split())
+    assert "course_utils.layers" in loaded
     assert not loaded & {"matplotlib", "ipywidgets", "IPython", "transformers", "triton"}
 
 
-def test_show_loads_only_what_it_needs():
-    loaded = loaded_after("from course_utils.explorers import show")
+def test_show_loads_only_what_it_needs(run_python):
+    loaded = run_python(f"from course_utils.explorers import show\n{LOADED}").split()
     ours = {name for name in loaded if name.split(".")[0] == "course_utils"}
     assert len(ours) <= 15, sorted(ours)
 
 
-def test_everything_imports_without_the_optional_packages_and_without_pyplot():
+def test_everything_imports_without_the_optional_packages_and_without_pyplot(run_python):
     # The kernels and who starts them need Triton at import; whoever wants them asks the dispatch.
     modules = [name for name in MODULES if not name.endswith((".tiled_triton", ".launch"))]
     # None in sys.modules makes an import fail as if the package were not installed.

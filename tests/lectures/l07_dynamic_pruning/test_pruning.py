@@ -69,15 +69,16 @@ def test_rescaling_misleads_magnitudes(readers):
 
 
 def test_rounds_delete_for_good_and_train_on(readers):
-    before = [model.expand.weight.clone() for model in readers.models]
+    models = readers.models[:1]
+    before = models[0].expand.weight.clone()
     shares = (0, 0.5, 0.9)
-    found = pruned_in_rounds(readers.models, shares, seeds=(0, 1), steps=40)
-    at_once = pruned_accuracies(readers.models, shares)
+    found = pruned_in_rounds(models, shares, seeds=[0], steps=40)
+    at_once = pruned_accuracies(models, shares)
     for rule in RULES:
         assert torch.equal(found[rule][:, 0], at_once[rule][:, 0])
         assert (found[rule][:, 2] > at_once[rule][:, 2]).all()
     assert (found["magnitude"][:, 2] > found["random"][:, 2] + 0.1).all()
-    assert all(map(torch.equal, before, [model.expand.weight for model in readers.models]))
+    assert torch.equal(before, models[0].expand.weight)
 
 
 def test_what_is_gone_stays_gone(readers):
