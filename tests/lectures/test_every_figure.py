@@ -73,7 +73,7 @@ FIGURES = {
     (1, "draw_lengths"): (
         ({"same": np.full(3, 3.0), "spread": np.array([1.0, 2.0, 4.0])}, TOKENS), {}, "1.00 4.00"),
     (1, "draw_head_spreads"): (
-        (SPREADS, SPREADS / 32**0.5, SPREADS / 320, 32), {}, "0.65 11.3 5 11 0.01 0.20"),
+        (SPREADS / 32**0.5, SPREADS / 320), {}, "0.65 11.3 5 11 0.01 0.20"),
     (2, "draw_query_gradients"): ((GRADIENTS,), {}, "11 0.20 0.180 0.22 1.21"),
     (2, "draw_races"): (({"SGD": PANEL, "Adam": PANEL},), {}, "40 3 0.2 1.6"),
     (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),

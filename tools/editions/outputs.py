@@ -68,7 +68,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
 def refresh(path: Path) -> tuple[str, list[str]]:
     """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
     old = read(path)
-    new = cleaned(with_snapshots(execute(read(path), path.parent), old), ROOT)
+    new = cleaned(with_snapshots(execute(read(path), path.parent), old))
     found = faults(new)
     if found:
         return "not written", found

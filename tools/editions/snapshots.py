@@ -98,7 +98,7 @@ def take_pictures(pages: list[str], *, part: str = ".ce", dark: bool = False) ->
             tab.add_style_tag(content=f".ce.ce {{ --ce-font: '{FONT}'; padding: 12px; }}")
             if dark:
                 tab.evaluate(f"document.body.style.background = '{NIGHT}'")
-                tab.wait_for_selector(".ce[data-theme=dark]")
+            tab.wait_for_selector(f".ce[data-theme={'dark' if dark else 'light'}]")
             found.append(_small(tab.locator(part).screenshot()))
         browser.close()
     return found

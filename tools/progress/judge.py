@@ -59,7 +59,7 @@ class Run:
             answers = [k for k, answer in enumerate(self.copy.answers) if cell in answer.cells]
             for k in answers:
                 self._check(k, problem, "" if everything else _HINT)
-            if problem and not answers and not self.notes and "raises-exception" not in cell.tags:
+            if problem and not answers and not self.notes:
                 self.notes.append(f"Beside its answers, {cell.name} stops: {problem}")
         return self._progress()
 

@@ -108,16 +108,16 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
             axes.tick_params(axis="x", length=0)
             label = {"xycoords": "axes fraction", "va": "center", "fontsize": 12}
             axes.annotate(f"{width} dimensions", (-0.02, 0.35), ha="right", **label)
-            spread = f"spread {values.std():.2f}"
-            axes.annotate(f"{spread}\n1/√{width} = {width**-0.5:.2f}", (1.02, 0.4), **label)
-            near = (np.abs(values) < math.sin(math.radians(10))).mean()
+            spread = f"spread {values.std():.3f}"
+            axes.annotate(f"{spread}\n1/√{width} = {width**-0.5:.3f}", (1.02, 0.4), **label)
+            near = (np.abs(values) < math.sin(math.radians(5))).mean()
             parts.append(f"{width}: spread {values.std():.3f}, {near:.0%}")
         rows[-1].set_xlabel("cosine of the angle between two random directions")
     count = len(next(iter(cosines.values())))
     caption = (
         f"Cosines of {count:,} random pairs by the number of dimensions d, with the exact density, "
         "proportional to (1\u00a0−\u00a0x²)^((d−3)/2), as a line; each row has its own height. "
-        "Standard deviation, and share of pairs within 10 degrees of a right angle: "
+        "Standard deviation, and share of pairs within 5 degrees of a right angle: "
         f"{'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, caption)
@@ -223,51 +223,43 @@ def draw_lengths(
     return AnnotatedFigure(figure, caption)
 
 
-def draw_head_spreads(
-    before: np.ndarray, after: np.ndarray, fresh: np.ndarray, width: int
-) -> AnnotatedFigure:
-    """Standard deviation of the scores of every head, before and after the division by √width.
+def draw_head_spreads(trained: np.ndarray, fresh: np.ndarray) -> AnnotatedFigure:
+    """Standard deviation of the divided scores of every head.
 
     Args:
-        before: (layers, heads), the standard deviation of q·k.
-        after: the same of q·k / √width.
-        fresh: the same as `after`, in an untrained encoder of the same shape.
-        width: the heads' width, for the two lines that the proof predicts.
+        trained: (layers, heads), the standard deviation of q·k / √d_k.
+        fresh: the same in an untrained encoder of the same shape.
     """
-    figure = new_figure(8.0, 4.3)
-    root = rf"$\sqrt{{{width}}}$"
+    figure = new_figure(8.0, 3.9)
     with course_style():
-        axes = figure.add_axes((0.09, 0.13, 0.69, 0.84))
-        for table, level, colour, marker, line, label in (
-            (before, np.sqrt(width), MUTED, "o", "--", f"q·k, trained\nline: {root}"),
-            (after, 1.0, TEAL, "s", "--", "divided, trained\nline: 1"),
-            (fresh, float(np.median(fresh)), MAGENTA, "D", "", "divided, untrained"),
+        axes = figure.add_axes((0.09, 0.14, 0.76, 0.83))
+        axes.axhline(1, color=TEAL, linestyle="--", linewidth=1.4)
+        for table, colour, marker, label in (
+            (trained, TEAL, "s", "trained"),
+            (fresh, MAGENTA, "D", "untrained"),
         ):
             _draw_heads(axes, table, colour, marker)
-            if line:
-                axes.axhline(level, color=colour, linestyle=line, linewidth=1.4)
             axes.annotate(
-                label, (1.015, level), xycoords=("axes fraction", "data"), color=colour,
-                va="center",
+                label, (1.015, float(np.median(table))), xycoords=("axes fraction", "data"),
+                color=colour, va="center",
             )  # fmt: skip
-        layer, head = np.unravel_index(int(after.argmax()), after.shape)
-        name = f"layer {layer}, head {head}: "
-        for words, table, colour in ((name, before, MUTED), ("", after, TEAL)):
-            axes.annotate(
-                f"{words}{table.max():.0f}", (float(layer) + 0.32, float(table.max())), (9, 0),
-                textcoords="offset points", va="center", color=colour,
-            )  # fmt: skip
+        layer, head = np.unravel_index(int(trained.argmax()), trained.shape)
+        axes.annotate(
+            f"layer {layer}, head {head}: {trained.max():.0f}",
+            (float(layer) + 0.32, float(trained.max())), (9, 0),
+            textcoords="offset points", va="center", color=TEAL,
+        )  # fmt: skip
         axes.set(
             yscale="log",
             xlabel="layer (12 heads each, sorted)",
             ylabel="standard deviation (log scale)",
         )
-        axes.set_xticks(range(len(before)))
-        axes.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20, 50], ["0.2", "0.5", *"125", "10", "20", "50"])
+        axes.set_xticks(range(len(trained)))
+        axes.set_yticks([0.2, 0.5, 1, 2, 5, 10], ["0.2", "0.5", *"125", "10"])
         axes.minorticks_off()
         axes.tick_params(axis="x", length=0)
         axes.yaxis.label.set_color(INK)
-    return AnnotatedFigure(figure, _caption_of_spreads(after, fresh))
+    return AnnotatedFigure(figure, _caption_of_spreads(trained, fresh))
 
 
 def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None:
@@ -278,11 +270,12 @@ def _draw_heads(axes: Axes, table: np.ndarray, colour: str, marker: str) -> None
         axes.plot(layer + offset, ranked, marker, color=colour, markersize=5, alpha=0.85)
 
 
-def _caption_of_spreads(after: np.ndarray, fresh: np.ndarray) -> str:
-    layer, head = np.unravel_index(int(after.argmax()), after.shape)
+def _caption_of_spreads(trained: np.ndarray, fresh: np.ndarray) -> str:
+    layer, head = np.unravel_index(int(trained.argmax()), trained.shape)
     return (
-        f"Standard deviation of the scores of each of {after.size} heads by layer, sorted within a "
-        f"layer. Trained and divided they run from {after.min():.2f} to {after.max():.1f} (layer "
-        f"{layer}, head {head}), with median {np.median(after):.2f}; {int((after > 1).sum())} lie "
-        f"above 1. A fresh encoder of the same shape has {fresh.min():.2f} to {fresh.max():.2f}."
+        f"Standard deviation of the divided scores of {trained.size} heads by layer, sorted within "
+        f"a layer. Trained, they run from {trained.min():.2f} to {trained.max():.1f} (layer "
+        f"{layer}, head {head}), with median {np.median(trained):.2f}; "
+        f"{int((trained > 1).sum())} lie above 1. A fresh encoder of the same shape has "
+        f"{fresh.min():.2f} to {fresh.max():.2f}."
     )

@@ -104,7 +104,6 @@ export class Runner {
     if (cell.isDisposed) {
       return '';
     }
-    const tags = cell.model.getMetadata('tags') ?? [];
     if (!this.panel.sessionContext.session?.kernel) {
       return STOPPED;
     }
@@ -115,7 +114,7 @@ export class Runner {
         recordTiming: false
       });
       // An empty cell has no reply.
-      const worked = !reply || reply.content.status === 'ok' || tags.includes('raises-exception');
+      const worked = !reply || reply.content.status === 'ok';
       return worked ? '' : `Stopped at cell [${reply.content.execution_count ?? ' '}]: see its output`;
     } catch {
       // Not an error in the cell, which has a reply: the kernel went away before there was one.
