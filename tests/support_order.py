@@ -4,13 +4,12 @@ from typing import Protocol, TypeVar
 
 # Files, or the start of their names, that take longest: half a minute and more of computing each.
 SLOWEST_FIRST = (
-    "tests/lectures/test_every_explorer.py",
-    "notebooks/07",
     "notebooks/06",
+    "notebooks/07",
     "notebooks/04",
+    "tests/tools/test_replicate.py",
     "tests/lectures/test_without_parts.py",
     "tests/kernels/",
-    "tests/tools/test_new_lecture.py",
     "notebooks/",
 )
 

@@ -9,7 +9,14 @@ from course_utils.masks import causal_mask
 
 LENGTHS = [(7, 11), (11, 7), (13, 13), (1, 5), (5, 1)]
 BLOCKS = [(3, 2), (2, 5), (1, 1), (17, 19)]
+# Each two of lengths, blocks, and causal or not.
+CASES = [
+    (*lengths, *blocks, (row + column) % 2 == 1)
+    for row, lengths in enumerate(LENGTHS)
+    for column, blocks in enumerate(BLOCKS)
+]
 D = 3
+every_case = pytest.mark.parametrize(("T", "S", "block_m", "block_n", "causal"), CASES)
 
 
 def tensors(T, S, dtype=torch.float64):
@@ -54,9 +61,7 @@ def check_invariant(frames, q, k, v, mask, scale):
     return seen
 
 
-@pytest.mark.parametrize(("T", "S"), LENGTHS)
-@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
-@pytest.mark.parametrize("causal", [False, True])
+@every_case
 def test_numbers_after_every_tile(T, S, block_m, block_n, causal):
     q, k, v = tensors(T, S)
     mask = mask_of(T, S, causal)
@@ -71,9 +76,7 @@ def test_numbers_after_every_tile(T, S, block_m, block_n, causal):
         assert bool((last.l[~reads] == 0).all() and (last.acc[~reads] == 0).all())
 
 
-@pytest.mark.parametrize(("T", "S"), LENGTHS)
-@pytest.mark.parametrize(("block_m", "block_n"), BLOCKS)
-@pytest.mark.parametrize("causal", [False, True])
+@every_case
 def test_visible_scores_are_visited_once(T, S, block_m, block_n, causal):
     mask = mask_of(T, S, causal)
     frames = trace_tiles(*tensors(T, S), causal=causal, block_m=block_m, block_n=block_n)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from course_utils.lectures import COURSE
+from course_utils.teaching import Exercise
 from tests.teaching.support_exercises import defined, solution, stub
 from tools.notebook_file import SOLUTION
 
@@ -32,6 +33,22 @@ BROKEN = {
     "shape": (lambda *inputs: torch.ones(11, 13), True, "shape (11, 13)"),
     "result": (torch.ones(2), True, "needs the function itself, without a call"),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def outcomes_once():
+    """Run each answer once: every check compares with all mistakes of its stage."""
+    outcomes, found = Exercise._outcomes, {}
+
+    def once(stage, answer):
+        key = id(stage), answer
+        if key not in found:
+            found[key] = outcomes(stage, answer)
+        return found[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Exercise, "_outcomes", once)
+        yield
 
 
 @pytest.mark.parametrize(("stage", "mistake"), MISTAKES)
