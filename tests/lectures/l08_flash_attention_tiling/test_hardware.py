@@ -8,21 +8,21 @@ from course_utils.kernels.gpus import GPUS, KB, MB
 
 # Multiply-adds that one SM does per clock: in tensor cores on 16-bit numbers with float32 sums
 # (whitepapers: A100 4 cores x 256, H100 4 x 512, Ada 4 x 64), and in its float32 lanes.
-TENSOR_LANES = {"A100 SXM 80GB": 1024, "H100 SXM": 2048, "H200 SXM": 2048, "RTX 4090": 256}
-VECTOR_LANES = {"A100 SXM 80GB": 64, "H100 SXM": 128, "H200 SXM": 128, "RTX 4090": 128}
+TENSOR_LANES = {"sm_80": 1024, "sm_89": 256, "sm_90": 2048}
+VECTOR_LANES = {"sm_80": 64, "sm_89": 128, "sm_90": 128}
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_tensor_rate_is_dense(name):
     gpu = GPUS[name]
-    rate = 2 * TENSOR_LANES[name] * gpu.num_sms * gpu.clock
+    rate = 2 * TENSOR_LANES[gpu.target] * gpu.num_sms * gpu.clock
     assert gpu.tensor_flops == pytest.approx(rate, rel=2e-3)  # datasheets round to 3 or 4 digits
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_the_vector_rate_is_that_of_the_lanes(name):
     gpu = GPUS[name]
-    rate = 2 * VECTOR_LANES[name] * gpu.num_sms * gpu.clock
+    rate = 2 * VECTOR_LANES[gpu.target] * gpu.num_sms * gpu.clock
     # Hopper's float32 lanes may run at 1.98 GHz, its tensor cores at 1.83.
     assert gpu.vector_flops == pytest.approx(rate, rel=0.09 if gpu.target == "sm_90" else 2e-3)
 
