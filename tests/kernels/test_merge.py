@@ -27,15 +27,6 @@ def merged_at(cut: int, attend=whole_matrix):
     return attend_merged
 
 
-def wrong_mean(out_a, lse_a, out_b, lse_b):
-    return (out_a + out_b) / 2
-
-
-def wrong_shares_of_logarithms(out_a, lse_a, out_b, lse_b):
-    share = (lse_a / (lse_a + lse_b)).unsqueeze(-1)
-    return share * out_a + (1 - share) * out_b
-
-
 @pytest.mark.parametrize("cut", [0, 1, 5, 16, 17])
 def test_parts_merge_into_the_whole(cut):
     problem = make_problem(*SIZES, dtype=torch.float64)
@@ -43,19 +34,6 @@ def test_parts_merge_into_the_whole(cut):
         solve(merged_at(cut), problem).items(), exact(problem).items(), strict=True
     ):
         assert torch.allclose(mine, true, **CLOSE)
-
-
-def test_a_wrong_merge_is_something_else():
-    problem = make_problem(*SIZES, dtype=torch.float64)
-    q, k, v = problem.q, problem.k, problem.v
-    halves = [
-        whole_matrix(q, k[:, :, half], v[:, :, half], causal=False, scale=problem.scale)
-        for half in (slice(None, 5), slice(5, None))
-    ]
-    true = exact(problem).out
-    for wrong in (wrong_mean, wrong_shares_of_logarithms):
-        assert not torch.allclose(wrong(*halves[0], *halves[1]), true, atol=1e-2)
-    assert torch.allclose(merge_partial(*halves[0], *halves[1])[0], true, **CLOSE)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

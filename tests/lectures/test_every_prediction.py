@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from functools import cache
 
 import pytest
 
@@ -17,6 +18,7 @@ def predictions_of(stem):
     return LECTURES[stem].module("exercises").PREDICTIONS
 
 
+@cache
 def cells_of(stem):
     (path,) = [path for path in NOTEBOOKS if path.stem == stem]
     return read(path).cells

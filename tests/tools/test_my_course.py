@@ -157,15 +157,6 @@ def test_a_save_during_an_update_stays(course, monkeypatch):
     assert course.held()["00_a.ipynb"] == saved[0]
 
 
-def test_a_copy_that_says_no_edition_is_never_overwritten(course):
-    mine = json.dumps(notebook("first edition")).encode()
-    (course.copies / "00_a.ipynb").write_bytes(mine)
-    course.edit("00_a", "second edition")
-    course.update()
-    assert course.held()["00_a.ipynb"] == mine
-    assert course.held()["00_a (edition 2).ipynb"] == course.edition("second edition")
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows lets not everybody make links")
 def test_links_are_not_written_through(course, tmp_path):
     (course.copies / "00_a.ipynb").unlink()
