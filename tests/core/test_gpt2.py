@@ -1,4 +1,4 @@
-"""GPT-2: part by part the model of transformers; its sizes and its cache."""
+"""GPT-2: part by part the model of transformers, and its sizes. Its cache: test_grouped.py."""
 
 import pytest
 import torch
@@ -75,21 +75,6 @@ def test_initial_weights():
             expected = 0.02 / 6**0.5 if added else 0.02
             # At least 9216 numbers each: the estimate is off by 0.8 %, five of those at most.
             assert abs(parameter.std().item() / expected - 1) < 0.04, name
-
-
-# The cache.
-
-
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
-def test_cached_steps_equal_the_full_pass(chunks, ids):
-    model = ours()
-    full, caches, start = model(ids), model.new_caches(), 0
-    for part in ids.split(chunks, dim=1):
-        found = model(part, caches=caches)
-        end = start + part.shape[1]
-        torch.testing.assert_close(found, full[:, start:end], **CLOSE)
-        assert [cache.length for cache in caches] == [end] * L
-        start = end
 
 
 def test_last_position_alone(ids):

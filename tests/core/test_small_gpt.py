@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-import transformers
 
 from course_utils.data.course_text import course_prose
 from course_utils.data.package_files import DATA
@@ -49,16 +48,6 @@ def test_each_call_a_new_model(model):
         other.tokens.weight.zero_()
     assert model.tokens.weight.abs().sum() > 0
     assert torch.equal(load_small_gpt().tokens.weight, model.tokens.weight)
-
-
-def test_transformers_reads_it(model):
-    reference = transformers.GPT2LMHeadModel.from_pretrained(
-        DATA / "small_gpt", dtype=torch.float32
-    ).eval()
-    some = torch.arange(2 * T).view(2, T)
-    with torch.no_grad():
-        # Logits of size 10 through three blocks in float32.
-        torch.testing.assert_close(model(some), reference(some).logits, rtol=0, atol=1e-4)
 
 
 def test_loss_as_documented(model, texts, pairs):

@@ -1,4 +1,7 @@
-"""Grouped-query attention: as multi-head attention, as the fused function, and without copies."""
+"""Grouped-query attention: as multi-head attention, as the fused function, and without copies.
+
+With a cache: tests/core/test_grouped.py.
+"""
 
 import pytest
 import torch
@@ -53,23 +56,6 @@ def test_no_copy_for_every_query_head(num_kv_heads):
     cache.append(*ones)  # its buffers are not the question here
     cache.length -= 1
     assert peak_bytes(lambda: layer(x, cache=cache)) < B * H * S * D * x.element_size()
-
-
-# The cache.
-
-
-@pytest.mark.parametrize("num_kv_heads", GROUPS)
-@pytest.mark.parametrize("chunks", [[1] * T, [3, 1, 2, 1]])
-def test_cached_steps_equal_the_full_pass(num_kv_heads, chunks):
-    layer, x, cache, start = grouped(num_kv_heads), torch.randn(B, T, C), KVCache(), 0
-    full, _ = layer(x, may_attend=causal_mask(T))
-    with torch.no_grad():
-        for part in x.split(chunks, dim=1):
-            end = start + part.shape[1]
-            out, _ = layer(part, may_attend=causal_mask(end - start, end), cache=cache)
-            torch.testing.assert_close(out, full[:, start:end], **CLOSE)
-            start = end
-    assert cache.keys.shape == (B, num_kv_heads, T, D)
 
 
 # From multi-head attention.
