@@ -190,7 +190,8 @@ def draw_pruning(
             corner = (head - 0.5, layer - 0.5)
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=MAGENTA, linewidth=3))
         axes.set(xlabel="head", ylabel="layer", xticks=range(heads), yticks=range(layers))
-        axes.set_title(f"{title}; the {NUMBERED} largest and the framed head", loc="left")
+        names = f"the {NUMBERED} largest and the framed head in numbers"
+        axes.set_title(f"{title}: the stronger the colour, the larger; {names}", loc="left")
         axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
     layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
