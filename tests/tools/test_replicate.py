@@ -226,7 +226,7 @@ def line(monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return run_line(seeds, steps)
 
-    claim = dataclasses.replace(LINE, run=run, settings=())
+    claim = dataclasses.replace(LINE, run=run, settings=(), budget=3)
     monkeypatch.setattr(replicate, "KEPT", tmp_path / "kept")
     monkeypatch.setattr(replicate, "REPLICATIONS", tmp_path / "replications.json")
     monkeypatch.setattr(replicate, "TABLE", tmp_path / "claims.md")
@@ -254,7 +254,7 @@ def test_interrupted_run_goes_on(line, tmp_path):
     done = len(list((tmp_path / "kept").iterdir()))
     assert 0 < done < 4
     del line[:]
-    assert replicate.run_all([COURSE[3]], seeds)["line"].held == 24
+    assert replicate.run_all([COURSE[3]], seeds)["line"].tried == 24
     assert len(line) == 24 - 6 * done
 
 
