@@ -36,6 +36,9 @@ PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
 # What follows a formula, which must not begin the next line: it goes into the formula's box.
 AFTER = re.compile(r"</math></span>([.,;:?!)]+)")
 UNUSED = re.compile(r'<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # furo's
+# At the top of a page; the theme's script does it at the end, which styles all of the page again.
+CHOSEN = "document.body.dataset.theme ="
+HAS_SCRIPTS = 'document.documentElement.classList.remove("no-js");'
 AS_WRITTEN = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)
 INDENTED = re.compile(r"\s*\n\s*")
 CARDS = ROOT / "docs" / "images" / "cards"
@@ -143,9 +146,10 @@ def run_sphinx(out: Path) -> int:
 
 
 def drop_unused(html: Path) -> None:
-    """Take away what no page loads: templates and source maps beside the theme's scripts."""
+    """Take away what no page loads: templates, source maps, and what live/live.js is made of."""
     static = html / "_static"
-    for path in [*static.rglob("*.html"), *html.rglob("*.map"), *html.rglob(".buildinfo")]:
+    unused = [static / "live.js", static / "debug.css"]
+    for path in [*unused, *static.rglob("*.html"), *html.rglob("*.map"), *html.rglob(".buildinfo")]:
         path.unlink()
 
 
@@ -161,6 +165,7 @@ def lighter(page: str) -> str:
     """
     page = PLAIN.sub(r"\1", PLAIN.sub(r"\1", page))  # one may be around another
     page = AFTER.sub(r"</math>\1</span>", page)
+    page = page.replace(CHOSEN, f"{HAS_SCRIPTS} {CHOSEN}")
     parts = AS_WRITTEN.split(UNUSED.sub("", page))
     parts[::2] = [INDENTED.sub("\n", part) for part in parts[::2]]
     return "".join(parts)

@@ -31,11 +31,19 @@ class Shown {
     this.hand = this.makeHand();
     this.drawState = this.mounted();
     this.listen();
+    this.close = () => this.ends.forEach(end => end());
+    // A page that opens stays quick: what is built is laid out in a task of its own, then drawn.
+    if (model.get("alone")) requestAnimationFrame(() => setTimeout(() => this.start()));
+    else this.start();
+  }
+
+  /** Draw in the page's colours, now and whenever they change. */
+  start() {
+    this.width = this.stage.clientWidth; // only now: a view may have moved the controls
     this.ends.push(followTheme(this.root, theme => {
       this.theme = theme;
       this.drawNow();
     }));
-    this.close = () => this.ends.forEach(end => end());
   }
 
   /** What `mount` gets beside its stage. */
@@ -90,7 +98,6 @@ class Shown {
     putStyle();
     if (!controls.length) this.root.classList.add("ce-bare");
     el.replaceChildren(this.root);
-    this.width = this.stage.clientWidth;
   }
 
   buildControls() {
