@@ -30,7 +30,7 @@ def test_keys_move_the_context(open_explorer):
 
 def test_the_height_stays_in_the_hand(open_explorer):
     """The dot follows the hand; memory that no longer fits the picture changes it afterwards."""
-    tab = open_explorer(NAME)
+    tab = open_explorer(NAME, reduced_motion="reduce")
     preset(tab, "… 32 texts")
     ticks = "[...document.querySelectorAll('.ce-stage svg > g:first-of-type text')]"
     ticks += ".map(each => each.textContent)"

@@ -24,6 +24,14 @@ PLACE_OF = """grip => {
     .find(place => grip.contains(document.elementFromPoint(...place)));
 }"""
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
+# Beside what is dragged, where a first press may fall: an element, and shares of its sides.
+PRESSED = {
+    "explore_cache": (".cache-picture", 0.8, 0.5),
+    "explore_depths": (".mod-losses svg", 0.3, 0.5),
+    "explore_next_token": (".next-row >> nth=1 >> rect >> nth=1", 0.5, 0.5),
+    "explore_position_codes": (".codes-table canvas", 0.6, 0.5),
+    "explore_scaling_laws": (".laws-plane", 0.4, 0.6),
+}
 
 
 @pytest.fixture(scope="module", params=EXPLORERS)
@@ -113,6 +121,15 @@ def test_a_finger_moves_the_picture_and_never_scrolls(open_explorer, name):
             assert tab.evaluate("scrollY") == at > 0
             moved = moved or settled(tab) != before
     assert moved
+
+
+@pytest.mark.parametrize("pressed", PRESSED)
+def test_a_press_in_the_picture_answers(open_explorer, pressed):
+    tab = open_explorer(pressed)
+    css, across, down = PRESSED[pressed]
+    before, box = settled(tab), tab.locator(css).bounding_box()
+    tab.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    assert settled(tab) != before
 
 
 def test_without_javascript_the_caption_is_there(open_explorer, name):

@@ -30,7 +30,7 @@ def test_a_divided_spread_has_no_handle_unless_it_moves(open_explorer):
     assert words(tab).startswith("Divided by √4,")
     assert handle.get_attribute("aria-disabled") == "true"
     assert handle.get_attribute("tabindex") is None
-    preset(tab, "coordinates all equal")
+    preset(tab, "all equal")
     assert handle.get_attribute("tabindex") == "0" and "spread 8." in words(tab)
 
 

@@ -53,8 +53,7 @@ function makeFrame(picture, place, { given }) {
       svg("path", { class: "kernel-keys", d: Array.from(given.x, x => `M${place.x(x)} ${BASE}v8`).join("") }),
       svg("text", { class: "kernel-v", x: 0, y: 12 }, "values y"),
       svg("text", { class: "kernel-k", x: right, y: BASE + 49, "text-anchor": "end" },
-        "keys: the points' positions x"),
-      svg("text", { class: "kernel-name", x: left, y: BASE - BELL + 4 }, "weights"));
+        "keys: the points' positions x"));
   } };
 }
 
@@ -97,7 +96,8 @@ function makeCurves(picture, place, { given }) {
 function makeBell(picture, place, { given }) {
   const [bell, stems] = ["kernel-bell", "kernel-stems"].map(name => svg("path", { class: name }));
   const most = svg("text", { class: "kernel-most" });
-  picture.append(bell, stems, most);
+  const name = svg("text", { class: "kernel-name", y: BASE - BELL + 4 }, "weights");
+  picture.append(bell, stems, most, name);
   return { draw({ weights, bandwidth }, { at }) {
     const largest = Math.max(...weights);
     const nearest = given.x[weights.indexOf(largest)];
@@ -111,6 +111,8 @@ function makeBell(picture, place, { given }) {
     set(stems, { d: Array.from(weights, (each, i) => (each > 0.004 * largest
       ? `M${place.x(given.x[i]).toFixed(1)} ${BASE}V${up(each / largest).toFixed(1)}` : "")).join(""),
     "stroke-width": place.x(1) < NARROW ? 1.4 : 2.4 });
+    const isTaken = at < 0.2; // the largest weight is written where the name is
+    set(name, { x: place.x(isTaken ? 1 : 0), "text-anchor": isTaken ? "end" : "start" });
     const isLeft = at > 0.5;
     set(most, { x: place.x(nearest) + (isLeft ? -8 : 8), y: BASE - BELL + 4,
       "text-anchor": isLeft ? "end" : "start" });

@@ -147,7 +147,7 @@ class AttentionInThePlane(InThePlane):
         "equal shadows": {
             **SHORT,
             "query": (2.0, 0.0),
-            "keys": [[1.6, 2.2], [1.6, 0.9], [1.6, -1.8]],
+            "keys": [[1.6, 2.5], [1.6, 0.8], [1.6, -1.8]],
         },
     }
     reading = (

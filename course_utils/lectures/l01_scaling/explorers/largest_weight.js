@@ -13,6 +13,7 @@ const QUERIES = 12;
 const HEIGHT = 270;
 const TALLEST = 1.06;
 const LETTER = 3.7; // half the width of one, in pixels
+const MARGIN = 8; // right of the queries
 
 export default explorer({ mount, style });
 
@@ -27,7 +28,7 @@ function mount(stage, hand) {
     y: { ...y, label: "" },
   });
   const tops = chart(box, {
-    label: "query", height: HEIGHT, edge: { left: 10, right: 8, top: 34, bottom: 30 },
+    label: "query", height: HEIGHT, edge: { left: 10, right: MARGIN, top: 34, bottom: 30 },
     x: { label: "", domain: [0.3, QUERIES + 0.7], ticks: [] },
     y: { ...y, ticks: [[0, ""], [0.5, ""], [1, ""]], label: "" },
   });
@@ -45,6 +46,12 @@ function mount(stage, hand) {
   };
 }
 
+/** Where the middle of some words is: at a place, as far as they fit between two others. */
+function middleOf(words, x, [left, right]) {
+  const half = words.length * LETTER;
+  return clamp(x, left + half, right - half);
+}
+
 /** The largest weight of each query as a dot on a stem; the chosen one is blue. */
 function drawTops(tops, { largest, query }) {
   const zero = tops.atY(0);
@@ -58,8 +65,9 @@ function drawTops(tops, { largest, query }) {
     tops.dot(`top ${i}`, i + 1, top, { r: own ? 6 : 4, class: own ? "largest-own" : "largest-top" });
   });
   tops.text("said", 0.5, 0, `mean ${number(mean, 2)}`, { dy: 19, class: "largest-said" });
-  tops.text("chosen", clamp(query, 2.6, QUERIES - 1.6), TALLEST, `query ${query}`,
-    { dy: -2, class: "largest-chosen", "text-anchor": "middle" });
+  const words = `query ${query}`;
+  tops.text("chosen", 0, TALLEST, words, { dy: -2, class: "largest-chosen", "text-anchor": "middle" });
+  tops.mark("chosen", "text", { x: middleOf(words, tops.atX(query), [0, tops.inner.right + MARGIN]) });
   set(tops.svg, { "aria-valuenow": query, "aria-valuetext": `query ${query}, largest weight ${number(all[query - 1], 2)}` });
 }
 
@@ -80,10 +88,8 @@ function makePointer(bars) {
     const weight = shown.weights[key];
     const words = `key ${key}: ${number(weight, 2)}`;
     const { left, right } = bars.inner;
-    const half = words.length * LETTER;
-    const x = clamp(bars.atX(key), left + half, right - half);
     bars.text("said", 0, weight, words, { class: "largest-key", "text-anchor": "middle", dy: -8 });
-    bars.mark("said", "text", { x });
+    bars.mark("said", "text", { x: middleOf(words, bars.atX(key), [left, right]) });
   };
   const point = key => {
     pointed = key;

@@ -125,13 +125,13 @@ class ScoreWidth(Explorer):
     }
     presets = {
         "d_k = 4": {**AS_TAUGHT, "width": 4},
-        "as the proof assumes": AS_TAUGHT,
+        "d_k = 64": AS_TAUGHT,
         "d_k = 512": {**AS_TAUGHT, "width": 512},
         "not normal, still right": {**AS_TAUGHT, "coordinates": COINS},
         "variance 2": {**AS_TAUGHT, "variance": 2.0},
         "q and k correlated": {**AS_TAUGHT, "correlation": 0.3},
         "mean not 0": {**AS_TAUGHT, "mean": 0.5},
-        "coordinates all equal": {**AS_TAUGHT, "coordinates": ALL_EQUAL},
+        "all equal": {**AS_TAUGHT, "coordinates": ALL_EQUAL},
         "infinite variance": {**AS_TAUGHT, "coordinates": CAUCHY},
     }
     view = "score_width.js"

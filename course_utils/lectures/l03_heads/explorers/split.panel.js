@@ -6,7 +6,7 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
 
 const ABOVE = 32; // pixels above the matrix: its name, and the handle of the cut
-const BETWEEN = 30;
+const BETWEEN = 34;
 const BLOCKS = 9; // pixels between heads
 const LARGEST = 21;
 const LEFT = 2;
@@ -150,7 +150,7 @@ function makeMap(drawing) {
     set(name, { x: right });
     digits.forEach((each, i) => set(each, { x: left + (i + 0.5) * side }));
     set(crosses, { d });
-    set(future, { x: right, y: ABOVE + TOKENS * high + 16, display: d ? false : "none" });
+    set(future, { x: right, y: ABOVE + TOKENS * high + 13, display: d ? false : "none" });
     set(row, { x: left - 2, y: ABOVE + token * high - 2, width: TOKENS * side + 2.5, height: high + 2.5 });
   };
 }

@@ -3,6 +3,7 @@
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
 import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { clamp } from "../../../explorers/kit/scale.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -32,7 +33,7 @@ export default explorer({ mount, compute, caption, style });
 /** Build the picture; what is returned draws a state. */
 function mount(stage, hand) {
   const kinds = makeKinds(stage, hand);
-  const table = makeTable(stage);
+  const table = makeTable(stage, hand);
   const curve = makeCurve(stage, hand);
   return (state, values, theme) => {
     kinds(state.code);
@@ -65,7 +66,7 @@ function makeKinds(stage, hand) {
 }
 
 /** The codes of all positions, a column each, with a frame around the two that are compared. */
-function makeTable(stage) {
+function makeTable(stage, hand) {
   const rows = html("p", { class: "codes-rows" });
   const box = html("div", { class: "codes-table" });
   stage.append(rows, box);
@@ -76,6 +77,10 @@ function makeTable(stage) {
   const over = svg("svg", { height: TABLE, "aria-hidden": "true" },
     ...frames.map(([, frame]) => frame).reverse());
   box.append(over);
+  map.canvas.addEventListener("click", event => { // a press on a column compares it
+    const column = (placeIn(map.canvas, event).x * POSITIONS) / map.canvas.clientWidth;
+    hand.change({ n: hand.clamp("n", Math.floor(column)) });
+  });
   let painted;
   return (state, theme, width) => {
     const inner = width - EDGE.left - EDGE.right;
@@ -151,7 +156,9 @@ function makeHandle(name, drawn, hand) {
   return state => {
     const at = state[name];
     handle.lastChild.textContent = at;
-    handle.style.transform = `translate(${drawn.atX(at)}px, ${drawn.atY(state.apart[at])}px)`;
+    const aside = state.m === state.n ? (name === "m" ? -12 : 12) : 0;
+    const x = clamp(drawn.atX(at) + aside, 12, drawn.inner.right + EDGE.right - 12);
+    handle.style.transform = `translate(${x}px, ${drawn.atY(state.apart[at])}px)`;
     const heard = `${at}, at a distance of ${number(state.apart[at], 2)}`;
     set(handle, { "aria-valuenow": at, "aria-valuetext": heard });
   };

@@ -10,7 +10,7 @@ import style from "./torus.css";
 import { KEYS, caption, compute } from "./torus.compute.js";
 import { camera, paint } from "./torus.space.js";
 
-const WIDE = 620; // pixels from which torus and chart stand next to each other
+const WIDE = 600; // pixels from which torus and chart stand next to each other
 const HEIGHT = 318;
 const SEEN_FROM = { turn: -2.75, tilt: 0.72 };
 const TURN = 0.01; // radians a pixel
@@ -221,6 +221,7 @@ function nameEnds(drawn, state) {
   });
   const over = Math.max(0, ends[2].y - drawn.inner.bottom);
   ends.forEach(({ name, y }) => drawn.text(`${name}-name`, KEYS - 1, 0, NAMES[name], {
-    class: `torus-name-${name}`, dx: 7, dy: y - over - drawn.atY(0) + 4,
+    class: `torus-name-${name}`, dx: state.n > KEYS - 3 ? 12 : 7, // beside the key's handle
+    dy: y - over - drawn.atY(0) + 4,
   }));
 }

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -64,7 +64,7 @@ function makeChart(stage) {
     x: { label: "context length, tokens (1k = 1,024)", domain: [0, 1], ticks: [] },
     y: { label: "memory, GB", domain: [0, 1], ticks: [] },
   });
-  drawn.svg.setAttribute("role", "group");
+  set(drawn.svg, { role: "group", class: "cache-picture" });
   const clip = { id: `cache-clip-${(count += 1)}`, box: svg("rect") };
   drawn.clip = clip.box;
   drawn.svg.prepend(svg("clipPath", { id: clip.id }, clip.box));
@@ -155,11 +155,12 @@ function drawLines(drawn, state, { memories, names }, top) {
     }).textContent = `full at ${number(full)} tokens`;
   });
   const isThin = inner.bottom - drawn.atY(state.weights) < LOWEST;
-  const isRight = isThin && inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // others are left
+  const isHigh = inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // then other names are left
+  const isRight = isThin && (isHigh || drawn.atX(state.length) < inner.left + 2 * SHORT);
   drawn.mark("weights", "text", {
     class: "cache-name", "text-anchor": isRight ? "end" : "start",
     x: isRight ? inner.right - 24 : inner.left + 6,
-    y: isThin && !isRight ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
+    y: isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
   }).textContent = `weights ${sizeOf(state.weights)}`;
 }
 
@@ -185,6 +186,8 @@ function makeHandle(drawn, hand) {
     move: to,
     end: () => { held = false; hand.change({}); },
   });
+  drawn.svg.addEventListener("click", event => // a press anywhere brings it there
+    handle.contains(event.target) || to(placeIn(drawn.svg, event)));
   stepped(
     handle,
     by => hand.change({ filled: clamp(hand.values.filled + by, min, max) }),

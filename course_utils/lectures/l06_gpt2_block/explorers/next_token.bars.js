@@ -29,8 +29,15 @@ export function makeBars(drawing, hand) {
     () => Math.max(1, Math.round(hand.values.k / 20)));
   const heat = makeGrip(drawing, hand, "temperature", place =>
     temperatureOf(xAt.inverse(place.x), textOf(hand.values, hand.given).scores.logits), () => 0.05);
+  let shown;
+  rows.forEach((row, i) => row.group.addEventListener("click", () => { // draws its token
+    if (i >= shown.kept) return;
+    const chance = total(shown.after.subarray(0, i)) + shown.after[i] / 2;
+    hand.change({ chance: Number(hand.clamp("chance", chance).toFixed(3)) });
+  }));
   let laidOut;
   return { draw(state, nameOf, width) {
+    shown = state;
     const narrow = width < 520;
     const left = narrow ? 84 : 100;
     const right = width - (narrow ? 52 : 92);
@@ -47,8 +54,10 @@ export function makeBars(drawing, hand) {
     others.textContent = `${number(count - ROWS)} more tokens, together ${number(rest, 2)}`;
     drawGhost(ghost, state, xAt);
     const y = heightOf(state.k, count);
-    cut.draw({ text: state.k === count ? "top-k all" : `top-k ${number(state.k)}`,
-      sign: "↕", x: width - 52, y, width: 102, d: `M0 ${y}H${width - 103}`, place: { x: 0, y }, value: state.k });
+    const low = state.k === 1 ? 13 : 0; // under its line, where temperature has the row above
+    cut.draw({ text: state.k === count ? "top-k all" : `top-k ${number(state.k)}`, sign: "↕",
+      x: width - 52, y: y + low, width: 102, d: `M0 ${y}H${width - (low ? 1 : 103)}`,
+      place: { x: 0, y }, value: state.k });
     drawHeat(heat, state, xAt, width);
     return END + TAIL + 16;
   } };
@@ -106,15 +115,16 @@ function drawGhost(ghost, state, xAt) {
   const isFar = Math.abs(state.own[1] - state.warm[1]) > 0.004;
   const end = Math.max(state.own[1], state.warm[1], state.after[1]);
   set(ghost, { x: xAt(end) + 46, y: TOP + HIGH + 15 });
-  ghost.textContent = isFar ? "thin mark: at temperature 1" : "";
+  ghost.textContent = isFar && state.k > 3 ? "thin mark: at temperature 1" : "";
 }
 
 function drawHeat(heat, state, xAt, width) {
   const [x, y] = [xAt(state.warm[0]), TOP + HIGH / 2];
   const text = `temperature ${number(state.temperature, 2)}`;
   const end = xAt(Math.max(state.own[0], state.warm[0], state.after[0]));
-  // Inside the bar where there is no room behind it.
-  const beside = end + 58 + 138 < width ? end + 58 + 69 : x - xAt(0) > 138 ? x - 80 : width - 69;
+  // Where there is no room behind the bar: in it, or between its end and the thin mark.
+  const beside = end + 58 + 138 < width ? end + 58 + 69
+    : x - xAt(0) > 138 ? x - 80 : end - x > 160 ? end - 78 : width - 69;
   heat.draw({ text, x: beside, y, width: 138, d: `M${x} ${y - 10}v20`, place: { x, y },
     value: state.temperature });
 }

@@ -1,7 +1,7 @@
 // The plane: parameters across, tokens up, both in powers of ten. A point and a budget to drag.
 
 import { chart } from "../../../explorers/kit/chart.js";
-import { draggable } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn } from "../../../explorers/kit/hand.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { advised, describe, flopOf } from "./scaling_laws.compute.js";
 
@@ -9,6 +9,7 @@ export const LAWS = ["kaplan", "first", "again"];
 export const NAMES = ["Kaplan 2020", "Chinchilla 2022", "refitted 2024"];
 const NARROW = 480; // pixels under which names are shorter
 const FITTED = [70e6, 16e9]; // parameters of the models that Chinchilla's law was fitted to
+const PILL = [122, 22];
 const ROUND = 20; // values are rounded to twentieths
 // Where a model's name is: [along, down, anchor].
 const BESIDE = { "GPT-3": [13, 14, "start"], Chinchilla: [11, 4, "start"],
@@ -26,7 +27,7 @@ const TOKENS = { label: "tokens of training", domain: [8.2, 15.5], scale: log,
 export function makePlane(stage, hand) {
   const plane = chart(stage, { label: "parameters and tokens", x: SIZES, y: TOKENS, height: 400,
     edge: { left: 58 } });
-  set(plane.svg, { role: "group" });
+  set(plane.svg, { role: "group", class: "laws-plane" });
   const fitted = plane.mark("fitted", "rect", { class: "laws-fitted" });
   const to = (compute, ratio) => hand.change({
     compute: hand.clamp("compute", Math.round(compute * ROUND) / ROUND),
@@ -47,6 +48,8 @@ export function makePlane(stage, hand) {
   LAWS.forEach(law => plane.mark(`${law} dot`, "circle"));
   const budget = makeBudget(plane, hand, place => to(at(place)[0], hand.values.ratio));
   const point = makePoint(plane, hand, place => to(...at(place)), to);
+  plane.svg.addEventListener("click", event => // a press anywhere brings the point there
+    event.target.closest("[data-grab]") || to(...at(placeIn(plane.svg, event))));
   let laidOut;
   return { draw(state, values, width) {
     const label = width < NARROW ? "parameters (this lecture's: far left)" : OURS;
@@ -98,7 +101,7 @@ function nameLaw(plane, i, N, power, dx, dy, anchor) {
 function makeBudget(plane, hand, move) {
   const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": true });
   const line = plane.mark("budget", "path", { class: "laws-budget" });
-  const pill = svg("rect", { height: 22, rx: 11, width: 122, y: -11, x: -61 });
+  const pill = svg("rect", { rx: 11, width: PILL[0], height: PILL[1], x: -PILL[0] / 2, y: -PILL[1] / 2 });
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });
   const grip = plane.mark("grip", "g", { class: "laws-grip", role: "slider", tabindex: 0,
     "data-grab": true, "aria-label": hand.inputs.compute.label,
@@ -131,7 +134,11 @@ function makeBudget(plane, hand, move) {
     set(wide, { d });
     const place = Math.min(until - 0.35, sum - low - 0.6);
     home = [plane.xAt(place), plane.yAt(sum - place)];
-    grip.style.transform = `translate(${Math.min(home[0], plane.inner.right - 56)}px, ${home[1]}px)`;
+    const x = Math.min(home[0], plane.inner.right - 56);
+    const [pointX, pointY] = [plane.atX(state.parameters), plane.atY(state.tokens)];
+    const isNear = Math.abs(x - pointX) < PILL[0] / 2 + 14; // then it is below the point
+    const y = isNear ? Math.max(home[1], pointY + PILL[1] / 2 + 16) : home[1];
+    grip.style.transform = `translate(${x}px, ${y}px)`;
     words.textContent = flopOf(state.power);
     set(grip, { "aria-valuenow": state.power, "aria-valuetext": flopOf(state.power) });
   };
@@ -143,8 +150,8 @@ function makePoint(plane, hand, move, to) {
   const point = plane.mark("point", "g", { class: "laws-point ce-eased", role: "slider", tabindex: 0,
     "data-grab": true, "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
     "aria-valuemax": hand.inputs.ratio.max });
-  point.append(reach, svg("circle", { class: "laws-ring", r: 10 }),
-    svg("text", { class: "laws-mine", x: 12, y: -12 }, "you"));
+  const name = svg("text", { class: "laws-mine", y: -12 }, "you");
+  point.append(reach, svg("circle", { class: "laws-ring", r: 10 }), name);
   let home = [0, 0];
   let off = [0, 0];
   draggable(point, plane.svg, {
@@ -162,6 +169,8 @@ function makePoint(plane, hand, move, to) {
   return (state, values) => {
     home = [plane.atX(state.parameters), plane.atY(state.tokens)];
     point.style.transform = `translate(${home[0]}px, ${home[1]}px)`;
+    const isLeft = home[0] > plane.inner.right - 30;
+    set(name, { x: isLeft ? -12 : 12, "text-anchor": isLeft ? "end" : "start" });
     set(point, { "aria-valuenow": values.ratio,
       "aria-valuetext": `${describe(state.parameters)} parameters, ${describe(state.tokens)} tokens` });
   };

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -124,7 +124,10 @@ function makeLosses(hand) {
     const gaps = capacities.map(each => Math.abs(each - share));
     return gaps.indexOf(Math.min(...gaps));
   };
-  draggable(ring, plot.svg, { move: ({ x }) => go(nearest(plot.xAt.inverse(x))) });
+  const move = ({ x }) => go(nearest(plot.xAt.inverse(x)));
+  draggable(ring, plot.svg, { move });
+  plot.svg.addEventListener("click", event => // a press anywhere brings the ring there
+    ring.contains(event.target) || move(placeIn(plot.svg, event)));
   stepped(ring, steps => go(at() + Math.sign(steps)),
     end => go(end === "Home" ? 0 : capacities.length - 1));
   const show = (state, width) => {
