@@ -1,9 +1,10 @@
-"""The first minutes in other front ends than JupyterLab: sliders, an exercise, a quiz."""
+"""Other front ends than JupyterLab: the first minutes, and a key in every explorer."""
 
 import importlib.util
 
 import pytest
 
+from course_utils.lectures import EXPLORERS
 from tests.browser.support_lab import running_lab
 from tests.browser.support_page import changed, seen, wait_for
 from tests.browser.support_scratch import write_notebook
@@ -16,6 +17,15 @@ CELLS = [
     "exercises.check_softmax(lambda scores: scores.exp() / scores.exp().sum())",
     "exercises.QUIZ",
 ]
+ALL = (
+    "from course_utils.lectures import EXPLORERS\n\n"
+    "for each in EXPLORERS.values():\n    display(each())"
+)
+CONTROLS = (
+    ":is(input[type=range], input[type=checkbox], [role=slider], [role=radio], [role=gridcell])"
+    ":not([tabindex='-1'], [aria-disabled=true])"
+)
+KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Space")
 # Program → the page of a notebook, a cell's editor, a cell's output.
 FRONT_ENDS = {
     "notebook": ("notebooks", ".jp-Cell .cm-content", ".jp-Cell-outputArea"),
@@ -29,22 +39,25 @@ RUN = (
 
 
 @pytest.fixture(params=FRONT_ENDS)
-def ran(request, tab, tmp_path):
-    """Three cells that have run in a front end: the tab, and the outputs' selector."""
+def run(request, tab, tmp_path):
+    """Return a function that runs cells in a front end, and returns the outputs' selector."""
     if importlib.util.find_spec(request.param) is None:
         pytest.skip(f"{request.param} is not installed")
     page, editor, output = FRONT_ENDS[request.param]
     (tmp_path / "work").mkdir()
-    write_notebook(tmp_path / "work" / "three.ipynb", *CELLS)
-    with running_lab(tmp_path / "work", tmp_path, program=request.param) as lab:
-        tab.goto(f"{lab.url}{page}/three.ipynb?token={lab.token}", timeout=60_000)
-        tab.locator(editor).nth(len(CELLS) - 1).wait_for(timeout=60_000)
+
+    def run_cells(*cells):
+        write_notebook(tmp_path / "work" / "cells.ipynb", *cells)
+        tab.goto(f"{lab.url}{page}/cells.ipynb?token={lab.token}", timeout=60_000)
+        tab.locator(editor).nth(len(cells) - 1).wait_for(timeout=60_000)
         wait_for(lambda: is_connected(tab), lambda: "no kernel", 60_000)
-        for number in range(len(CELLS)):
+        for number in range(len(cells)):
             tab.locator(editor).nth(number).click()
             tab.locator(RUN).click()
-        tab.locator(".course-quiz").wait_for(timeout=90_000)
-        yield tab, output
+        return output
+
+    with running_lab(tmp_path / "work", tmp_path, program=request.param) as lab:
+        yield run_cells
 
 
 def is_connected(tab):
@@ -53,8 +66,33 @@ def is_connected(tab):
     return tab.locator(idle).count() > 0
 
 
-def test_the_first_minutes(ran):
-    tab, output = ran
+def test_every_explorer_answers_to_a_key(run, tab):
+    run(ALL)
+    explorers = tab.locator(".ce")
+    explorers.nth(len(EXPLORERS) - 1).wait_for(timeout=120_000)
+    for name, explorer in zip(EXPLORERS, explorers.all(), strict=True):
+        explorer.scroll_into_view_if_needed()
+        assert any(moves(tab, explorer, each) for each in explorer.locator(CONTROLS).all()), name
+        assert seen(explorer)["error"] == ""
+
+
+def moves(tab, explorer, control):
+    """Whether a key on a control changes both the picture and the words."""
+    if not control.is_visible():
+        return False
+    before = seen(explorer)
+    control.focus()
+    for key in KEYS:
+        tab.keyboard.press(key)
+        now = seen(explorer)
+        if all(now[part] != before[part] for part in ("picture", "caption")):
+            return True
+    return False
+
+
+def test_the_first_minutes(run, tab):
+    output = run(*CELLS)
+    tab.locator(".course-quiz").wait_for(timeout=90_000)
     explorer = tab.locator(".ce")
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     handle.scroll_into_view_if_needed()
