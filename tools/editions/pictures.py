@@ -34,6 +34,7 @@ OPENING = "explore_real_heads"
 HOLD = 2200  # milliseconds for each preset of the opening picture
 CARD = (800, 500)
 MARGIN = 24
+COLOURS = 128
 PAPER, NIGHT = (255, 255, 255), (17, 17, 17)
 SHOWN = re.compile(r"\bexplorers\.(explore_\w+)\(")
 
@@ -128,7 +129,8 @@ def _card(image: Image.Image, dark: bool) -> bytes:
     width, height = (side - 2 * MARGIN for side in CARD)
     image.thumbnail((width, height), Image.Resampling.LANCZOS)
     corner = (CARD[0] - image.width) // 2, (CARD[1] - image.height) // 2
-    return as_webp(_on_sheet(image, CARD, dark, corner))
+    sheet = _on_sheet(image, CARD, dark, corner)
+    return as_webp(sheet.quantize(COLOURS))  # a quarter smaller
 
 
 def _on_sheet(
