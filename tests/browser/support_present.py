@@ -19,11 +19,8 @@ MEASURED = """() => {
     for (const cell of on)
         for (const part of cell.querySelectorAll('p, li, td, pre, img, button, label, .cm-line')) {
             const box = part.getBoundingClientRect();
-            // Folded, a table is not on the slide. The rest of a traceback, and of a table with a
-            // box of its own, may be scrolled to.
-            if (!part.checkVisibility()
-                || part.closest('[data-mime-type="application/vnd.jupyter.stderr"]')
-                || part.closest('.cp-scrolls .cp-figure'))
+            // Folded, a table is not on the slide; the rest of one with a box may be scrolled to.
+            if (!part.checkVisibility() || part.closest('.cp-scrolls .cp-figure'))
                 continue;
             if (box.bottom > frame.bottom + 1 || box.right > frame.right + 1
                 || box.top < frame.top - 1 || box.left < frame.left - 1)

@@ -60,6 +60,19 @@ def test_every_slide_fits_the_projector(presented):
     assert not faults, "\n".join(faults)
 
 
+def test_a_prediction_leaves_its_question_large(presented):
+    """Its buttons are no picture, which would hold the words at the zoom of its width."""
+    asked = [
+        (place, slide["title"])
+        for place, slide in enumerate(presented.slides())
+        if len(slide["ids"]) == 2 and slide["ids"][1].startswith("predict-")
+    ]
+    assert asked
+    for place, title in asked:
+        presented.show(place)
+        assert presented.measured()["zoom"] > 1.3, title
+
+
 def test_presets_and_handles_work_on_the_slides(presented):
     for place, _ in presented.explorers():
         presented.show(place)
