@@ -33,8 +33,10 @@ class Shown {
     this.listen();
     this.close = () => this.ends.forEach(end => end());
     // A page that opens stays quick: what is built is laid out in a task of its own, then drawn.
-    if (model.get("alone")) requestAnimationFrame(() => setTimeout(() => this.start()));
-    else this.start();
+    if (model.get("alone")) {
+      this.root.style.visibility = "hidden";
+      requestAnimationFrame(() => setTimeout(() => this.start()));
+    } else this.start();
   }
 
   /** Draw in the page's colours, now and whenever they change. */
@@ -44,6 +46,7 @@ class Shown {
       this.theme = theme;
       this.drawNow();
     }));
+    this.root.style.visibility = "";
   }
 
   /** What `mount` gets beside its stage. */

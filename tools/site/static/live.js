@@ -37,6 +37,7 @@ async function place(box) {
   await turn();
   const shown = isKit ? courseKit[view] : globalThis.courseViews[view];
   const data = JSON.parse(isKit ? box.querySelector("script").textContent : await unpacked(given));
+  await turn(); // apart from the unpacking
   show(shown.default, box, data);
 }
 
