@@ -34,7 +34,8 @@ SIZE = {"width": 940, "height": 700}
 HANDLE = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   const explorer = document.querySelector('.ce');
-  while (!explorer.dataset.theme) await frame(); // a page draws a moment after it is built
+  // A page draws a moment after it is built.
+  while (!explorer.checkVisibility({ visibilityProperty: true })) await frame();
   const named = '[role=slider], input[type=range], [role=radio], [role=gridcell], [role=switch]';
   for (const each of explorer.querySelectorAll(`:is(${named}, button):not([tabindex="-1"])`)) {
     if (!each.checkVisibility() || each.closest('.ce-presets')) continue;

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from course_utils.explorers.draw import end_label
@@ -47,7 +46,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
     columns = -(-len(panels) // -(-len(panels) // COLUMNS))  # full rows where that can be
     runs, steps = next(iter(next(iter(panels.values())).values())).shape
     rows = -(-len(panels) // columns)
-    height = 0.75 + 1.75 * rows
+    height = 1.05 + 1.75 * rows
     figure = new_figure(8.0, height)
     with course_style():
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
@@ -55,7 +54,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             left=0.07,
             right=0.985,
             bottom=0.5 / height,
-            top=1 - 0.4 / height,
+            top=1 - 0.7 / height,
             wspace=0.1,
             hspace=0.3,
         )
@@ -77,7 +76,10 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
             row.set_ylabel("loss (nats)")
         for axes in grid[-1]:
             axes.set_xlabel("step")
-        _name_curves(dict(zip(grid.flat, smooth.values(), strict=False)), window, 1.25 * chance)
+        # Curves cross, so their names stand apart.
+        named = grid[0, 0].get_legend_handles_labels()
+        if len(named[1]) > 1:
+            figure.legend(*named, loc="upper center", ncols=len(named[1]), labelcolor="linecolor")
     ends = []
     for title, curves in smooth.items():
         last = {name: losses[:, -1] for name, losses in curves.items()}
@@ -98,30 +100,6 @@ def _draw_curves(axes: Axes, curves: Mapping[str, np.ndarray], window: int) -> N
         steps = window + np.arange(smooth.shape[1])
         axes.plot(steps, smooth.T, color=colour, alpha=0.5, linewidth=0.7)
         axes.plot(steps, np.median(smooth, axis=0), color=colour, linestyle=dash, label=name)
-
-
-def _name_curves(
-    panels: Mapping[Axes, Mapping[str, np.ndarray]], window: int, highest: float
-) -> None:
-    """Name each curve where the curves are farthest apart; its colour names it elsewhere."""
-    best, chosen = -1.0, None
-    for axes, curves in panels.items():
-        middles = np.array([np.median(losses, axis=0) for losses in curves.values()])
-        for step in range(middles.shape[1] // 10, int(0.62 * middles.shape[1])):
-            heights = np.sort(middles[:, step])
-            apart = np.diff(heights).min() if len(heights) > 1 else 1.0
-            if apart > best + 0.01 * highest:
-                best, chosen = apart, (axes, curves, step, middles[:, step])
-    if chosen is None:
-        return
-    axes, curves, step, heights = chosen
-    for name, height, (colour, _) in zip(curves, heights, PANEL_LOOKS, strict=False):
-        # Above its curve on the right, where a falling curve has room.
-        axes.annotate(
-            name, (window + step, float(height)), (6, 5), textcoords="offset points",
-            color=colour, va="bottom",
-            path_effects=[withStroke(linewidth=3, foreground="white")],
-        )  # fmt: skip
 
 
 def _smooth(losses: np.ndarray, window: int) -> np.ndarray:

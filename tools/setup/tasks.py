@@ -48,10 +48,13 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
     files with the most tests first, but those that take longest have few, and conftest.py puts
     them first.
     """
+    return ["-m", "pytest", "--nbval", "--nbval-current-env", *_workers(), *arguments]
+
+
+def _workers() -> list[str]:
+    """Return the options that spread the files with tests over the cores."""
     workers = str(min(max(os.cpu_count() or 1, 2), 4))
-    nbval = ("--nbval", "--nbval-current-env")
-    files = ("--dist", "loadfile", "--no-loadscope-reorder")
-    return ["-m", "pytest", *nbval, "-n", workers, *files, *arguments]
+    return ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def test(place: Place, arguments: list[str]) -> int:
@@ -86,9 +89,9 @@ def test_all(place: Place, arguments: list[str]) -> int:
 
 
 def test_browser(place: Place, arguments: list[str]) -> int:
-    """Drive the real JupyterLab in Chromium."""
+    """Drive the real JupyterLab in Chromium, one for each worker."""
     quick = ("-m", "browser and not slow")
-    return run(place, "-m", "pytest", "tests/browser", *quick, *arguments)
+    return run(place, "-m", "pytest", "tests/browser", *_workers(), *quick, *arguments)
 
 
 def test_hub(place: Place, arguments: list[str]) -> int:

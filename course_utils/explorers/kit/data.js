@@ -22,13 +22,14 @@ function asArray({ array, shape, data }) {
   // A message's buffers may start at any byte, and a typed array may not: so copy.
   const numbers = new KINDS[array](bytesOf(data).slice().buffer);
   const values = array === "weights" ? new Float32Array(numbers) : numbers;
-  if (array === "weights") values.forEach((each, i) => { values[i] = each / LEVELS; });
+  if (array === "weights") for (let i = 0; i < values.length; i += 1) values[i] /= LEVELS;
   values.shape = shape;
   return values;
 }
 
 function bytesOf(data) {
   if (typeof data === "string") {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(data);
     const text = atob(data);
     const bytes = new Uint8Array(text.length);
     // Uint8Array.from is ten times slower, and a page that opens waits for it.

@@ -29,24 +29,38 @@ class Shown {
     this.build(el);
     this.receive();
     this.hand = this.makeHand();
-    this.drawState = this.mounted();
+    this.parts = this.mounted();
     this.listen();
     this.close = () => this.ends.forEach(end => end());
-    // A page that opens stays quick: what is built is laid out in a task of its own, then drawn.
+    // A page that opens stays quick: each part is drawn, and laid out, in a task of its own.
     if (model.get("alone")) {
+      this.drawn = 1;
       this.root.style.visibility = "hidden";
-      requestAnimationFrame(() => setTimeout(() => this.start()));
+      this.stage.style.contentVisibility = "hidden";
+      afterFrame(() => this.start());
     } else this.start();
   }
 
   /** Draw in the page's colours, now and whenever they change. */
   start() {
     this.width = this.stage.clientWidth; // only now: a view may have moved the controls
+    this.stage.style.contentVisibility = "";
     this.ends.push(followTheme(this.root, theme => {
       this.theme = theme;
       this.drawNow();
     }));
-    this.root.style.visibility = "";
+    this.drawOthers();
+  }
+
+  /** The parts that a page has not drawn yet, each in its turn; then all are seen. */
+  drawOthers() {
+    if (this.drawn < this.parts.length) {
+      afterFrame(() => {
+        this.drawn += 1;
+        this.drawNow();
+        this.drawOthers();
+      });
+    } else this.root.style.visibility = "";
   }
 
   /** What `mount` gets beside its stage. */
@@ -64,12 +78,12 @@ class Shown {
     };
   }
 
-  /** The view's drawing; a view that cannot be built says so with every state. */
+  /** What draws the view's parts; a view that cannot be built says so with every state. */
   mounted() {
     try {
-      return this.view.mount(this.stage, this.hand);
+      return [this.view.mount(this.stage, this.hand)].flat();
     } catch (error) {
-      return () => { throw error; };
+      return [() => { throw error; }];
     }
   }
 
@@ -226,7 +240,7 @@ class Shown {
     }
     try {
       const { state, caption } = this.stateNow();
-      this.drawState(state, this.values, this.theme);
+      this.parts.slice(0, this.drawn).forEach(draw => draw(state, this.values, this.theme));
       this.write(caption);
       if (!this.waits()) this.say("");
     } catch (error) {
@@ -274,6 +288,8 @@ function buildReading(reading) {
   const summary = html("summary", {}, "How to read this");
   return html("details", { class: "ce-reading" }, summary, html("p", {}, reading));
 }
+
+const afterFrame = act => requestAnimationFrame(() => setTimeout(act));
 
 const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
 

@@ -92,6 +92,7 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
     """
     figure = new_figure(8.0, 0.56 * len(cosines) + 0.75)
     x = np.linspace(-0.999, 0.999, 1999)
+    level = math.sin(math.radians(5))  # the cosine at five degrees from a right angle
     parts = []
     with course_style():
         rows = figure.subplots(len(cosines), 1, sharex=True, squeeze=False)[:, 0]
@@ -107,12 +108,19 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
             axes.spines["left"].set_visible(False)
             axes.tick_params(axis="x", length=0)
             label = {"xycoords": "axes fraction", "va": "center", "fontsize": 12}
-            axes.annotate(f"{width} dimensions", (-0.02, 0.35), ha="right", **label)
+            axes.annotate(f"{width} dimensions", (-0.02, 0.52), ha="right", **label)
             spread = f"spread {values.std():.3f}"
             axes.annotate(f"{spread}\n1/√{width} = {width**-0.5:.3f}", (1.02, 0.4), **label)
-            near = (np.abs(values) < math.sin(math.radians(5))).mean()
+            near = (np.abs(values) < level).mean()
+            axes.axvspan(-level, level, color=ORANGE, alpha=0.3, linewidth=0, zorder=0)
+            axes.annotate(
+                f"{near:.0%} in the band", (-0.02, 0.12), ha="right", color=ORANGE,
+                xycoords="axes fraction", va="center",
+            )  # fmt: skip
             parts.append(f"{width}: spread {values.std():.3f}, {near:.0%}")
-        rows[-1].set_xlabel("cosine of the angle between two random directions")
+        rows[-1].set_xlabel(
+            "cosine of the angle between two random directions; band: within 5° of a right angle"
+        )
     count = len(next(iter(cosines.values())))
     caption = (
         f"Cosines of {count:,} random pairs by the number of dimensions d, with the exact density, "
@@ -233,7 +241,10 @@ def draw_head_spreads(trained: np.ndarray, fresh: np.ndarray) -> AnnotatedFigure
     figure = new_figure(8.0, 3.9)
     with course_style():
         axes = figure.add_axes((0.09, 0.14, 0.76, 0.83))
-        axes.axhline(1, color=TEAL, linestyle="--", linewidth=1.4)
+        axes.axhline(1, color=INK, linestyle="--", linewidth=1.4)
+        axes.annotate(
+            "1, by the proof", (1.015, 1), xycoords=("axes fraction", "data"), va="center"
+        )
         for table, colour, marker, label in (
             (trained, TEAL, "s", "trained"),
             (fresh, MAGENTA, "D", "untrained"),

@@ -106,8 +106,12 @@ def draw_runs(
     labels: list[float] = []  # how high the names of curves are
     with course_style():
         axes = figure.add_axes((0.08, 0.15, 0.68, 0.8))
-        axes.set(xlabel="training steps", ylabel="share of places with both right")
-        axes.set(xlim=(0, last), ylim=(0, 1.02))
+        axes.set(xlabel="training steps (square root)", ylabel="share of places with both right")
+        axes.set(ylim=(0, 1.02))
+        # Curves rise within the first hundreds of steps.
+        axes.set_xscale("function", functions=(np.sqrt, np.square))
+        axes.set_xlim(0, last)
+        axes.set_xticks([each * last for each in (0, 0.02, 0.1, 0.2, 0.4, 0.6, 0.8, 1)])
         for name, level in levels.items():
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=":", zorder=0)
             axes.annotate(

@@ -180,8 +180,8 @@ def draw_one_more(
             axes.grid(axis="y")
     scores, times = ratios.values()
     caption = (
-        f"What one more token takes, all axes logarithmic; bands are all runs. Without a cache "
-        f"it takes {_times(scores[0])} as many scores at {lengths[0]:,.0f} tokens and "
+        "What one more token takes, all axes logarithmic; medians, and all runs as bands. Without "
+        f"a cache it takes {_times(scores[0])} as many scores at {lengths[0]:,.0f} tokens and "
         f"{_times(scores[-1])} as many at {lengths[-1]:,.0f}. It takes {_times(times[0])} and "
         f"{_times(times[-1])} as long."
     )

@@ -268,7 +268,11 @@ function makeMatrix(name, hand) {
   });
   const index = html("sub", {}, name[2].toUpperCase());
   const title = html("b", { class: `plane-${MATRICES[name]}` }, "W", index);
+  // The arrows of the plane of words: from which of a word's numbers, to which of the vector's.
+  const [left, right, up, over] = ["→", "→", "↑", "↑"].map(each =>
+    html("i", { "aria-hidden": "true" }, each));
+  const [a, b, c, d] = cells.map(each => each.cell);
   const grid = html("div", { class: "plane-grid" }, title,
-    html("div", { class: "plane-cells" }, ...cells.map(each => each.cell)));
+    html("div", { class: "plane-cells" }, html("i"), right, over, left, a, b, up, c, d));
   return { grid, show: (values, theme) => cells.forEach(each => each.show(values, theme)) };
 }

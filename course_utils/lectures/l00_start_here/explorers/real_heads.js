@@ -15,6 +15,8 @@ const WIDE = 800; // pixels from which wall and map are next to each other
 const STRONG = 0.05; // weights from here on have a number and an arc
 const SIZES = [21, 20, 19, 18, 17, 16, 15]; // of letters: the largest that fits one line, or last
 const GAP = 5; // pixels between words
+const AROUND = 12; // pixels beside the letters of a word
+const LEAST = 34; // pixels of a word at least
 const ARCS = 34; // pixels above the words for arcs
 const MAP = { side: 286, left: 82, top: 56, right: 30, largest: 60 };
 const WALL = { left: 20, top: 34, wide: 38, narrow: 48 };
@@ -24,24 +26,29 @@ const ALONG = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export default explorer({ mount, compute, caption, style });
 
-/** Build the picture; what is returned draws a state. */
+/** Prepare the picture; what is returned draws a state, part by part. */
 function mount(stage, hand) {
   const body = stage.parentElement;
   body.classList.add("heads-body");
   const box = html("div", { class: "heads" });
   stage.append(box);
   const pointed = { column: -1 }; // the column of the map that the pointer is over
-  const parts = [makeWords(box, hand, pointed), makeWall(box, hand), makeMap(box, hand, pointed)];
   let { sentence } = hand.values;
-  return (state, values, theme) => {
+  const choose = (_, values) => {
     // Choosing a prepared sentence lays one's own aside.
     if (values.sentence !== sentence && values.own_text) {
       queueMicrotask(() => hand.change({ own_text: "" }));
     }
     ({ sentence } = values);
-    const reading = readingOf(values, hand.given);
-    parts.forEach(draw => draw(state, reading, theme));
   };
+  const parts = [makeWords, makeWall, makeMap].map(make => {
+    let draw;
+    return (state, values, theme) => {
+      draw ??= make(box, hand, pointed);
+      draw(state, readingOf(values, hand.given), theme);
+    };
+  });
+  return [choose, ...parts];
 }
 
 /** Pointing shows, leaving brings back what was chosen, pressing or dragging chooses. */
@@ -144,19 +151,26 @@ function makeWord() {
 /** Write the words, as large as fits; the middles of those in a single line, else none. */
 function layOut(row, words, tokens) {
   words.forEach(({ write }, index) => write(tokens[index]));
-  row.classList.remove("heads-line");
+  row.classList.add("heads-line");
   const shown = words.slice(0, tokens.length).map(each => each.button);
   const isOneLine = () => shown.every(each => each.offsetTop === shown[0].offsetTop);
-  const write = size => { row.style.fontSize = `${size}px`; };
-  write(SIZES[0]);
-  const needed = shown.reduce((sum, each) => sum + each.offsetWidth + GAP, 0);
-  const most = Math.max((SIZES[0] * row.clientWidth) / needed, SIZES.at(-1)); // padding is extra
-  const fits = SIZES.filter(size => size <= most).some(size => {
-    write(size);
+  const needed = widths(shown, getComputedStyle(row).fontFamily);
+  const fits = SIZES.filter(size => needed(size) <= row.clientWidth + GAP).some(size => {
+    row.style.fontSize = `${size}px`;
     return isOneLine();
   });
+  if (!fits) row.style.fontSize = `${SIZES.at(-1)}px`;
   row.classList.toggle("heads-line", fits);
   return fits ? shown.map(each => each.offsetLeft + each.offsetWidth / 2) : [];
+}
+
+/** The pixels that words need side by side at a size; every look at the page would lay it out. */
+function widths(words, family) {
+  const context = html("canvas").getContext("2d");
+  context.font = `500 ${SIZES[0]}px ${family}`;
+  const letters = words.map(each => context.measureText(each.firstChild.textContent).width);
+  return size => letters.reduce((sum, wide) =>
+    sum + Math.max(LEAST, (wide * size) / SIZES[0] + AROUND) + GAP, 0);
 }
 
 /** From one word over the others to the next. */

@@ -11,6 +11,14 @@ const TOP = 24;
 const HIGH = 17;
 const HEIGHT = TOP + 2 * HIGH + 6;
 
+/** Where a head's numbers lie in memory: the first of each run, and the first after it. */
+function runs(placed, head) {
+  const isIts = n => placed[3 * n] === head;
+  const all = [...Array(COUNT).keys()];
+  const starts = all.filter(n => isIts(n) && !(n && isIts(n - 1)));
+  return starts.map(from => [from, all.find(n => n > from && !isIts(n)) ?? COUNT]);
+}
+
 /** The strip below both splits; what is returned draws it. */
 export function makeMemory(box, hand) {
   const drawing = svg("svg", { class: "split-memory", role: "group", height: HEIGHT,
@@ -18,14 +26,14 @@ export function makeMemory(box, hand) {
   const rows = ["right", "wrong"].map((name, i) => {
     const y = TOP + i * (HIGH + 2);
     drawing.append(svg("text", { y: y + 13, x: 0, class: "split-name" }, name));
-    return [...Array(COUNT).keys()].map(() => svg("rect", { y, height: HIGH }));
+    return { y, heads: [...Array(6).keys()].map(head => svg("path", { class: `split-head-${head}` })) };
   });
   const tokens = [...Array(TOKENS).keys()].map(token => svg("text", { y: TOP - 8 }, token));
   const frame = svg("rect", { class: "split-frame", rx: 3, y: TOP - 3, height: 2 * HIGH + 8 });
   const room = svg("rect", { class: "split-room", x: LEFT, y: TOP - 4, height: 2 * HIGH + 10 });
   const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": hand.inputs.number.label, "aria-valuemin": 0, "aria-valuemax": COUNT - 1 },
-  ...rows.flat(), frame, room);
+  ...rows.flatMap(each => each.heads), frame, room);
   drawing.append(svg("text", { y: TOP - 8, x: 0 }, "memory"), ...tokens, slider);
   box.append(drawing);
   let step = 1;
@@ -47,8 +55,9 @@ export function makeMemory(box, hand) {
       step = (width - LEFT) / COUNT;
       set(drawing, { width });
       set(room, { width: width - LEFT });
-      [right, wrong].forEach((placed, i) => rows[i].forEach((cell, n) =>
-        set(cell, { x: LEFT + n * step, width: step + 0.3, class: `split-head-${placed[3 * n]}` })));
+      [right, wrong].forEach((placed, i) => rows[i].heads.forEach((each, head) =>
+        set(each, { d: runs(placed, head).map(([from, until]) => `M${LEFT + from * step} ` +
+          `${rows[i].y}h${(until - from) * step + 0.3}v${HIGH}H${LEFT + from * step}z`).join("") })));
       tokens[0].textContent = width < 500 ? "0" : "token 0";
       tokens.forEach((text, token) => set(text, { x: LEFT + token * WIDTH * step }));
     }

@@ -16,11 +16,13 @@ const TITLES = ["Right", "Wrong"];
 const makeCell = (token, attributes) => svg("g", { class: "split-cell", ...attributes },
   svg("rect", { rx: 2 }), svg("text", {}, token));
 
-function showCell(cell, x, y, side, head) {
-  cell.style.transform = `translate(${x}px, ${y}px)`;
-  set(cell.firstChild, { width: side - 1.5, height: side - 1.5, class: `split-head-${head}` });
+function sizeCell(cell, side) {
+  set(cell.firstChild, { width: side - 1.5, height: side - 1.5 });
   set(cell.lastChild, { x: side / 2 - 0.75, y: side / 2 + 3.5 });
 }
+
+const moveCell = (cell, [x, y]) => { cell.style.transform = `translate(${x}px, ${y}px)`; };
+const colourCell = (cell, head) => set(cell.firstChild, { class: `split-head-${head}` });
 
 /** One of the two splits; what is returned draws it. */
 export function makePanel(box, hand, which) {
@@ -51,6 +53,7 @@ export function makePanel(box, hand, which) {
   });
   const cut = which ? () => {} : makeCut(drawing, hand);
   let laidOut;
+  let sized;
   const places = { cells: [], parts: [] };
   return (state, values, width) => {
     const side = clamp(Math.floor((width - 24 - 6 * 14) / WIDTH), 12, LARGEST);
@@ -60,14 +63,19 @@ export function makePanel(box, hand, which) {
     if (laidOut !== `${heads} ${width}`) {
       laidOut = `${heads} ${width}`;
       set(drawing, { width, height: top + TOKENS * side + 4 });
+      if (sized !== side) {
+        sized = side;
+        [...cells, ...parts].forEach(each => sizeCell(each, side));
+        places.cells = numbers.map(n => [LEFT + (n % WIDTH) * side, ABOVE + tokenOf(n) * side]);
+        cells.forEach((each, n) => moveCell(each, places.cells[n]));
+      }
       const placed = which ? state.wrong : state.right;
       numbers.forEach(n => {
         const [head, row, column] = placed.slice(3 * n, 3 * n + 3);
         const gap = heads === 6 && side < 18 ? 4 : BLOCKS;
-        places.cells[n] = [LEFT + (n % WIDTH) * side, ABOVE + tokenOf(n) * side];
         places.parts[n] = [LEFT + (head * size + column) * side + head * gap, top + row * side];
-        showCell(cells[n], ...places.cells[n], side, head);
-        showCell(parts[n], ...places.parts[n], side, head);
+        moveCell(parts[n], places.parts[n]);
+        [cells[n], parts[n]].forEach(each => colourCell(each, head));
         if (row === 0 && column === 0) set(titles[head], { x: places.parts[n][0], y: top - 7 });
       });
       titles.forEach((title, head) => {

@@ -10,6 +10,7 @@ export const NAMES = ["Kaplan 2020", "Chinchilla 2022", "refitted 2024"];
 const NARROW = 480; // pixels under which names are shorter
 const FITTED = [70e6, 16e9]; // parameters of the models that Chinchilla's law was fitted to
 const PILL = [122, 22];
+const NAMED = [44, 16]; // pixels across and up in which two names would meet
 const ROUND = 20; // values are rounded to twentieths
 // Where a model's name is: [along, down, anchor].
 const BESIDE = { "GPT-3": [13, 14, "start"], Chinchilla: [11, 4, "start"],
@@ -61,8 +62,17 @@ export function makePlane(stage, hand) {
     state.best_sizes.forEach((N, i) =>
       plane.dot(`${LAWS[i]} dot`, N, state.best_tokens[i], { class: `laws-dot laws-${LAWS[i]}` }));
     budget(state);
-    point(state, values);
+    giveWay(plane, hand.given.models, point(state, values));
   } };
+}
+
+/** A model's name is not written where the reader's own stands. */
+function giveWay(plane, models, [x, y]) {
+  for (const { name, parameters, tokens } of models) {
+    const isAcross = Math.abs(plane.atX(parameters) - x) < NAMED[0];
+    const isLevel = Math.abs(plane.atY(tokens) + BESIDE[name][1] - y + 12) < NAMED[1];
+    set(plane.mark(`${name} name`, "text"), { display: isAcross && isLevel ? "none" : false });
+  }
 }
 
 /** What does not move: the laws' lines, models that were trained, where the fits come from. */
@@ -173,5 +183,6 @@ function makePoint(plane, hand, move, to) {
     set(name, { x: isLeft ? -12 : 12, "text-anchor": isLeft ? "end" : "start" });
     set(point, { "aria-valuenow": values.ratio,
       "aria-valuetext": `${describe(state.parameters)} parameters, ${describe(state.tokens)} tokens` });
+    return home;
   };
 }
