@@ -1,5 +1,7 @@
 """The trainer: each run is the one it would be alone, and none ends early without a word."""
 
+import time
+
 import pytest
 import torch
 from torch import nn
@@ -89,6 +91,11 @@ def test_each_run_as_trained_by_hand(name, optimizer, rate, warmup, seeds):
         torch.testing.assert_close(together.losses[row], losses, **CLOSE)
         for ours, theirs in zip(together.models[row].parameters(), model.parameters(), strict=True):
             torch.testing.assert_close(ours, theirs, **CLOSE)
+
+
+def test_seconds():
+    start = time.perf_counter()
+    assert 0 < quick().seconds < time.perf_counter() - start
 
 
 def test_global_seed_is_untouched():

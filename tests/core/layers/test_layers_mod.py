@@ -124,6 +124,12 @@ def test_how_many_are_kept(length, capacity, expected):
     assert kept.mask.sum(dim=1).tolist() == [expected] * B
 
 
+@pytest.mark.parametrize("capacity", [-0.5, 0, 1.5])
+def test_no_share_of_the_tokens(capacity):
+    with pytest.raises(ValueError, match="at most 1"):
+        kept_tokens(7, capacity)
+
+
 def test_other_weights_choose(block, x):
     weights = torch.randn(B, T)
     out, kept = layer_of(block, 0.5)(x, weights=weights)
