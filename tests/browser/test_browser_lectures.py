@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 slow = pytest.mark.slow
 
 WIDTHS = (1280, 900)
+QUICK = 1, 5  # lectures that run in less than half a minute
 # Text or a control beyond its box: what a reader cannot see without scrolling sideways.
 CUT_OFF = """area => {
     const found = [];
@@ -91,7 +92,15 @@ def show_saved(lecture, number, cell):
     return len(pictures) + len(cards)
 
 
-@pytest.fixture(scope="module", params=COURSE, ids=lambda lecture: lecture.stem)
+# They compute for a minute or two each; `make test` runs their cells too.
+LONG = [pytest.param(each, marks=slow) for each in COURSE if each.number not in QUICK]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*(each for each in COURSE if each.number in QUICK), *LONG],
+    ids=lambda lecture: lecture.stem,
+)
 def lecture(request, browser, lab):
     """A lecture after Run All, shared by the tests below."""
     context = browser.new_context(viewport={"width": WIDTHS[0], "height": 900})

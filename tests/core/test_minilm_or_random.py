@@ -77,3 +77,8 @@ def test_texts_without_a_word(text):
     for read in (read_with_random_weights, load_minilm().read):
         with pytest.raises(ValueError):
             read(text)
+
+
+def test_a_long_text_is_cut():
+    reading = read_with_random_weights("a word " * 23, max_tokens=7)
+    assert len(reading.tokens) == len(reading.attentions[0][0]) == 7 and reading.truncated
