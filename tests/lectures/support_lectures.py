@@ -75,6 +75,16 @@ def rule_instructive_failure(notebook: NotebookNode) -> list[str]:
     return [] if failing else ["no cell that fails on purpose"]
 
 
+def rule_one_thread(notebook: NotebookNode) -> list[str]:
+    """What a cell trains runs on one thread: beside a busy core, two took 28 times as long."""
+    before, found = "", []
+    for where, cell in numbered(code_cells(notebook)):
+        before += cell.source
+        if "optimizer.step()" in cell.source and "set_num_threads(1)" not in before:
+            found.append(f"{where}: trains before torch.set_num_threads(1)")
+    return found
+
+
 def rule_outputs(notebook: NotebookNode) -> list[str]:
     """Outputs are those of the cells as they are now, the ones that nothing compares too."""
     same = notebook.metadata.get("executed_sources") == executed_sources(notebook)
