@@ -11,6 +11,7 @@ const TOP = 44; // where a full bar of head 1 ends
 const TILES = TOP + LONG + 6;
 const BELOW = TILES + TILE + 26; // where the bars of head 2 begin
 const HEIGHT = BELOW + LONG + 40;
+const MORE = 34; // pixels below, of the button that gives a second head
 const SIDES = [
   { name: "first", base: TOP + LONG, way: -1, title: 12 },
   { name: "second", base: BELOW, way: 1, title: HEIGHT - 4 },
@@ -33,7 +34,7 @@ export function shared(weights, place, percent) {
 
 /** The text with its heads; what is returned draws them. */
 export function makeHeads(box, hand) {
-  const drawing = svg("svg", { class: "places-heads", role: "group", height: HEIGHT,
+  const drawing = svg("svg", { class: "places-heads", role: "group",
     "aria-label": "the text and the weights of each head" });
   const press = html("button", { type: "button", class: "places-more" });
   press.addEventListener("click", () => hand.change({ two: !hand.values.two }));
@@ -47,7 +48,7 @@ export function makeHeads(box, hand) {
   drawing.append(here);
   return (values, width) => {
     const slot = width / (PLACES + 1);
-    set(drawing, { width });
+    set(drawing, { width, height: values.two ? HEIGHT : BELOW + MORE + 44 });
     const middle = place => (place + 0.5) * slot;
     tiles.forEach((show, place) => show(values.text, middle(place)));
     here.style.transform = `translateX(${middle(PLACES)}px)`;
@@ -55,7 +56,7 @@ export function makeHeads(box, hand) {
     sides[1](values.second, slot, values.two);
     if (press.classList.contains("places-less") === values.two && press.textContent) return;
     press.textContent = values.two ? "take head 2 away" : "+ give it a second head";
-    press.style.top = `${values.two ? HEIGHT - 24 : BELOW + 34}px`;
+    press.style.top = `${values.two ? HEIGHT - 24 : BELOW + MORE}px`;
     press.classList.toggle("places-less", values.two);
   };
 }
