@@ -50,12 +50,11 @@ def test_constraints_pin_one_version_of_everything_within_its_range(python, syst
     ] == []
 
 
-def test_conda_installs_this_package_and_no_other_ranges():
+def test_conda_brings_the_same_python_and_torch():
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    *packages, pip = conda["dependencies"]
+    packages = conda["dependencies"]
     assert "python=3.12" in packages, "repo2docker reads the version after a single ="
     assert SpecifierSet(TABLE["requires-python"]).contains("3.12")
-    assert pip == {"pip": ["-e .[lab]"]}
     torch = next(text for text in packages if text.startswith("pytorch"))
     assert torch.removeprefix("pytorch-cpu") == environment.torch_range(ROOT).removeprefix("torch")
 
