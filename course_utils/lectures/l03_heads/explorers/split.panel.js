@@ -5,7 +5,7 @@ import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
 
-const ABOVE = 32; // pixels above the matrix: its name, and the handle of the cut
+const ABOVE = 38; // pixels above the matrix: its name, and the handle of the cut
 const BETWEEN = 34;
 const BLOCKS = 9; // pixels between heads
 const LARGEST = 21;
@@ -20,6 +20,13 @@ function sizeCell(cell, side) {
   set(cell.firstChild, { width: side - 1.5, height: side - 1.5 });
   set(cell.lastChild, { x: side / 2 - 0.75, y: side / 2 + 3.5 });
 }
+
+/** A square of the matrix, as a part of its head's path: 6 paths are recoloured, not 72 squares. */
+const square = ([x, y], side) => {
+  const edge = side - 5.5;
+  return `M${x + 2} ${y}h${edge}a2 2 0 0 1 2 2v${edge}a2 2 0 0 1-2 2h${-edge}a2 2 0 0 1-2-2` +
+    `v${-edge}a2 2 0 0 1 2-2z`;
+};
 
 const moveCell = (cell, [x, y]) => { cell.style.transform = `translate(${x}px, ${y}px)`; };
 const colourCell = (cell, head) => set(cell.firstChild, { class: `split-head-${head}` });
@@ -36,13 +43,15 @@ export function makePanel(box, hand, which) {
   const tokenOf = n => Math.floor(n / WIDTH);
   const cells = numbers.map(n => makeCell(tokenOf(n), { "data-n": n }));
   const parts = numbers.map(n => makeCell(tokenOf(n), { "data-n": n }));
+  cells.forEach(each => each.firstChild.classList.add("split-room"));
   parts.forEach(each => each.classList.add("ce-eased"));
   const titles = [...Array(6).keys()].map(head => svg("text", { class: "split-title" }, `head ${head}`));
+  const grounds = titles.map((title, head) => svg("path", { class: `split-head-${head}` }));
   const name = svg("text", { class: "split-name", x: LEFT, y: 14 }, "x: a row for each token");
   const link = svg("path", { class: "split-link" });
   const frames = [0, 1].map(() => svg("rect", { class: "split-frame", rx: 3 }));
   const map = makeMap(drawing);
-  drawing.append(name, ...cells, ...titles, ...parts, link, ...frames);
+  drawing.append(name, ...grounds, ...cells, ...titles, ...parts, link, ...frames);
   drawing.addEventListener("pointermove", event => {
     const cell = event.target.closest("[data-n]");
     if (cell && !event.buttons) hand.change({ number: Number(cell.dataset.n) });
@@ -70,14 +79,17 @@ export function makePanel(box, hand, which) {
         cells.forEach((each, n) => moveCell(each, places.cells[n]));
       }
       const placed = which ? state.wrong : state.right;
+      const squares = titles.map(() => "");
       numbers.forEach(n => {
         const [head, row, column] = placed.slice(3 * n, 3 * n + 3);
         const gap = heads === 6 && side < 18 ? 4 : BLOCKS;
         places.parts[n] = [LEFT + (head * size + column) * side + head * gap, top + row * side];
         moveCell(parts[n], places.parts[n]);
-        [cells[n], parts[n]].forEach(each => colourCell(each, head));
+        colourCell(parts[n], head);
+        squares[head] += square(places.cells[n], side);
         if (row === 0 && column === 0) set(titles[head], { x: places.parts[n][0], y: top - 7 });
       });
+      grounds.forEach((each, head) => set(each, { d: squares[head] }));
       titles.forEach((title, head) => {
         title.textContent = size * side < 42 ? `${head}` : `head ${head}`;
         set(title, { display: head < heads ? false : "none" });
@@ -135,30 +147,27 @@ function makeMerge(back, hand) {
 /** Which tokens each output depends on. */
 function makeMap(drawing) {
   const name = svg("text", { class: "split-name", y: 14, "text-anchor": "end" }, "an output sees token");
-  const cells = [...Array(TOKENS * TOKENS).keys()].map(() => svg("rect", { rx: 1.5 }));
+  const kinds = ["unseen", "past", "future"].map(kind => svg("path", { class: `split-is-${kind}` }));
   const crosses = svg("path", { class: "split-cross" });
   const row = svg("rect", { class: "split-frame", rx: 3 });
   const future = svg("text", { class: "split-future", "text-anchor": "end" }, "× the future");
   const digits = [...Array(TOKENS).keys()].map(token =>
     svg("text", { y: ABOVE - 5, "text-anchor": "middle" }, token));
-  drawing.append(name, ...digits, ...cells, crosses, row, future);
+  drawing.append(name, ...digits, ...kinds, crosses, row, future);
   return (reach, token, { left, side, row: high }) => {
-    let d = "";
-    cells.forEach((cell, i) => {
+    const d = ["", "", "", ""]; // unseen, past, future, and the crosses
+    reach.slice(0, TOKENS * TOKENS).forEach((isSeen, i) => {
       const [y, x] = [Math.floor(i / TOKENS), i % TOKENS];
-      const isFuture = x > y && reach[i];
-      set(cell, { x: left + x * side, y: ABOVE + y * high, width: side - 1.5, height: high - 1.5,
-        class: reach[i] ? (isFuture ? "split-is-future" : "split-is-past") : "split-is-unseen" });
-      if (isFuture) {
-        const [cx, cy] = [left + (x + 0.5) * side - 0.75, ABOVE + (y + 0.5) * high - 0.75];
-        d += `M${cx - 3} ${cy - 3}l6 6m-6 0l6 -6`;
-      }
+      const [across, down] = [left + x * side, ABOVE + y * high];
+      const kind = isSeen ? 1 + Number(x > y) : 0;
+      d[kind] += `M${across} ${down}h${side - 1.5}v${high - 1.5}h${1.5 - side}z`;
+      if (kind === 2) d[3] += `M${across + side / 2 - 3.75} ${down + high / 2 - 3.75}l6 6m-6 0l6-6`;
     });
+    [...kinds, crosses].forEach((each, i) => set(each, { d: d[i] }));
     const right = left + TOKENS * side;
     set(name, { x: right });
     digits.forEach((each, i) => set(each, { x: left + (i + 0.5) * side }));
-    set(crosses, { d });
-    set(future, { x: right, y: ABOVE + TOKENS * high + 13, display: d ? false : "none" });
+    set(future, { x: right, y: ABOVE + TOKENS * high + 13, display: d[2] ? false : "none" });
     set(row, { x: left - 2, y: ABOVE + token * high - 2, width: TOKENS * side + 2.5, height: high + 2.5 });
   };
 }
