@@ -20,6 +20,7 @@ SCORE = Prediction("score", "How large is it?", "A score is 8.", "8", ("1", "8",
 NUMBER = Prediction("bytes", "How many?", "It is 128 GB.", 128, within=8, unit="GB", at_once=True)
 PREDICTIONS = Predictions("l09_sums", {"score": SCORE, "bytes": NUMBER})
 FOLD = "<details class='{0}'><summary>What came out</summary><p>{0} tells</p></details>"
+PRINTED = "<details class='first'><summary>Output</summary><pre>8</pre></details>"
 
 
 def buttons(place, text):
@@ -40,7 +41,7 @@ def write_page(folder):
     asked = {name: f'<div class="course-asked">{fragment(PREDICTIONS.ask(name))}</div>'
              for name in PREDICTIONS}  # fmt: skip
     content = (
-        f"<h2>One</h2>{asked['score']}{FOLD.format('first')}<p>Code.</p>{FOLD.format('second')}"
+        f"<h2>One</h2>{asked['score']}{PRINTED}<p>Code.</p>{FOLD.format('second')}"
         f"<p><strong>Predict.</strong> And?</p>{FOLD.format('other')}"
         f"<h2>Two</h2>{asked['bytes']}{FOLD.format('third')}<h2>End</h2>{FOLD.format('last')}"
         + fragment(PREDICTIONS.guesses())

@@ -26,8 +26,8 @@ html_math_renderer = "mathml"
 
 nb_execution_mode = "off"
 nb_merge_streams = True
-# The answer of a prediction waits behind these words; kit/predict.js opens it after the guess.
-nb_code_prompt_show = nb_code_prompt_hide = "What came out"
+# What answers a prediction waits behind this word; kit/predict.js opens it after the guess.
+nb_code_prompt_show = nb_code_prompt_hide = "Output"
 nb_render_markdown_format = "myst"  # as the text beside it: the axis letters are a table
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True

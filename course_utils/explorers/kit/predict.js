@@ -6,7 +6,7 @@ import style from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
 import { html } from "./svg.js";
 
-const ANSWER = "What came out"; // the fold of an answer, and of what the cells before it print
+const ANSWER = /^\s*(What came out|Output)/; // the fold of an answer; of what cells before it print
 const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export default explorer({ mount, compute, caption, style });
@@ -82,7 +82,7 @@ function unfold(root) {
   const later = found.slice(found.indexOf(asked) + 1).filter(each => !asked.contains(each));
   for (const each of later) {
     const words = each.textContent;
-    if (each.tagName === "DETAILS") each.open ||= words.trim().startsWith(ANSWER);
+    if (each.tagName === "DETAILS") each.open ||= ANSWER.test(words);
     else if (each.tagName !== "STRONG" || words.startsWith("Predict")) return;
   }
 }

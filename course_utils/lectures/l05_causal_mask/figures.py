@@ -91,7 +91,7 @@ def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
 def draw_cache_step(words: Sequence[str]) -> AnnotatedFigure:
     """What a model computes to choose the next word, without a cache and with one.
 
-    A full square is computed in this step, an outlined one was kept, a pale one is a score that the
+    A full square is computed in this step, an outlined one was kept, a faint one is a score that the
     mask hides.
 
     Args:
@@ -122,7 +122,7 @@ def draw_cache_step(words: Sequence[str]) -> AnnotatedFigure:
     caption = (
         f"To choose the word after {words[-1]!r}, a head computes what is full. Without a cache "
         f"that is {T} queries, keys and values and {T * T} scores, of which the mask hides "
-        f"{T * (T - 1) // 2} (pale). With one it is 1 query, key and value and {T} scores; the "
+        f"{T * (T - 1) // 2} (faint). With one it is 1 query, key and value and {T} scores; the "
         f"{T - 1} outlined keys and values were kept."
     )
     return AnnotatedFigure(figure, caption)

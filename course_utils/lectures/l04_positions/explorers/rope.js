@@ -223,7 +223,7 @@ function drawCurve(drawn, dot, hand, state, width) {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
   const isCut = state.wave.length < hand.given.wave_distances.length;
-  const what = isCut ? `: its first ${TURNS_DRAWN} turns` : " by itself";
+  const what = isCut ? `: ${TURNS_DRAWN} turns` : " by itself";
   drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });

@@ -140,15 +140,17 @@ function drawLines(drawn, state, { memories, names }, top) {
     const mark = (name, tag, attributes) =>
       drawn.mark(`${LINES[i]}-${name}`, tag, { display, ...attributes });
     mark("line", "path", { class: "cache-memory", d: `M${inner.left} ${at}H${inner.right}` });
-    const starts = drawn.atY(state.weights); // all lines start here: no room for a name above
-    const isBelow = starts <= at && at - starts < CROWDED;
-    mark("name", "text", { class: "cache-name", x: inner.left + 6, y: at + (isBelow ? 16 : -6) })
-      .textContent = names[i];
     const x = drawn.atX(Math.max(full, 0));
+    const isNear = full > 0 && x < inner.left + SHORT; // both cannot be at the left
+    const starts = drawn.atY(state.weights); // all lines start here: no room for a name above
+    const isBelow = !isNear && starts <= at && at - starts < CROWDED;
+    mark("name", "text", {
+      class: "cache-name", "text-anchor": isNear ? "end" : "start",
+      x: isNear ? inner.right - 6 : inner.left + 6, y: at + (isBelow ? 16 : -6),
+    }).textContent = names[i];
     const isFull = isShown && full > 0 ? "" : "none";
     mark("full", "circle", { class: "cache-full", r: 5, display: isFull, cx: x, cy: at });
     const isRight = x > middle;
-    const isNear = x < inner.left + SHORT; // the memory's own name is in the way
     mark("at", "text", {
       class: "cache-at", display: isFull, "text-anchor": isRight ? "end" : "start",
       x: x + (isRight ? -10 : 10), y: isNear ? at + 17 : at - 6,

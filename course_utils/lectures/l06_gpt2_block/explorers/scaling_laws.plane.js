@@ -10,6 +10,7 @@ export const NAMES = ["Kaplan 2020", "Chinchilla 2022", "refitted 2024"];
 const NARROW = 480; // pixels under which names are shorter
 const FITTED = [70e6, 16e9]; // parameters of the models that Chinchilla's law was fitted to
 const PILL = [122, 22];
+const LONG = 96; // pixels of a law's name
 const NAMED = [44, 16]; // pixels across and up in which two names would meet
 const ROUND = 20; // values are rounded to twentieths
 // Where a model's name is: [along, down, anchor].
@@ -38,16 +39,13 @@ export function makePlane(stage, hand) {
     const [N, D] = [plane.xAt.inverse(x), plane.yAt.inverse(y)];
     return [log(6) + N + D, D - N];
   };
-  LAWS.forEach((law, i) => {
-    plane.mark(law, "path", { class: `ce-line laws-${law}`, fill: "none" });
-    plane.mark(`${law} name`, "text", { class: `laws-${law}` }).textContent = NAMES[i];
-  });
-  for (const { name } of hand.given.models) { // under what is dragged
-    plane.mark(name, "circle");
-    plane.mark(`${name} name`, "text");
-  }
+  LAWS.forEach(law => plane.mark(law, "path", { class: `ce-line laws-${law}`, fill: "none" }));
+  hand.given.models.forEach(({ name }) => plane.mark(name, "circle"));
   LAWS.forEach(law => plane.mark(`${law} dot`, "circle"));
   const budget = makeBudget(plane, hand, place => to(at(place)[0], hand.values.ratio));
+  for (const name of [...LAWS, ...hand.given.models.map(each => each.name)]) {
+    plane.mark(`${name} name`, "text"); // over the budget's line
+  }
   const point = makePoint(plane, hand, place => to(...at(place)), to);
   plane.svg.addEventListener("click", event => // a press anywhere brings the point there
     event.target.closest("[data-grab]") || to(...at(placeIn(plane.svg, event))));
@@ -93,7 +91,7 @@ function layOut(plane, given, fitted, isNarrow) {
   const place = (i, end, ...how) => nameLaw(plane, i, ends[end][i], [18, 26][end], ...how);
   place(0, 0, 8, -10, "end");
   place(1, 1, -10, 4, "end");
-  place(2, 1, isNarrow ? 12 : 4, 16, isNarrow ? "middle" : "start");
+  place(2, 1, Math.min(2, plane.inner.right + 8 - LONG - plane.atX(ends[1][2])), 17, "start");
   for (const { name, parameters, tokens } of given.models) {
     const [dx, dy, anchor] = BESIDE[name];
     plane.dot(name, parameters, tokens, { class: "laws-model", r: 4 });

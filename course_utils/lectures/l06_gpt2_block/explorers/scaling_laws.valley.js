@@ -78,7 +78,7 @@ function makePoint(valley, hand) {
     point.style.transform = `translate(${x}px, ${y}px)`;
     const ratio = 10 ** values.ratio;
     words.textContent = `you: ${number(state.loss, 3)}${isAbove ? " ↑" : ""}`;
-    set(words, { y: isAbove ? 30 : -18,
+    set(words, { y: 30,
       x: clamp(0, valley.inner.left + 44 - x, valley.inner.right - 44 - x) });
     set(point, { "aria-valuenow": values.ratio,
       "aria-valuetext": `${number(ratio, ratio < 10 ? 1 : 0)} tokens for each of ${describe(state.parameters)} parameters` });

@@ -71,6 +71,6 @@ export function makeGains(hand, rank) {
   };
   draggable(room, plot.svg, { start: near, move: near });
   const title = html("p", { class: "lora-title" }, "after 60 training steps on code ",
-    html("span", {}, "◆ full, cut to the rank"));
+    html("span", {}, "◇ full, cut to the rank"));
   return { element: html("div", {}, title, box), show };
 }
