@@ -20,7 +20,7 @@ SCORE = Prediction("score", "How large is it?", "A score is 8.", "8", ("1", "8",
 NUMBER = Prediction("bytes", "How many?", "It is 128 GB.", 128, within=8, unit="GB", at_once=True)
 PREDICTIONS = Predictions("l09_sums", {"score": SCORE, "bytes": NUMBER})
 FOLD = "<details class='{0}'><summary>What came out</summary><p>{0} tells</p></details>"
-PRINTED = "<details class='first'><summary>Output</summary><pre>8</pre></details>"
+PRINTED = "<details class='first'><summary>Output</summary><pre>first tells</pre></details>"
 
 
 def buttons(place, text):
