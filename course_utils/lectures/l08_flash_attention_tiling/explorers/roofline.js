@@ -24,7 +24,7 @@ function mount(stage, hand) {
   const box = html("div", { class: "roof" });
   const plot = chart(box, {
     label: "FLOPs a byte and FLOP/s",
-    height: 428,
+    height: 404,
     edge: { left: 46, top: 28 },
     x: { label: "FLOPs in matrix products, per byte moved", scale: log, domain: [log(LEAST[0]), log(MOST[0])],
       ticks: [1, 10, 100, 1000, [1e4, "10,000"]] },

@@ -4,7 +4,7 @@ import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
 const [D, KEYS, MOST] = [2, 3, 6];
-const [PAD, HEAD, TOP, ROOM] = [14, 32, 26, 156]; // TOP is the height of a row of k and v
+const [PAD, HEAD, TOP, ROOM] = [14, 32, 26, 144]; // TOP is the height of a row of k and v
 const GAPS = [6, 14, 8, 5, 5]; // after q, scores, m, α, l
 const NARROW = [4, 8, 3, 2, 2];
 const COLUMNS = { q: 2, scores: 3, m: 1, alpha: 1, l: 1, acc: 2 };

@@ -46,16 +46,16 @@ function mount(stage, hand) {
 /** Where memory, chip and bytes lie. */
 function layOut(width) {
   const wide = width >= WIDE;
-  const cell = Math.min(21, Math.floor((width - 36) / 16));
+  const cell = Math.min(20, Math.floor((width - 36) / 16));
   const memory = { cell, width: 36 + 16 * cell, height: 68 + 16 * cell };
   const left = wide ? memory.width + BORDER : 0;
-  const chip = { width: Math.min(width - left, wide ? width : 520), height: 312 };
+  const chip = { width: Math.min(width - left, wide ? width : 520), height: 302 };
   const middle = size => Math.round((width - size) / 2);
   Object.assign(memory, { x: wide ? 0 : middle(memory.width), y: 0 });
   const top = wide ? 0 : memory.height + BORDER;
   Object.assign(chip, { x: wide ? left : middle(chip.width), y: top });
-  const bytes = { x: chip.x, y: top + chip.height + 22, width: chip.width };
-  const height = Math.max(memory.height, bytes.y + 72);
+  const bytes = { x: chip.x, y: top + chip.height + 18, width: chip.width };
+  const height = Math.max(memory.height, bytes.y + 68);
   return { wide, memory, chip, bytes, height };
 }
 
