@@ -46,7 +46,7 @@ def draw_learning_curves(panels: Curves, chance: float, *, window: int = 10) -> 
     columns = -(-len(panels) // -(-len(panels) // COLUMNS))  # full rows where that can be
     runs, steps = next(iter(next(iter(panels.values())).values())).shape
     rows = -(-len(panels) // columns)
-    height = 1.05 + 1.75 * rows
+    height = 1.05 + 1.65 * rows
     figure = new_figure(8.0, height)
     with course_style():
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
