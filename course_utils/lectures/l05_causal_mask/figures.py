@@ -91,8 +91,8 @@ def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
 def draw_cache_step(words: Sequence[str]) -> AnnotatedFigure:
     """What a model computes to choose the next word, without a cache and with one.
 
-    A full square is computed in this step, an outlined one was kept, a faint one is a score that the
-    mask hides.
+    A full square is computed in this step, an outlined one was kept, a faint one is a score that
+    the mask hides.
 
     Args:
         words: the text so far, six words at most.
