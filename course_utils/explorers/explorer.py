@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from course_utils.explorers.captions import plain
 from course_utils.explorers.data import encode, every, table
 from course_utils.explorers.inputs import Input
-from course_utils.explorers.link import link
+from course_utils.explorers.link import kit_on, link
 from course_utils.explorers.page import fragment
 from course_utils.explorers.shown import replace_shown
 from course_utils.threads import one_thread
@@ -37,7 +37,6 @@ __all__ = ["Explorer"]
 ASKED_FOR_PAGES = "COURSE_PAGES"
 PICTURES = "pictures"
 PAGE = "text/x-course-page"
-KIT = sorted((Path(__file__).parent / "kit").glob("*.js"))
 
 
 class Explorer:
@@ -120,10 +119,14 @@ class Explorer:
     def widget(self) -> Any:
         """The live widget."""
         if self._widget is None:
-            from course_utils.explorers.widget import ExplorerWidget
+            from course_utils.explorers.widget import SHELF, ExplorerWidget, SharedKit, with_kit
 
             self._widget = ExplorerWidget(
-                _esm=self.module(), spec=self.spec(), values=self.values, given=self._given()
+                _esm=with_kit(self.module("return entry.default.render(given);", SHELF)),
+                shared=SharedKit.now(),
+                spec=self.spec(),
+                values=self.values,
+                given=self._given(),
             )
             self._widget.observe(self._on_values, names="values")
         return self._widget
@@ -249,6 +252,4 @@ class Explorer:
 
 @lru_cache(maxsize=64)
 def _linked(view: Path, ending: str, shelf: str | None) -> str:
-    return link(
-        view, ending, {module: f'{shelf}["{module.name}"]' for module in KIT} if shelf else {}
-    )
+    return link(view, ending, kit_on(shelf) if shelf else None)

@@ -17,7 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["link", "shelf"]
+__all__ = ["KIT", "kit_on", "link", "shelf"]
+
+KIT = sorted((Path(__file__).parent / "kit").glob("*.js"))
 
 _IMPORT = re.compile(r'^import\s+([^"\';]+?)\s+from\s+"(\.[^"]+)";?$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (const|let|function\*?|async function|class) (\w+)", re.MULTILINE)
@@ -51,6 +53,11 @@ def shelf(entries: Sequence[Path]) -> str:
     parts, names = _parts(entries, {})
     held = ", ".join(f"{json.dumps(entry.name)}: {names[entry.resolve()]}" for entry in entries)
     return "\n".join(["(() => {", *parts, f"return {{ {held} }};", "})()"])
+
+
+def kit_on(shelf: str) -> dict[Path, str]:
+    """The modules of the kit, each with the expression for its exports on a shelf."""
+    return {module: f'{shelf}["{module.name}"]' for module in KIT}
 
 
 def _parts(

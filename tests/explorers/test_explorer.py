@@ -15,6 +15,7 @@ from course_utils.explorers import Explorer, shown
 from course_utils.explorers.data import Weights, as_json, encode, table
 from course_utils.explorers.inputs import Cells, Choice, Point, Slider, Steps, Text, Toggle
 from course_utils.explorers.page import standalone_page
+from course_utils.explorers.widget import SharedKit
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -187,6 +188,7 @@ def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
         )
 
     monkeypatch.setattr(shown, "get_ipython", kernel)
+    SharedKit.now()
     before, made = set(_instances), []
     for _ in range(60):
         explorer = kind()
@@ -198,3 +200,12 @@ def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
     assert [each() is not None for each in made] == [False] * 59 + [True]
     explorer.close()
     assert set(_instances) == before
+
+
+def test_all_explorers_share_one_kit_that_opens_again_after_all_widgets_were_closed():
+    one, other = Toy().widget(), Served().widget()
+    assert one.shared is other.shared
+    assert "ResizeObserver" in one.shared.module
+    assert "ResizeObserver" not in one._esm
+    one.shared.close()
+    assert Toy().widget().shared.comm is not None

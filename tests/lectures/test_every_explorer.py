@@ -4,6 +4,7 @@ What is computed in the browser, pairs of controls too: tests/explorers/test_in_
 looks and answers: tests/browser/test_browser_explorers.py.
 """
 
+import gzip
 import re
 from random import Random
 
@@ -20,6 +21,7 @@ NO_NUMBER = re.compile(r"\b(nan|inf|None)\b", re.I)
 QUOTED = re.compile("“[^”]*”")  # a model may write "none"
 MOST_WORDS = 25
 MOST_BYTES = 2_000_000
+MODULE_BYTES = 12_000  # what arrives before the picture, without the kit that all share
 
 EVERY = [
     pytest.param(made, id=f"{lecture.number:02}-{name}")
@@ -106,7 +108,7 @@ def test_what_a_cell_shows_can_be_sent(explorer):
     data, _ = explorer._repr_mimebundle_()
     assert data["text/plain"] == f"{explorer.title}\n{explorer.caption_text}"
     assert set(data) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
-    assert len(explorer.module()) < 100_000
+    assert len(gzip.compress(explorer.widget()._esm.encode())) <= MODULE_BYTES
     assert len(str(explorer.widget().given)) < MOST_BYTES
     assert encode(fields(explorer.compute(**defaults(explorer))))
     explorer.close()

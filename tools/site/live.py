@@ -11,8 +11,7 @@ from pathlib import Path
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json
-from course_utils.explorers.explorer import KIT
-from course_utils.explorers.link import link, shelf
+from course_utils.explorers.link import KIT, kit_on, link, shelf
 from course_utils.explorers.page import told
 
 __all__ = ["Live", "asked", "write_loader"]
@@ -71,8 +70,7 @@ def asked(explorer: Explorer) -> str:
 
 def write_loader(path: Path) -> None:
     """The script of every page: the kit, once, and what shows explorers that are nearly in view."""
-    there = {each: f'{SHELF}["{each.name}"]' for each in KIT}
-    script = link(LOADER, "entry.start(document);", there)
+    script = link(LOADER, "entry.start(document);", kit_on(SHELF))
     path.write_text(
         f"globalThis.{SHELF} = {shelf(KIT)};\n(() => {{\n{script}}})();\n", encoding="utf-8"
     )
