@@ -165,7 +165,8 @@ def draw_cache_times(
     low, high = 1e3 * min(with_cache.min(), without.min()), 1e3 * max(without.max(), fast.max())
     with course_style():
         axes = figure.add_axes((0.12, 0.17, 0.68, 0.8))
-        axes.set(xscale="log", yscale="log", xlabel="tokens so far", ylabel="time for one more")
+        axes.set(xscale="log", yscale="log")
+        axes.set(xlabel="tokens so far", ylabel="time for one more token")
         for name, runs, middle, colour, style, marker in (
             ("without a cache", without, slow, MAGENTA, "--", "s"),
             ("with a cache", with_cache, fast, TEAL, "-", "o"),

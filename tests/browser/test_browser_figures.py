@@ -52,11 +52,22 @@ def pixels(browser, lab):
         background = page.evaluate(
             "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor"
         )
-        shots = [Image.open(io.BytesIO(images.nth(i).screenshot())) for i in (0, 1)]
-        found[theme] = [np.asarray(shot.convert("RGB"), int) for shot in shots], background
+        found[theme] = [settled(images.nth(i)) for i in (0, 1)], background
     opened.close()
     page.close()
     return found
+
+
+def settled(image):
+    """Pixels of an image, once a change of theme has faded out."""
+    before = None
+    while True:
+        shot = Image.open(io.BytesIO(image.screenshot())).convert("RGB")
+        pixels = np.asarray(shot, int)
+        if before is not None and np.array_equal(before, pixels):
+            return pixels
+        before = pixels
+        image.page.wait_for_timeout(200)
 
 
 @pytest.mark.parametrize("theme", ["Dark", "Light"])

@@ -162,7 +162,8 @@ def test_the_axis_of_gradients_loses_none():
 def test_lines_hold_an_induction_heads_keys():
     axes = draw(6, "draw_induction").figure.axes[0]
     left, right = (line.get_xydata() for line in axes.lines[2:])
-    for reader in range(7, 14):
+    assert left[-1, 1] == right[-1, 1] == 12.5, "the last token's next one has not come before"
+    for reader in range(7, 13):
         low, high = (np.interp(reader, side[:, 1], side[:, 0]) for side in (left, right))
         assert [read for read in range(14) if low < read < high] == [reader - 7 + 1]
 

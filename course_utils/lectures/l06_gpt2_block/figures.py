@@ -108,7 +108,7 @@ def draw_induction(
     """A head's weights over a sequence that says everything twice, and the score of every head.
 
     Between the two dashed lines lies what an induction head attends to: from a token of the second
-    half, the one after its first occurrence.
+    half, the one after its first occurrence. The last token has none: its copy begins there.
 
     Args:
         weights: (2 N, 2 N), how much each token attends to each.
@@ -132,7 +132,7 @@ def draw_induction(
         axes.axvline(half - 0.5, color=MUTED, linewidth=0.8)
         heat_map(axes, weights)
         look = {"color": MAGENTA, "linewidth": 1.6, "linestyle": "--"}
-        rows = np.array([half - 0.5, count - 0.5])
+        rows = np.array([half - 0.5, count - 1.5])
         for shift in (0, 2):  # either side of key = query - half + 1
             axes.plot(rows - half + shift, rows, **look)
         _draw_scores(figure.add_axes((0.565, 0.145, 0.34, 0.765)), scores, layer, head)
@@ -142,13 +142,14 @@ def draw_induction(
         scale.yaxis.tick_right()
         scale.set_yticks([0, 0.5, 1], ["0", "½", "1"])
         scale.tick_params(length=0)
-    copies = np.diagonal(weights, 1 - half)[1:]  # from token 2 N - 1 down to N
+    copies = np.diagonal(weights, 1 - half)[1:-1]  # of the tokens N to 2 N - 2
     others = np.delete(scores.ravel(), layer * scores.shape[1] + head)
     caption = (
         f"What layer {layer}, head {head} attends to in {count} tokens, the second {half} a copy "
-        f"of the first. A token of the copy gives {copies.mean():.2f} of its weight to the token "
-        f"after its first occurrence (between the dashed lines). Over many sequences the score is "
-        f"{scores[layer, head]:.2f}; the other heads: {others.min():.2f} to {others.max():.2f}."
+        f"of the first. A token of the copy, but the last, gives {copies.mean():.2f} of its weight "
+        f"to the token after its first occurrence (between the dashed lines). Over many sequences "
+        f"the score is {scores[layer, head]:.2f}; the other heads: {others.min():.2f} to "
+        f"{others.max():.2f}."
     )
     return AnnotatedFigure(figure, caption)
 

@@ -88,7 +88,7 @@ class ScalingLaws(Explorer):
     }  # fmt: skip
     presets = {
         **{name: MODELS[name].at for name in ("GPT-3", "Chinchilla", "Llama 3 8B")},
-        "GPT-3's compute, 20 tokens": {"compute": 23.5, "ratio": 1.3},
+        "GPT-3's compute, 20 tokens each": {"compute": 23.5, "ratio": 1.3},
         "a small budget": {"compute": 18.5, "ratio": 1.3},
     }
     view = "scaling_laws.js"

@@ -12,6 +12,8 @@ const ROOM = 0.8; // nats that the axis shows
 const BELOW = 0.22; // of them below the best loss, for what the laws say
 const STEP = 0.2; // by which it moves
 const ROUND = 20;
+const HIGH = 48; // pixels above the valley's floor
+const WIDE = 130; // pixels between its arms, for the point and its name
 const ORDER = [0, 2, 1]; // of what the laws say, from below
 
 /** The valley: { draw }. */
@@ -62,7 +64,7 @@ function drawAdvice(valley, state) {
 
 /** The reader's point on the curve. */
 function makePoint(valley, hand) {
-  const words = svg("text", { class: "laws-mine", "text-anchor": "middle" });
+  const words = svg("text", { class: "laws-mine" });
   const point = valley.mark("point", "g", { class: "laws-point", role: "slider", tabindex: 0,
     "data-grab": true, "aria-label": hand.inputs.ratio.label,
     "aria-valuemin": hand.inputs.ratio.min, "aria-valuemax": hand.inputs.ratio.max });
@@ -78,8 +80,15 @@ function makePoint(valley, hand) {
     point.style.transform = `translate(${x}px, ${y}px)`;
     const ratio = 10 ** values.ratio;
     words.textContent = `you: ${number(state.loss, 3)}${isAbove ? " ↑" : ""}`;
-    set(words, { y: 30,
-      x: clamp(0, valley.inner.left + 44 - x, valley.inner.right - 44 - x) });
+    // Under both curves, or between their arms where the point is high and there is room.
+    const above = valley.atY(Math.min(...state.best_losses.slice(1))) - y;
+    const side = state.parameters > state.best_sizes[1] ? -1 : 1;
+    const between = hand.given.sizes.filter((_, i) =>
+      Math.max(state.losses[i], state.losses_again[i]) <= state.loss).map(N => valley.atX(N));
+    const room = between.at(-1) - between[0];
+    set(words, above > HIGH && room > WIDE
+      ? { x: 18 * side, y: 5, "text-anchor": side > 0 ? "start" : "end" }
+      : { x: clamp(0, valley.inner.left + 44 - x, valley.inner.right - 44 - x), y: above + 30, "text-anchor": "middle" });
     set(point, { "aria-valuenow": values.ratio,
       "aria-valuetext": `${number(ratio, ratio < 10 ? 1 : 0)} tokens for each of ${describe(state.parameters)} parameters` });
   };

@@ -60,10 +60,11 @@ class Ranks(Explorer):
         "The small GPT knows prose and learns code. LoRA keeps W as it is and trains B and A, each "
         "as thin as the rank. Bars up: how much the loss on unseen code falls. Bars down: how much "
         "the loss on unseen prose rises, which is forgotten. Medians of three runs; thin lines are "
-        "the runs. “Blocks” trains the same matrices without LoRA, “full” all weights. The "
-        "singular values are those of one matrix's change in the full training, and a diamond is "
-        "the gain that is left of it if every matrix's change is cut to the rank. Embeddings, "
-        "norms and biases stay as trained there, which alone is worth a part of the gain."
+        "the runs. “Blocks” trains the same matrices without LoRA, “full” all weights. Each has "
+        "that of three learning rates at which it learns the code best. The singular values are "
+        "those of one matrix's change in the full training, and a diamond is the gain that is left "
+        "of it if every matrix's change is cut to the rank. Embeddings, norms and biases stay as "
+        "trained there, which alone is worth a part of the gain."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

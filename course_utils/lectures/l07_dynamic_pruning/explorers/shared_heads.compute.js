@@ -34,7 +34,7 @@ export function caption({ heads, key_value_heads: groups, cache, bytes }) {
 }
 
 function fits(cache) {
-  if (cache <= LAPTOP) return "It fits into a laptop's 16 GB.";
+  if (cache <= LAPTOP) return "This cache fits into a laptop's 16 GB.";
   if (cache <= H100) return "Too much for a laptop's 16 GB.";
   return "Too much even for an H100's 80 GB.";
 }

@@ -118,7 +118,7 @@ class SharedHeads(Explorer):
 
 def _fits(cache: float) -> str:
     if cache <= LAPTOP:
-        return "It fits into a laptop's 16 GB."
+        return "This cache fits into a laptop's 16 GB."
     if cache <= H100:
         return "Too much for a laptop's 16 GB."
     return "Too much even for an H100's 80 GB."

@@ -3,6 +3,7 @@
 import { explorer } from "../../../explorers/kit/explorer.js";
 import { chart } from "../../../explorers/kit/chart.js";
 import { html, set } from "../../../explorers/kit/svg.js";
+import { number } from "../../../explorers/kit/words.js";
 import style from "./roofline.css";
 import { makeChip } from "./roofline.chip.js";
 import { caption, compute, teraflops } from "./roofline.compute.js";
@@ -53,7 +54,7 @@ function drawRoof(plot, state, { width }, isNarrow) {
   plot.line("ridge", [ridge, ridge], [LEAST[1], tensor], { class: "roof-ridge" });
   const isCovered = plot.atX(ridge) + 118 > plot.inner.right - CHIP.wide;
   const foot = { dy: -BESIDE, class: "roof-side" };
-  plot.text("left", ridge, LEAST[1], isNarrow ? "memory" : "memory limits", { ...foot, dx: -8, "text-anchor": "end" });
+  plot.text("left", ridge, LEAST[1], isNarrow ? "memory" : `memory limits up to ${number(ridge)}`, { ...foot, dx: -8, "text-anchor": "end" });
   plot.text("right", ridge, LEAST[1], isNarrow ? "arithmetic" : isCovered ? "" : "arithmetic limits", { ...foot, dx: 8 });
   plot.line("exps", [exps / bandwidth, MOST[0]], [exps, exps], { class: "roof-exps" });
   plot.line("roof", [LEAST[0], ridge, MOST[0]], [LEAST[0] * bandwidth, tensor, tensor], { class: "roof-line" });

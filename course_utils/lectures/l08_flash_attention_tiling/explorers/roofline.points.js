@@ -8,6 +8,8 @@ import { LIMITS, compute, teraflops } from "./roofline.compute.js";
 const LETTER = 7.4; // pixels, about
 const LINE = 16;
 const GAP = 6;
+const DOT = 10;
+const ROOF_NAME = 190; // what the name of the roof takes at its right end
 export const CHIP = { wide: 312, high: 212 }; // the corner that the SM takes
 const POINTS = [
   { control: "width", name: "naive", says: v => `heads ${v} wide`, short: v => `D = ${v}` },
@@ -36,7 +38,7 @@ export function makePoints(plot, hand) {
   return { draw(state, values, isNarrow) {
     const at = state.intensity.map((x, way) => [plot.atX(x), plot.atY(state.rate[way])]);
     set(link, { d: `M${at[0]}L${at[1]}L${at[2]}` });
-    const taken = [];
+    const taken = at.map(([x, y]) => ({ left: x - DOT, right: x + DOT, top: y - DOT, bottom: y + DOT }));
     // The label of the highest point first; the others make room.
     for (const way of [2, 1, 3, 0]) points[way].draw(at[way], state, values, { isNarrow, taken });
     showStops();
@@ -87,19 +89,25 @@ function makePoint(plot, hand, { control, name, brief, says, short }, way, light
 
 const milliseconds = seconds => `${number(seconds * 1e3, seconds < 0.1 ? 2 : 0)} ms`;
 
-/** Naive's label is above and left of the slope, the others are under the roof. */
+/** Naive's label is above and left of the slope; the others are under the roof, or over it if the SM is there. */
 function place(lines, plot, { x, y, way, taken, isNarrow, wide }) {
   const high = lines[1].textContent ? 2 * LINE : LINE;
-  const isAbove = way === 0;
-  let left = isAbove ? x - 20 - wide : way === 2 ? x - (isNarrow ? 0 : wide / 2) : x + 16;
-  left = Math.min(Math.max(left, 2), plot.inner.right - wide);
-  let top = isAbove ? y - 8 - high : y + 12;
+  const { right } = plot.inner;
+  const isBehindChip = () =>
+    !isNarrow && top + high > plot.height - CHIP.high && left + wide > right - CHIP.wide;
   const hits = box => left < box.right && left + wide > box.left && top < box.bottom && top + high > box.top;
-  while (taken.some(hits)) top += isAbove ? -GAP : GAP;
-  const isBehindChip = !isNarrow && top + high > plot.height - CHIP.high && left + wide > plot.inner.right - CHIP.wide;
-  if (isBehindChip) left = plot.inner.right - CHIP.wide - wide;
+  let left = way === 0 ? x - 20 - wide : way === 2 ? x - (isNarrow ? 0 : wide / 2) : x + 16;
+  left = Math.min(Math.max(left, 2), right - wide);
+  let top = way === 0 ? y - 8 - high : y + 12;
+  const isAbove = way === 0 || (way === 2 && isBehindChip());
+  if (isAbove && way === 2) [left, top] = [Math.min(left, right - ROOF_NAME - wide), y - 14 - high];
+  else if (isBehindChip()) left = right - CHIP.wide - wide;
+  while (taken.some(hits)) {
+    top += isAbove ? -GAP : GAP;
+    if (isBehindChip()) left = right - CHIP.wide - wide;
+  }
   taken.push({ left, right: left + wide, top, bottom: top + high });
-  const end = isAbove && left > 2;
+  const end = way === 0 && left > 2;
   lines.forEach((line, i) => set(line, { x: end ? left + wide : left, y: top + 12 + i * LINE,
     "text-anchor": end ? "end" : "start" }));
 }

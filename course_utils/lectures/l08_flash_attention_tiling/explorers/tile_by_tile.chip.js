@@ -10,8 +10,8 @@ const NARROW = [4, 8, 3, 2, 2];
 const COLUMNS = { q: 2, scores: 3, m: 1, alpha: 1, l: 1, acc: 2 };
 const DARK = 0.6; // a weight from which ink would not be read
 const BELOW = {
-  q: ["q", ""], scores: ["scores", "then forgotten"], m: ["m", "max"], alpha: ["α", "scale"],
-  l: ["l", "sum"], acc: ["acc", "output"],
+  q: ["q", ""], scores: ["scores", "then forgotten"], m: ["m", "max"], alpha: ["α", "factor"],
+  l: ["l", "sum"], acc: ["acc", "output × l"],
 };
 
 /** The panel, its sheets of numbers, and `show(state, place, theme)`. */
