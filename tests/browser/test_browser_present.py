@@ -14,9 +14,11 @@ pytestmark = pytest.mark.browser
 SMALLEST_ZOOM = 1.15
 # The 43 rows of lecture 06's symbol table have a box of their own to scroll in.
 SCROLLING_TABLES = {"table"}
-# What a key moves in a picture; a cell of a mask is painted with the space bar.
+# What a key moves in a picture; a cell of a mask is painted with the space bar. Who looks around a
+# doughnut reads the same words from every side.
 HANDLES = (
-    ":is([role=slider], [role=checkbox], [role=radio], input[type=range]):not([tabindex='-1'])"
+    ":is([role=slider], [role=checkbox], [role=radio], input[type=range])"
+    ":not([tabindex='-1'], [aria-label='look around'])"
 )
 
 

@@ -42,7 +42,7 @@ def draw_gradient_norms(panels: Mapping[str, Depths]) -> AnnotatedFigure:
     """
     depths = list(next(iter(panels.values())))
     colours = DEPTHS(np.linspace(0, 1, len(depths)))
-    figure = new_figure(8.0, 4.2)
+    figure = new_figure(8.0, 3.9)
     with course_style():
         grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         figure.subplots_adjust(left=0.1, right=0.95, bottom=0.14, top=0.86, wspace=0.16)
@@ -118,7 +118,7 @@ def draw_induction(
         tokens: (2 N,) the names of the tokens, written along both sides.
     """
     count, half = len(weights), len(weights) // 2
-    figure = new_figure(8.0, 4.1)
+    figure = new_figure(8.0, 3.8)
     with course_style():
         axes = figure.add_axes((0.085, 0.145, 0.385, 0.765))
         axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
@@ -274,10 +274,10 @@ def draw_power_law(sizes: np.ndarray, losses: np.ndarray, law: PowerLaw) -> Anno
         losses: (seeds, sizes) in nats.
         law: what was fitted, from `scaling_law.fit_power_law`.
     """
-    figure = new_figure(8.0, 3.7)
+    figure = new_figure(8.0, 3.4)
     with course_style():
         axes = figure.add_axes((0.1, 0.165, 0.86, 0.8))
-        axes.set(xscale="log", yscale="log", xlabel="parameters", ylabel="loss (nats per token)")
+        axes.set(xscale="log", yscale="log", xlabel="parameters", ylabel="loss (nats per byte)")
         x = np.geomspace(sizes.min() / 1.25, sizes.max() * 1.25, 100)
         middle = [law.loss(size) for size in x]
         low, high = line_band(x, sizes, losses.size, law)

@@ -6,7 +6,7 @@ import { number } from "../../../explorers/kit/words.js";
 import { softmax, textOf, total } from "./next_token.compute.js";
 import { makeGrip } from "./next_token.grip.js";
 
-const ROWS = 11;
+const ROWS = 8;
 const HIGH = 20; // of a row
 const TAIL = 42; // pixels for all other tokens
 const TOP = 24;
