@@ -46,7 +46,7 @@ def test_a_second_head(open_explorer):
     drag(tab, f"{SECOND} >> .places-knob >> nth=3", (0, 200))
     assert weights(tab, SECOND) == [0, 0, 0, 100] and "both in 33 %" in words(tab)
     tab.locator(".places-more").click()
-    assert not tab.locator(SECOND).is_visible()
+    tab.locator(SECOND).wait_for(state="hidden")
 
 
 def test_letters_and_circles_write_the_text(open_explorer):

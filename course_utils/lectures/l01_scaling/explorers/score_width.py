@@ -127,7 +127,7 @@ class ScoreWidth(Explorer):
         "d_k = 4": {**AS_TAUGHT, "width": 4},
         "d_k = 64": AS_TAUGHT,
         "d_k = 512": {**AS_TAUGHT, "width": 512},
-        "not normal, still right": {**AS_TAUGHT, "coordinates": COINS},
+        "coin flips": {**AS_TAUGHT, "coordinates": COINS},
         "variance 2": {**AS_TAUGHT, "variance": 2.0},
         "q and k correlated": {**AS_TAUGHT, "correlation": 0.3},
         "mean not 0": {**AS_TAUGHT, "mean": 0.5},
