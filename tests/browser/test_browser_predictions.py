@@ -97,7 +97,8 @@ def test_a_number_is_guessed(page):
     wait_for(lambda: "It is 128 GB." in line.inner_text(), line.inner_text)
     assert guesses(page) == ["no guess", "130 GB ✓"] and opened_folds(page) == ["third"]
     page.reload()
-    assert page.get_by_role("spinbutton").input_value() == "130"
+    number = page.get_by_role("spinbutton")
+    wait_for(lambda: number.input_value() == "130", number.input_value)
 
 
 def test_all_guesses_are_forgotten_together(page):
