@@ -102,7 +102,7 @@ class Chart {
   text(name, x, y, words, { dx = 0, dy = 0, ...attributes } = {}) {
     const place = { x: this.atX(x) + dx, y: this.atY(y) + dy };
     const made = this.mark(name, "text", { ...attributes, ...place });
-    made.textContent = words;
+    set(made, { text: words });
     return made;
   }
 }

@@ -2,7 +2,7 @@
 
 import { stepsOf } from "./hand.js";
 import { clamp } from "./scale.js";
-import { freshId, html } from "./svg.js";
+import { freshId, html, set } from "./svg.js";
 import { number } from "./words.js";
 
 const RAIL = 1000; // stops of a rail whose values are not evenly spaced
@@ -41,14 +41,16 @@ function framed(spec, input, output) {
 function rail(spec, { most, from, to, step, words }, change) {
   const input = html("input", { type: "range", min: 0, max: most, step: 1 });
   const output = html("output", { "aria-hidden": "true" });
-  let value;
+  let [value, shown] = [];
   const show = next => {
-    value = next;
     const place = from(next);
-    input.value = place;
+    value = next;
+    input.value = place; // a hand may have left it between two stops
+    if (next === shown) return;
+    shown = next;
     input.style.setProperty("--ce-filled", place / most);
-    output.textContent = words(next);
-    input.setAttribute("aria-valuetext", words(next));
+    set(output, { text: words(next) });
+    set(input, { "aria-valuetext": words(next) });
   };
   input.addEventListener("input", () => change(to(Number(input.value))));
   input.addEventListener("keydown", event => {

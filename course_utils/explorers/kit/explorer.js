@@ -4,7 +4,7 @@ import style from "./kit.css";
 import { absent, control } from "./controls.js";
 import { decode, lookUp } from "./data.js";
 import { clamp } from "./scale.js";
-import { freshId, html } from "./svg.js";
+import { freshId, html, set } from "./svg.js";
 import { followTheme } from "./theme.js";
 import { parts, plain } from "./words.js";
 
@@ -236,7 +236,7 @@ class Shown {
     for (const [name, each] of Object.entries(this.controls)) each.show(this.values[name]);
     for (const { button, values } of this.presets) {
       const isActive = Object.keys(values).every(name => same(values[name], this.values[name]));
-      button.setAttribute("aria-pressed", isActive);
+      set(button, { "aria-pressed": String(isActive) });
     }
     try {
       const { state, caption } = this.stateNow();
@@ -264,14 +264,14 @@ class Shown {
     this.caption.replaceChildren(...words);
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      this.live.textContent = plain(caption);
+      set(this.live, { text: plain(caption) });
     }, REST);
   }
 
   say(sentence) {
     if (sentence === this.said) return;
     this.said = sentence;
-    this.problem.textContent = sentence;
+    set(this.problem, { text: sentence });
     this.problem.hidden = !sentence;
   }
 }

@@ -1,5 +1,7 @@
 // What can be taken in hand: by pointer, by touch, by arrow keys.
 
+import { set } from "./svg.js";
+
 const STEPS = {
   ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
 };
@@ -13,6 +15,9 @@ export function placeIn(element, event) {
   const shrunk = (element.clientWidth || box.width) / box.width;
   return { x: (event.clientX - box.left) * shrunk, y: (event.clientY - box.top) * shrunk };
 }
+
+/** The focus goes to one of several, the tab stop from now on: marked later, the page is laid out. */
+export const focusOn = one => set(one, { tabindex: 0 }).focus({ preventScroll: true });
 
 /** Let an element be dragged: `start(place)`, then `move(place)`, places in pixels of `area`. */
 export function draggable(element, area, { start = () => {}, move, end = () => {} }) {

@@ -4,7 +4,7 @@ import { explorer } from "./explorer.js";
 import { caption, compute } from "./predict.compute.js";
 import style from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
-import { html } from "./svg.js";
+import { html, set } from "./svg.js";
 
 const ANSWER = /^\s*(What came out|Output)/; // the fold of an answer; of what cells before it print
 const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -51,7 +51,7 @@ function buttons(choices, guess) {
     if (!step) chosen.click();
   });
   const show = value => made.forEach((button, i) =>
-    button.setAttribute("aria-pressed", choices[i] === value));
+    set(button, { "aria-pressed": String(choices[i] === value) }));
   return { element, show };
 }
 

@@ -21,16 +21,24 @@ function filled(element, attributes = {}, children) {
   return element;
 }
 
-/** Set several attributes; false and undefined take one away. What is there already costs nothing. */
+/**
+ * Set several attributes, and as `text` what stands inside; false and undefined take one away.
+ * What is there already costs nothing.
+ */
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === undefined) element.removeAttribute(name);
+    if (name === "text") write(element, String(value ?? ""));
+    else if (value === false || value === undefined) element.removeAttribute(name);
     else {
       const text = value === true ? "" : String(value);
       if (element.getAttribute(name) !== text) element.setAttribute(name, text);
     }
   }
   return element;
+}
+
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** The `d` of a path through points; where a number is missing, the line is lifted. */

@@ -110,7 +110,7 @@ function makeRows(picture, place) {
       set(full, { d: squares(i, 0, reach[i]) });
       set(empty, { d: squares(i, reach[i], place.last + 1) });
       set(text, { x: EDGE.left });
-      text.textContent = `${NAMES[i]}: the last ${reach[i]} of ${place.last + 1} inputs get 90 %`;
+      set(text, { text: `${NAMES[i]}: the last ${reach[i]} of ${place.last + 1} inputs get 90 %` });
     });
   } };
 }
@@ -160,7 +160,7 @@ function makePointer(picture, place, hand) {
     const x = place.x(distance);
     set(line, { d: `M${x} ${PLOT[0] - 6}V${BASE}` });
     chip.style.transform = `translate(${x}px, ${BASE}px)`;
-    text.textContent = `${distance}`;
+    set(text, { text: `${distance}` });
     set(chip, { "aria-valuenow": distance, "aria-valuetext": `${distance} steps back` });
   } };
 }
@@ -192,7 +192,7 @@ function makeDots(picture, place, hand) {
       if (grip) set(grip, { transform: `translate(${x} ${heights[i]})` });
       const where = isLeft(i) ? { x: x - 14, "text-anchor": "end" } : beside;
       set(text, { ...where, y: labels[i] + 4.5 });
-      text.textContent = `${NAMES[i]} ${written(shares[i])}`;
+      set(text, { text: `${NAMES[i]} ${written(shares[i])}` });
       if (VARIES[i]) {
         set(dot, { "aria-valuenow": Number(values[VARIES[i]]),
           "aria-valuetext": `${hand.inputs[VARIES[i]].label}: ${values[VARIES[i]]}` });

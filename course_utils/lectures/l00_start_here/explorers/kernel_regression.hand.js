@@ -128,7 +128,7 @@ export function makeBandwidth(picture, place, hand) {
     set(bar, { d: `M${place.x(at)} ${y}H${end}` });
     const isCut = x + side() * ROOM < 0 || x + side() * ROOM > hand.width;
     set(name, { x: x + side() * 19, "text-anchor": side() < 0 ? "end" : "start" });
-    name.textContent = isCut ? "" : `${label} ${number(bandwidth, digits)}`;
+    set(name, { text: isCut ? "" : `${label} ${number(bandwidth, digits)}` });
     chip.style.transform = `translate(${x}px, ${y}px)`;
     set(chip, { tabindex: chooses ? -1 : 0, "data-grab": !chooses, "aria-disabled": chooses && "true",
       "aria-valuenow": number(bandwidth, digits), "aria-valuemin": min, "aria-valuemax": max,

@@ -65,7 +65,7 @@ function makeHint(picture, place, hand) {
     set(hint, { x: place.x(1) });
     const things = ["the line", ...(chooses ? [] : ["h"]), ...(hand.width < NARROW ? [] : ["a dot ↕"])];
     const last = things.length > 1 ? ` or ${things.pop()}` : "";
-    hint.textContent = `drag ${things.join(", ")}${last}`;
+    set(hint, { text: `drag ${things.join(", ")}${last}` });
   } };
 }
 
@@ -116,7 +116,7 @@ function makeBell(picture, place, { given }) {
     const isLeft = at > 0.5;
     set(most, { x: place.x(nearest) + (isLeft ? -8 : 8), y: BASE - BELL + 4,
       "text-anchor": isLeft ? "end" : "start" });
-    most.textContent = `largest ${number(largest, 2)}`;
+    set(most, { text: `largest ${number(largest, 2)}` });
   } };
 }
 
@@ -151,6 +151,6 @@ function makeOutput(picture, place) {
     mark.style.transform = `translate(${place.x(at)}px, ${place.y(out)}px)`;
     const isLeft = at > 0.5; // what belongs to the query is written beside its line, over the points
     set(text, { x: place.x(at) + (isLeft ? -8 : 8), "text-anchor": isLeft ? "end" : "start" });
-    text.textContent = `output ${number(out, 2)}`;
+    set(text, { text: `output ${number(out, 2)}` });
   } };
 }

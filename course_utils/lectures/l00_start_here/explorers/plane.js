@@ -67,7 +67,7 @@ function makePlane(heading, hint, ...matrices) {
     Object.assign(plane, { unit, far, middle: [width / 2, height / 2], width, height });
     set(drawing, { width, height });
     set(says, { y: height - 6 });
-    says.textContent = matrices.length ? "drag a number below ↕" : hint;
+    set(says, { text: matrices.length ? "drag a number below ↕" : hint });
     set(axes, { d: `M8 ${height / 2}H${width - 8}M${width / 2} 8V${height - 8}` });
   };
   plane.place = ([x, y]) => [plane.middle[0] + x * plane.unit, plane.middle[1] - y * plane.unit];
@@ -204,7 +204,7 @@ function makeBar(plane, word) {
     bar.style.transform = `translate(${x - BAR / 2}px, ${y + (below ? 16 : -24)}px)`;
     set(fill, { width: weights[word] * BAR, fill: theme.weight(0.25 + 0.75 * weights[word]) });
     set(text, { x: BAR / 2, y: below ? 22 : -4 });
-    text.textContent = number(weights[word], 2);
+    set(text, { text: number(weights[word], 2) });
   };
 }
 
@@ -261,7 +261,7 @@ function makeMatrix(name, hand) {
     stepped(cell, by => to(now() + by / ROUND), key => to(key === "Home" ? min : max));
     return { cell, show(values, theme) {
       const value = values[name][row][column];
-      cell.textContent = number(value, 1);
+      set(cell, { text: number(value, 1) });
       cell.style.background = theme.signed(value / max);
       set(cell, { "aria-valuenow": value });
     } };

@@ -1,7 +1,7 @@
 // A sentence whose words attend to each other, a wall of all heads, and the chosen head large.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { placeIn } from "../../../explorers/kit/hand.js";
+import { focusOn, placeIn } from "../../../explorers/kit/hand.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
@@ -108,7 +108,7 @@ function makeWords(box, hand, pointed) {
     event.preventDefault();
     const word = clamp(next, 0, last);
     hand.change({ word });
-    words[word].button.focus({ preventScroll: true });
+    focusOn(words[word].button);
   });
   const laidOut = [];
   let middles = [];
@@ -122,7 +122,7 @@ function makeWords(box, hand, pointed) {
         ? arc(middles[asks], middles[index]) : "";
       set(lines[index], { d, "stroke-width": 1 + 5 * share });
     });
-    lines.slice(tokens.length).forEach(each => each.setAttribute("d", ""));
+    lines.slice(tokens.length).forEach(each => set(each, { d: "" }));
   };
 }
 
@@ -134,7 +134,7 @@ function makeWord() {
   const button = html("button", kind, text, share);
   const write = token => {
     button.hidden = token === undefined;
-    text.textContent = token ?? "";
+    set(text, { text: token ?? "" });
     text.classList.toggle("heads-mark", /^\[\w+\]$/.test(token));
   };
   const show = (weight, isAsking, isPointed, theme) => {
@@ -143,7 +143,7 @@ function makeWord() {
     const colour = theme.weight(weight);
     text.style.background = colour;
     text.style.color = weight < 0.12 ? "" : readableOn(colour);
-    share.textContent = weight >= STRONG || isPointed ? number(weight, 2) : "";
+    set(share, { text: weight >= STRONG || isPointed ? number(weight, 2) : "" });
   };
   return { button, write, show };
 }
@@ -217,7 +217,7 @@ function makeWall(box, hand) {
     const layer = clamp(hand.values.layer + (isDown ? step : 0), 0, LAYERS - 1);
     const head = clamp(hand.values.head + (isDown ? 0 : step), 0, HEADS - 1);
     hand.change({ layer, head });
-    cells[layer * HEADS + head].focus({ preventScroll: true });
+    focusOn(cells[layer * HEADS + head]);
   });
   const painted = [];
   return ({ layer, head }, reading, theme) => {
@@ -234,7 +234,7 @@ function makeWall(box, hand) {
       heads.forEach((each, i) => set(each, { x: WALL.left + middle(i), y: WALL.top - 6 }));
     }
     frame.style.transform = `translate(${head * pitch}px, ${layer * pitch}px)`;
-    name.textContent = `layer ${layer}, head ${head}`;
+    set(name, { text: `layer ${layer}, head ${head}` });
     cells.forEach((each, index) => mark(each, index === layer * HEADS + head));
     layers.forEach((each, i) => each.classList.toggle("heads-strong", i === layer));
     heads.forEach((each, i) => each.classList.toggle("heads-strong", i === head));
@@ -332,11 +332,11 @@ function layOutMap(drawing, { rows, columns, edge, asking, asked }, tokens, widt
   set(asking, { x: left - 8, y: top - 6 });
   set(asked, { x: left - 8, y: top - 24 });
   rows.forEach((each, i) => {
-    each.textContent = short(tokens[i] ?? "", LONGEST);
+    set(each, { text: short(tokens[i] ?? "", LONGEST) });
     set(each, { x: left - 8, y: top + (i + 0.5) * cell + 4 });
   });
   columns.forEach((each, i) => {
-    each.textContent = short(tokens[i] ?? "", isTight ? LONGEST - 3 : LONGEST);
+    set(each, { text: short(tokens[i] ?? "", isTight ? LONGEST - 3 : LONGEST) });
     const place = `translate(${left + (i + 0.5) * cell + (isTight ? 4 : 3)} ${top - 6})`;
     set(each, { transform: `${place} rotate(${isTight ? -90 : -50})` });
   });

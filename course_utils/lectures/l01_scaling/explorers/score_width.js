@@ -66,7 +66,7 @@ function drawHistogram(scores, state, { coordinates }) {
   scores.line("density", near, near.map(x => Math.min(1.2, density(x))));
   const flank = law_mean + 1.5 * law_spread;
   scores.mark("curve", "text", { class: "width-curve", x: Math.min(scores.atX(flank) + 8, scores.inner.right - 48),
-    y: scores.atY(peak ? density(flank) : 0) - 4 }).textContent = peak ? "normal" : "";
+    y: scores.atY(peak ? density(flank) : 0) - 4, text: peak ? "normal" : "" });
 }
 
 /** The band of one spread on each side of the mean; its edges are dragged to another width. */
@@ -115,7 +115,7 @@ function makeBand(scores, hand) {
     set(area, { x: from, y: top - RISE, width: Math.max(to - from, 1), height: bottom - top + RISE });
     set(left, { transform: `translate(${from} ${top - RISE})` });
     set(right, { transform: `translate(${to} ${top - RISE})` });
-    name.textContent = spreadInWords(state);
+    set(name, { text: spreadInWords(state) });
     set(name, beside(name.textContent, scores.inner, from, exists ? to + (moves ? 14 : 0) : from));
   };
 }
@@ -176,7 +176,7 @@ function makeKeys(box, scores, weights) {
     set(rug, { d: strokes.join("") });
     const words = `key ${key}: score ${number(score, 1)}, weight ${number(weight, 2)}`;
     set(share, { ...beside(words, weights.inner, to[0], to[0]), y: top - 9 });
-    share.textContent = words;
+    set(share, { text: words });
     set(dot, { cx: to[0], cy: top });
     set(weights.svg, { "aria-valuenow": key, "aria-valuetext": words });
   };

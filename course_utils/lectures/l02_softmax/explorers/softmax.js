@@ -3,7 +3,7 @@
 import { control } from "../../../explorers/kit/controls.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
 import { clamp } from "../../../explorers/kit/scale.js";
-import { html } from "../../../explorers/kit/svg.js";
+import { html, set } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./softmax.css";
 import { caption, compute } from "./softmax.compute.js";
@@ -27,7 +27,7 @@ function mount(stage, hand) {
   const light = () => {
     scores.light(now, pointed);
     jacobian.light(pointed);
-    told.textContent = inWords(now.state, pointed);
+    set(told, { text: inWords(now.state, pointed) });
   };
   const point = (next = {}) => {
     pointed = next;

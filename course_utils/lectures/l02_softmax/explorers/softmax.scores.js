@@ -1,7 +1,7 @@
 // The scores as bars that are dragged, and the weights below them, a column for each key.
 
 import { chart } from "../../../explorers/kit/chart.js";
-import { draggable, placeIn } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, placeIn } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -75,7 +75,7 @@ export function makeScores(box, hand, point) {
     const key = score ?? state.scores.indexOf(Math.max(...state.scores));
     const value = state.scores[key];
     set(told, { x: scores.atX(key), y: scores.atY(value) + (value < 0 ? 26 : -14) });
-    told.textContent = number(value, 1);
+    set(told, { text: number(value, 1) });
     drawShares(weights, state, score, weight);
     const shown = weight ?? key;
     const { left, right } = weights.inner;
@@ -134,7 +134,7 @@ function makeGrip(scores, hand, key, { min, max, name, point, focus }) {
     event.preventDefault();
     act();
   });
-  return { element, focus: () => element.focus({ preventScroll: true }), show(value, isActive, pitch) {
+  return { element, focus: () => focusOn(element), show(value, isActive, pitch) {
     element.style.transform = `translate(${scores.atX(key)}px, ${scores.atY(value)}px)`;
     const r = Math.min(GRIP, pitch / 2 - 1);
     set(element.children[1], { r });

@@ -58,7 +58,7 @@ export function makeMemory(box, hand) {
       [right, wrong].forEach((placed, i) => rows[i].heads.forEach((each, head) =>
         set(each, { d: runs(placed, head).map(([from, until]) => `M${LEFT + from * step} ` +
           `${rows[i].y}h${(until - from) * step + 0.3}v${HIGH}H${LEFT + from * step}z`).join("") })));
-      tokens[0].textContent = width < 500 ? "0" : "token 0";
+      set(tokens[0], { text: width < 500 ? "0" : "token 0" });
       tokens.forEach((text, token) => set(text, { x: LEFT + token * WIDTH * step }));
     }
     set(frame, { x: LEFT + number * step - 1.5, width: step + 3 });

@@ -1,6 +1,6 @@
 // One split: the matrix, its heads below, and what each output depends on.
 
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
@@ -91,12 +91,12 @@ export function makePanel(box, hand, which) {
       });
       grounds.forEach((each, head) => set(each, { d: squares[head] }));
       titles.forEach((title, head) => {
-        title.textContent = size * side < 42 ? `${head}` : `head ${head}`;
+        set(title, { text: size * side < 42 ? `${head}` : `head ${head}` });
         set(title, { display: head < heads ? false : "none" });
       });
-      code.textContent = which
+      set(code, { text: which
         ? `x.view(${heads}, ${TOKENS}, ${size})`
-        : `x.view(${TOKENS}, ${heads}, ${size}).transpose(0, 1)`;
+        : `x.view(${TOKENS}, ${heads}, ${size}).transpose(0, 1)` });
     }
     [places.cells, places.parts].forEach((all, i) =>
       set(frames[i], { x: all[number][0] - 2, y: all[number][1] - 2, width: side + 2.5, height: side + 2.5 }));
@@ -117,7 +117,7 @@ function curve([x, y], [toX, toY], side) {
 }
 
 function plainMerge(back) {
-  back.textContent = "merge: transpose, reshape";
+  set(back, { text: "merge: transpose, reshape" });
   return () => {};
 }
 
@@ -135,7 +135,7 @@ function makeMerge(back, hand) {
     event.preventDefault();
     const next = 1 - values.indexOf(hand.values.merge);
     hand.change({ merge: values[next] });
-    radios[next].focus();
+    focusOn(radios[next]);
   });
   back.append("merge: ", group);
   return (merge, isFree) => radios.forEach((radio, i) => {
@@ -202,7 +202,7 @@ function makeCut(drawing, hand) {
     knob.style.transform = `translate(${x}px, ${ABOVE - 9}px)`;
     const isLate = size > 6;
     set(words, { x: x + (isLate ? -15 : 15), y: ABOVE - 5, "text-anchor": isLate ? "end" : "start" });
-    words.textContent = heads === 1 ? "1 head: drag the cut" : `${heads} heads`;
+    set(words, { text: heads === 1 ? "1 head: drag the cut" : `${heads} heads` });
     set(knob, { "aria-valuenow": heads, "aria-valuetext": `${heads} heads, ${size} numbers each` });
   };
 }

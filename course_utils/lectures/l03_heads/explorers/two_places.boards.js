@@ -149,7 +149,7 @@ function makeLetter(add, hand, [three, one]) {
     hand.change({ text: text.join("") });
   });
   return (place, { said, truth }, at) => {
-    if (letter.textContent !== LETTERS[truth[at]]) letter.textContent = LETTERS[truth[at]];
+    set(letter, { text: LETTERS[truth[at]] });
     chip.classList.toggle("places-right", said[at] === truth[at]);
     chip.classList.toggle("places-wrong", said[at] !== truth[at] && said[at] >= 0);
     moveTo(chip, place);
@@ -187,8 +187,6 @@ function write(says, { said, truth, at, right }, index, two) {
   const mark = answer < 0 ? "a tie" : `says ${LETTERS[answer]} ${isRight ? "✓" : "✗"}`;
   const words = [`reads head ${two && index ? 2 : 1}, `, mark,
     `right in ${number(100 * right[index])} % of texts`];
-  words.forEach((each, i) => {
-    if (says.children[i].textContent !== each) says.children[i].textContent = each;
-  });
+  words.forEach((each, i) => set(says.children[i], { text: each }));
   says.children[1].className = answer < 0 ? "" : isRight ? "places-yes" : "places-no";
 }

@@ -55,7 +55,7 @@ export function makeHeads(box, hand) {
     sides[0](values.first, slot, true);
     sides[1](values.second, slot, values.two);
     if (press.classList.contains("places-less") === values.two && press.textContent) return;
-    press.textContent = values.two ? "take head 2 away" : "+ give it a second head";
+    set(press, { text: values.two ? "take head 2 away" : "+ give it a second head" });
     press.style.top = `${values.two ? HEIGHT - 24 : BELOW + MORE}px`;
     press.classList.toggle("places-less", values.two);
   };
@@ -87,7 +87,7 @@ function makeTile(drawing, hand, place) {
   return (text, x) => {
     if (shown === `${text[place]} ${x}`) return;
     shown = `${text[place]} ${x}`;
-    letter.textContent = text[place];
+    set(letter, { text: text[place] });
     tile.style.transform = `translateX(${x}px)`;
     set(tile, { "aria-label": `letter ${back}: ${text[place]}, press for another` });
   };
@@ -128,7 +128,7 @@ function makeSide(drawing, hand, { name, base, way, title }) {
       set(bar, { ...x, y: Math.min(base, end), height: Math.abs(end - base) });
       set(knob, { x: middle - wide / 2 + 4, width: wide - 8, y: end - 2 });
       set(share, { x: middle, y: end + (way < 0 ? -7 : 17) });
-      share.textContent = `${percent} %`;
+      set(share, { text: `${percent} %` });
       set(slider, { "aria-valuenow": percent, "aria-valuetext": `${percent} %` });
     };
   });

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
@@ -55,7 +55,7 @@ function makeKinds(stage, hand) {
     event.preventDefault();
     const next = (KINDS.indexOf(hand.values.code) + by + KINDS.length) % KINDS.length;
     hand.change({ code: KINDS[next] });
-    buttons[next].focus({ preventScroll: true });
+    focusOn(buttons[next]);
   });
   group.append(...buttons);
   stage.append(group);
@@ -84,7 +84,7 @@ function makeTable(stage, hand) {
   let painted;
   return (state, theme, width) => {
     const inner = width - EDGE.left - EDGE.right;
-    rows.textContent = ROWS[state.code];
+    set(rows, { text: ROWS[state.code] });
     const key = [state.code, width, theme.ink].join();
     if (key !== painted) {
       const columns = Array.from({ length: POSITIONS }, (_, at) => codeOf(state.code, at));
@@ -155,7 +155,7 @@ function makeHandle(name, drawn, hand) {
     key => hand.change({ [name]: key === "Home" ? 0 : LAST }));
   return state => {
     const at = state[name];
-    handle.lastChild.textContent = at;
+    set(handle.lastChild, { text: at });
     const aside = state.m === state.n ? (name === "m" ? -12 : 12) : 0;
     const x = clamp(drawn.atX(at) + aside, 12, drawn.inner.right + EDGE.right - 12);
     handle.style.transform = `translate(${x}px, ${drawn.atY(state.apart[at])}px)`;

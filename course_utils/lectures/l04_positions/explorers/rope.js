@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp, fromSignedLog, signedLog } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -58,12 +58,12 @@ function makeFace(box, hand) {
   const name = svg("text", { class: "ce-axis", x: middle, y: size + 14, "text-anchor": "middle" });
   const plate = svg("circle", { class: "rope-face", cx: middle, cy: middle, r: radius });
   const both = svg("g", { role: "slider", tabindex: 0, "data-grab": true }, plate);
-  both.setAttribute("aria-label", "both positions");
+  set(both, { "aria-label": "both positions" });
   const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind, hand));
   const drawing = svg("svg", { width: size, height: size + 42, role: "group" });
-  drawing.setAttribute("aria-label", "clock of one pair");
+  set(drawing, { "aria-label": "clock of one pair" });
   const hint = svg("text", { x: middle, y: size + 34, "text-anchor": "middle" });
-  hint.textContent = "turn a hand, or the face for both";
+  set(hint, { text: "turn a hand, or the face for both" });
   drawing.append(both, ticks, between, angle, ...arms.map(each => each.arm).reverse(), name, hint);
   box.append(drawing);
   turns(both, drawing, hand, start => by => moveBoth(hand, start, by));
@@ -75,12 +75,12 @@ function makeFace(box, hand) {
   });
   return (state, values) => {
     arms.forEach(each => each.show(values, state));
-    between.setAttribute("d", wedge(state.k_angles[state.pair], state.q_angles[state.pair], 40));
+    set(between, { d: wedge(state.k_angles[state.pair], state.q_angles[state.pair], 40) });
     const half = state.k_angles[state.pair] + gap(state) / 2;
     set(angle, { x: middle + 58 * Math.cos(half), y: middle - 54 * Math.sin(half) + 5 });
-    angle.textContent = Math.abs(state.apart) < 25 ? "" : `${number(state.apart)}°`;
-    ticks.setAttribute("d", tickMarks(speeds(values.base)[state.pair]));
-    name.textContent = `pair ${state.pair}: one turn in ${number(state.turn, 1)} positions`;
+    set(angle, { text: Math.abs(state.apart) < 25 ? "" : `${number(state.apart)}°` });
+    set(ticks, { d: tickMarks(speeds(values.base)[state.pair]) });
+    set(name, { text: `pair ${state.pair}: one turn in ${number(state.turn, 1)} positions` });
     set(both, { "aria-valuenow": values.m, "aria-valuemin": 0, "aria-valuemax": hand.inputs.m.max,
       "aria-valuetext": `m ${number(values.m)}, n ${number(values.n)}` });
   };
@@ -174,7 +174,7 @@ function makeCurve(box, hand) {
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
     y: { label: LONG, domain: [-1, 1], ticks: [-1, 0, 1] },
   });
-  drawn.svg.setAttribute("role", "group");
+  set(drawn.svg, { role: "group" });
   drawn.mark("area", "path");
   drawn.line("wave", [], [], { class: "rope-wave" });
   drawn.line("curve", [], []);
@@ -275,7 +275,7 @@ function makeClocks(box, hand) {
     event.preventDefault();
     const pair = (hand.values.pair + by + count) % count;
     hand.change({ pair });
-    clocks[pair].clock.focus({ preventScroll: true });
+    focusOn(clocks[pair].clock);
   });
   const hands = ["k", "q"].map(kind => svg("path", { class: `rope-small rope-${kind}` }));
   drawing.append(...hands);
@@ -290,12 +290,12 @@ function makeClocks(box, hand) {
       laidOut = hand.width;
       set(drawing, { width: hand.width, height: HEAD + (cell * count) / columns });
       set(legend, { x: cell * columns });
-      title.textContent = `all 32 pairs, fastest first${columns < 16 ? "" : ": choose one"}`;
+      set(title, { text: `all 32 pairs, fastest first${columns < 16 ? "" : ": choose one"}` });
       clocks.forEach((each, pair) => each.place(...middles[pair], 0.43 * cell));
     }
     clocks.forEach(each => each.show(state, theme));
-    hands[0].setAttribute("d", handsAt(middles, state.k_angles, 0.27 * cell));
-    hands[1].setAttribute("d", handsAt(middles, state.q_angles, 0.37 * cell));
+    set(hands[0], { d: handsAt(middles, state.k_angles, 0.27 * cell) });
+    set(hands[1], { d: handsAt(middles, state.q_angles, 0.37 * cell) });
   };
 }
 
@@ -308,9 +308,8 @@ function makeClock(pair, hand) {
   const place = (cx, cy, r) => set(face, { cx, cy, r });
   const show = (state, theme) => {
     const chosen = pair === state.pair;
-    face.setAttribute("fill", theme.signed(0.75 * state.shares[pair]));
-    clock.setAttribute("aria-checked", chosen);
-    clock.setAttribute("tabindex", chosen ? 0 : -1);
+    set(face, { fill: theme.signed(0.75 * state.shares[pair]) });
+    set(clock, { "aria-checked": String(chosen), tabindex: chosen ? 0 : -1 });
   };
   return { clock, place, show };
 }

@@ -171,7 +171,7 @@ function makeSum(box, hand) {
     x: { label: "key's position n", domain: [0, KEYS - 1], ticks: [0, 10, 20, 30, 40, 50, 60] },
     y: { label: "what each pair adds to the score", domain: [-1, 1], ticks: [-1, 0, 1] },
   });
-  drawn.svg.setAttribute("role", "group");
+  set(drawn.svg, { role: "group" });
   const here = drawn.mark("here", "path", { class: "torus-here" });
   ["fast", "slow", "scores"].forEach(name => drawn.mark(name, "path"));
   const knob = svg("rect", { x: -10, y: -10, width: 20, height: 20, rx: 5 });

@@ -125,7 +125,8 @@ function nameAlone(drawn, { weights, token, context, texts }, alone, most) {
     class: "cache-name", display: alone > texts ? "" : "none",
     "text-anchor": isLeft ? "end" : "start", x: x + (isLeft ? -12 : 12),
     y: drawn.atY(weights + Math.min(tokens, most, context) * token * alone) - 6,
-  }).textContent = "if no heads were shared";
+    text: "if no heads were shared",
+  });
 }
 
 /** Names in the picture, the memories as lines, and where each is full. */
@@ -147,14 +148,16 @@ function drawLines(drawn, state, { memories, names }, top) {
     mark("name", "text", {
       class: "cache-name", "text-anchor": isNear ? "end" : "start",
       x: isNear ? inner.right - 6 : inner.left + 6, y: at + (isBelow ? 16 : -6),
-    }).textContent = names[i];
+      text: names[i],
+    });
     const isFull = isShown && full > 0 ? "" : "none";
     mark("full", "circle", { class: "cache-full", r: 5, display: isFull, cx: x, cy: at });
     const isRight = x > middle;
     mark("at", "text", {
       class: "cache-at", display: isFull, "text-anchor": isRight ? "end" : "start",
       x: x + (isRight ? -10 : 10), y: isNear ? at + 17 : at - 6,
-    }).textContent = `full at ${number(full)} tokens`;
+      text: `full at ${number(full)} tokens`,
+    });
   });
   const isThin = inner.bottom - drawn.atY(state.weights) < LOWEST;
   const isHigh = inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // then other names are left
@@ -163,7 +166,8 @@ function drawLines(drawn, state, { memories, names }, top) {
     class: "cache-name", "text-anchor": isRight ? "end" : "start",
     x: isRight ? inner.right - 24 : inner.left + 6,
     y: isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
-  }).textContent = `weights ${sizeOf(state.weights)}`;
+    text: `weights ${sizeOf(state.weights)}`,
+  });
 }
 
 /** The line at the chosen length, which is dragged, or moved by arrow keys. */
@@ -208,7 +212,7 @@ function makeHandle(drawn, hand) {
     set(arrow, { transform: `translate(0 ${at})` });
     const anchor = x > inner.left + SHORT ? "end" : "start"; // the line rises to the right
     set(size, { x: anchor === "end" ? -17 : 17, y: at - 9, "text-anchor": anchor });
-    size.textContent = `${isOff ? "↑ " : ""}${sizeOf(state.total)}`;
+    set(size, { text: `${isOff ? "↑ " : ""}${sizeOf(state.total)}` });
     const heard = `${number(state.length)} tokens, ${sizeOf(state.total)}`;
     set(handle, { "aria-valuemin": state.context / FULL, "aria-valuemax": state.context,
       "aria-valuenow": state.length, "aria-valuetext": heard });

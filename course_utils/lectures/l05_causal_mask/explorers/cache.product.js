@@ -1,6 +1,6 @@
 // The cache as a product: 2 · layers · heads · width · tokens · texts · bytes.
 
-import { html } from "../../../explorers/kit/svg.js";
+import { html, set } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import { sizeOf } from "./cache.compute.js";
 
@@ -12,7 +12,7 @@ export function makeProduct(stage) {
     const value = html("b", {});
     const box = html("span", { class: `cache-factor ${kind}` }, value, html("small", {}, name));
     row.append(box);
-    return words => { value.textContent = words; };
+    return text => set(value, { text });
   };
   const sign = words => row.append(html("span", { class: "cache-sign" }, words));
   const shown = ["K and V", "layers", "K/V heads", "width", "tokens", "texts", "bytes"]

@@ -1,6 +1,6 @@
 // The cells of a mask, which are painted, and the words of their rows and columns.
 
-import { draggable } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 
@@ -60,11 +60,11 @@ export function makeGrid(box, hand, all, point) {
     const seen = new Set();
     frame.style.transform = `translateY(${word * side}px)`;
     all.forEach(t => {
-      asked[t].textContent = words[t];
-      asking[t].textContent = words[t];
+      set(asked[t], { text: words[t] });
+      set(asking[t], { text: words[t] });
       asked[t].classList.toggle("mask-out", !last[word * all.length + t]);
       asking[t].classList.toggle("mask-out", t !== word);
-      empty[t].textContent = state.empty[t] ? "attends to nothing: softmax is 0/0" : "";
+      set(empty[t], { text: state.empty[t] ? "attends to nothing: softmax is 0/0" : "" });
       cells[t].forEach((cell, s) => {
         const index = t * all.length + s;
         const kind = kindOf(state.mask[index], last[index], s - t);
@@ -72,8 +72,8 @@ export function makeGrid(box, hand, all, point) {
         cell.show(kind, words);
       });
     });
-    marks[0].textContent = seen.has("via") ? "• reached through others" : "";
-    marks[1].textContent = seen.has("late") || seen.has("leak") ? "× comes later" : "";
+    set(marks[0], { text: seen.has("via") ? "• reached through others" : "" });
+    set(marks[1], { text: seen.has("late") || seen.has("leak") ? "× comes later" : "" });
   };
 }
 
@@ -129,7 +129,7 @@ function painted(layer, drawing, hand, cells, light, side) {
   const go = (t, s) => {
     set(cells[at[0]][at[1]].group, { tabindex: -1 });
     at = [t, s];
-    set(cells[t][s].group, { tabindex: 0 }).focus({ preventScroll: true });
+    focusOn(cells[t][s].group);
   };
   const cellAt = ({ x, y }) =>
     [y - CELLS.top, x - CELLS.left].map(each => clamp(Math.floor(each / side()), 0, last));

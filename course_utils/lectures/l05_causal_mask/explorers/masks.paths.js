@@ -1,10 +1,12 @@
 // The layers above the words, and the paths from the words up to the chosen output.
 
+import { focusOn } from "../../../explorers/kit/hand.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 
 const LEFT = 56; // pixels for the names of rows
 const ROOM = { answer: 36, sign: 53, output: 73, input: 36, word: 8 }; // down to, and up to
 const DENSE = 30; // lines of a layer beyond which they are drawn thinner
+const GROWING = 380; // milliseconds
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /** The layers in a box: `draw(state, words, size)`, and `point(pair)`, which lights two words. */
@@ -37,7 +39,7 @@ export function makePaths(box, hand, all) {
       const [name, y] = l > most + 1 ? ["answer", ROOM.answer]
         : l > most ? ["word", height - ROOM.word]
           : [0 < l && l <= state.layers ? `layer ${l - 1}` : "", at(l, 0)[1] + 4];
-      set(row, { x: LEFT - 8, y }).textContent = name;
+      set(row, { x: LEFT - 8, y, text: name });
     });
     all.forEach(t => {
       const [x] = at(0, t);
@@ -61,7 +63,7 @@ export function makePaths(box, hand, all) {
 }
 
 function write(element, x, y, words, kind) {
-  set(element, { x, y, class: kind }).textContent = words;
+  set(element, { x, y, class: kind, text: words });
 }
 
 /** One of several by arrow keys, as radio buttons do it. */
@@ -71,7 +73,7 @@ function chosenByKeys(holder, buttons, chosen, choose) {
     event.preventDefault();
     const next = (chosen() + STEPS[event.key] + buttons.length) % buttons.length;
     choose(next);
-    buttons[next].focus({ preventScroll: true });
+    focusOn(buttons[next]);
   });
 }
 
@@ -127,6 +129,8 @@ function makeLines(all) {
     [kind, svg("path", { class: `mask-line mask-line-${kind}` })]));
   let shown;
   let pair;
+  let changed = -Infinity;
+  let growths = [];
   const point = next => {
     pair = next;
     let d = "";
@@ -137,6 +141,7 @@ function makeLines(all) {
   const draw = (state, at) => {
     const key = `${state.word} ${state.layers}`;
     const isOther = shown && shown.key !== key;
+    const goesOn = performance.now() - changed < GROWING; // a hand that moves on needs no show
     shown = { state, at, key };
     const paths = { off: "", ahead: "", on: "", far: "" };
     let count = 0;
@@ -153,9 +158,12 @@ function makeLines(all) {
     }
     for (const [kind, d] of Object.entries(paths)) set(drawn[kind], { d });
     const isDense = count > DENSE * state.layers;
-    for (const each of [drawn.on, drawn.far]) {
-      each.classList.toggle("mask-dense", isDense);
-      if (isOther) grow(each);
+    const leading = [drawn.on, drawn.far];
+    leading.forEach(each => each.classList.toggle("mask-dense", isDense));
+    if (isOther) {
+      growths.forEach(each => each?.cancel());
+      growths = goesOn ? [] : leading.map(grow);
+      changed = performance.now();
     }
     point(pair);
   };
@@ -164,9 +172,9 @@ function makeLines(all) {
 
 /** Paths grow from the words up, unless the reader has asked for less motion. */
 function grow(element) {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return undefined;
   const from = share => ({ clipPath: `inset(${share}% -9px -9px -9px)` });
-  element.animate([from(100), from(-3)], { duration: 380, easing: "ease-out" });
+  return element.animate([from(100), from(-3)], { duration: GROWING, easing: "ease-out" });
 }
 
 /** A line is on where it feeds the chosen output, far where it then carries a later word. */

@@ -1,7 +1,7 @@
 // The logit lens: a sentence, and under it what each layer would say next, token by token.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { stepped } from "../../../explorers/kit/hand.js";
+import { focusOn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 import { readableOn } from "../../../explorers/kit/theme.js";
@@ -110,11 +110,11 @@ function makeGrid(count, hand) {
     const position = clamp(Math.min(hand.values.position, last) + by[0], 0, last);
     const layer = hand.values.inside ? clamp(hand.values.layer + by[1], 0, LAST) : LAST;
     hand.change({ position, layer });
-    cells[position][layer].focus({ preventScroll: true });
+    focusOn(cells[position][layer]);
   });
   return { element, draw(state, text, theme) {
     if (!cover.hidden && state.inside && document.activeElement === cover) {
-      cells[state.position][state.layer].focus({ preventScroll: true });
+      focusOn(cells[state.position][state.layer]);
     }
     cover.hidden = state.inside;
     cover.style.gridRow = `2 / ${text.tokens.length + 2}`;
@@ -153,8 +153,7 @@ function makeRow(row) {
       cell.style.background = colour;
       cell.style.color = readableOn(colour);
       cell.classList.toggle("lens-agrees", name === text.final[row]);
-      cell.setAttribute("aria-label",
-        `${LAYERS[layer]} after ${text.tokens[row]}: ${name}, ${number(share, 2)}`);
+      set(cell, { "aria-label": `${LAYERS[layer]} after ${text.tokens[row]}: ${name}, ${number(share, 2)}` });
     });
   };
   const choose = ({ position, layer: chosen }) => {

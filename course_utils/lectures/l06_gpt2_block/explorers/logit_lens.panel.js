@@ -1,6 +1,6 @@
 // Beside the grid: the guesses of the chosen cell, and how the final guess forms.
 
-import { html } from "../../../explorers/kit/svg.js";
+import { html, set } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import { write } from "./reading.js";
 
@@ -21,7 +21,7 @@ export function makePanel(layers, choose) {
   return { element, draw(state, text) {
     const { position, layer, inside } = state;
     const where = position * layers.length + layer;
-    heading.textContent = `${layer ? `After ${layers[layer]}` : "At the embedding"}, the next token is`;
+    set(heading, { text: `${layer ? `After ${layers[layer]}` : "At the embedding"}, the next token is` });
     bars.forEach((bar, i) => {
       const place = where * GUESSES + i;
       bar.draw(text.best[place], text.shares[place], text.best[place] === text.final[position]);
@@ -46,7 +46,7 @@ function makeBar() {
   return { element, draw(token, value, isFinal) {
     write(name, token);
     fill.style.width = `${100 * value}%`;
-    share.textContent = number(value, 2);
+    set(share, { text: number(value, 2) });
     element.classList.toggle("lens-is-final", isFinal);
   } };
 }
@@ -60,8 +60,8 @@ function makeStep(layer) {
     html("span", { class: "lens-room" }, share, fill), html("span", {}, layer), place);
   return { element, draw(value, { rank, most, isShown, isChosen }) {
     fill.style.height = `${isShown ? Math.max(1, (42 * value) / most) : 0}px`;
-    share.textContent = isShown ? (value < 0.01 ? "< 0.01" : number(value, 2)) : "?";
-    place.textContent = isShown ? `place ${number(rank)}` : "";
+    set(share, { text: isShown ? (value < 0.01 ? "< 0.01" : number(value, 2)) : "?" });
+    set(place, { text: isShown ? `place ${number(rank)}` : "" });
     element.classList.toggle("lens-chosen", isChosen);
     element.classList.toggle("lens-open", isShown && !isChosen);
   } };

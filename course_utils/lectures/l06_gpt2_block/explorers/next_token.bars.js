@@ -51,7 +51,7 @@ export function makeBars(drawing, hand) {
     drawTail({ off, on }, state, xAt);
     const rest = total(state.warm.subarray(ROWS));
     set(others, { x: left + 34, y: END + TAIL / 2 + 4 });
-    others.textContent = `${number(count - ROWS)} more tokens, together ${number(rest, 2)}`;
+    set(others, { text: `${number(count - ROWS)} more tokens, together ${number(rest, 2)}` });
     drawGhost(ghost, state, xAt);
     const y = heightOf(state.k, count);
     const low = state.k === 1 ? 13 : 0; // under its line, where temperature has the row above
@@ -81,7 +81,7 @@ function makeRow() {
     const isKept = i < state.kept;
     set(group, { class: `next-row${isKept ? " next-kept" : ""}${i === state.drawn ? " next-drawn" : ""}` });
     set(name, { x: zero - 8, y: y + 15 });
-    name.textContent = token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token;
+    set(name, { text: token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token });
     set(bar, { x: zero, y: y + 3, width: xAt(state.warm[i]) - zero });
     const end = Math.max(state.warm[i], state.after[i]);
     set(gain, { x: zero, y: y + 3, width: xAt(end) - zero });
@@ -90,7 +90,7 @@ function makeRow() {
     const knob = i === 0 ? 12 : 0;
     const far = Math.max(end, moved ? state.own[i] : 0);
     set(share, { x: xAt(far) + 6 + knob, y: y + 15 });
-    share.textContent = isKept || state.temperature === 0 ? number(state.after[i], 2) : "cut";
+    set(share, { text: isKept || state.temperature === 0 ? number(state.after[i], 2) : "cut" });
   } };
 }
 
@@ -115,7 +115,7 @@ function drawGhost(ghost, state, xAt) {
   const isFar = Math.abs(state.own[1] - state.warm[1]) > 0.004;
   const end = Math.max(state.own[1], state.warm[1], state.after[1]);
   set(ghost, { x: xAt(end) + 46, y: TOP + HIGH + 15 });
-  ghost.textContent = isFar && state.k > 3 ? "thin mark: at temperature 1" : "";
+  set(ghost, { text: isFar && state.k > 3 ? "thin mark: at temperature 1" : "" });
 }
 
 function drawHeat(heat, state, xAt, width) {

@@ -35,7 +35,7 @@ export function makeGrip(area, hand, name, at, far, down = false) {
     set(wide, { d });
     set(pill, { x: x - width / 2, y: y - HIGH / 2, width });
     set(words, { x, y: y + 4.5, "text-anchor": "middle" });
-    words.textContent = sign ? `${text} ${sign}` : text;
+    set(words, { text: sign ? `${text} ${sign}` : text });
     set(grip, { "aria-valuenow": value, "aria-valuetext": text });
   } };
 }

@@ -1,7 +1,7 @@
 // The next token: bars with a knob for temperature, a line for top-k, a strip for top-p and a draw.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { html, svg } from "../../../explorers/kit/svg.js";
+import { html, set, svg } from "../../../explorers/kit/svg.js";
 import style from "./next_token.css";
 import { makeBars } from "./next_token.bars.js";
 import { caption, compute, textOf } from "./next_token.compute.js";
@@ -32,8 +32,7 @@ function mount(stage, hand) {
     sentence.draw(state, values);
     const top = bars.draw(state, nameOf, hand.width);
     const height = strip.draw(state, nameOf, hand.width, top);
-    drawing.setAttribute("width", hand.width);
-    drawing.setAttribute("height", height);
+    set(drawing, { width: hand.width, height });
   };
 }
 
@@ -52,7 +51,7 @@ function makeSentence(hand) {
   return { element, draw(state, values) {
     const now = values.own_text || values.prompt;
     const shown = now.replace(/\s/g, each => (each === " " ? " " : "↵"));
-    text.textContent = shown.length > LONGEST ? `…${shown.slice(-LONGEST)}` : shown;
+    set(text, { text: shown.length > LONGEST ? `…${shown.slice(-LONGEST)}` : shown });
     write(token, state.token);
     const letters = state.token.replace(/␣/g, " ").replace(/↵/g, "\n").replace(/⇥/g, "\t");
     grown = (now + letters).slice(-200);

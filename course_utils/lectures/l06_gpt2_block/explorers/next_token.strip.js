@@ -29,16 +29,14 @@ export function makeStrip(drawing, hand) {
   return { draw(state, nameOf, width, top) {
     [left, wide, reached] = [EDGE, width - 2 * EDGE, state.reached];
     const y = top + 48;
-    set(title, { y: top + 10 });
-    title.textContent = width < 520 ? "the same, end to end" :
-      "The same probabilities end to end; a draw falls anywhere on the filled part.";
+    set(title, { y: top + 10, text: width < 520 ? "the same, end to end" :
+      "The same probabilities end to end; a draw falls anywhere on the filled part." });
     const found = piecesOf(state, nameOf, left, wide);
     reuse(boxes, "rect", found, (box, { x, width, kind }) => set(box, { x, y,
       width: Math.max(width, 0.5), height: HIGH, class: `next-piece ${kind}` }));
     reuse(names, "text", found.filter(each => each.name), (words, { x, width, kind, name }) => {
       set(words, { x: x + (width + 1) / 2, y: y + 22, "text-anchor": "middle",
-        class: `next-piece-name ${kind}` });
-      words.textContent = name;
+        class: `next-piece-name ${kind}`, text: name });
     });
     const at = left + wide * state.p;
     const within = x => Math.min(Math.max(x, 53), width - 53);

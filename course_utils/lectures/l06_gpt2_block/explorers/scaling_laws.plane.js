@@ -79,9 +79,9 @@ function layOut(plane, given, fitted, isNarrow) {
   const [from, until] = FITTED.map(each => plane.atX(each));
   set(fitted, { x: from, y: top, width: until - from, height: bottom - top });
   plane.mark("range", "text", { class: "laws-note", x: (from + until) / 2, y: top + 14,
-    "text-anchor": "middle" }).textContent = "sizes that were fitted";
+    "text-anchor": "middle", text: "sizes that were fitted" });
   plane.mark("hint", "text", { class: "laws-note", x: plane.inner.right, y: top + 14,
-    "text-anchor": "end" }).textContent = `drag “you”${isNarrow ? "" : " or the dotted line"}`;
+    "text-anchor": "end", text: `drag “you”${isNarrow ? "" : " or the dotted line"}` });
   const ends = [18, 26].map(power => advised(given, 10 ** power));
   LAWS.forEach((law, i) => {
     const sizes = ends.map(each => each[i]);
@@ -147,7 +147,7 @@ function makeBudget(plane, hand, move) {
     const isNear = Math.abs(x - pointX) < PILL[0] / 2 + 14; // then it is below the point
     const y = isNear ? Math.max(home[1], pointY + PILL[1] / 2 + 16) : home[1];
     grip.style.transform = `translate(${x}px, ${y}px)`;
-    words.textContent = flopOf(state.power);
+    set(words, { text: flopOf(state.power) });
     set(grip, { "aria-valuenow": state.power, "aria-valuetext": flopOf(state.power) });
   };
 }

@@ -55,11 +55,10 @@ function drawAdvice(valley, state) {
     const ratio = state.best_tokens[i] / N;
     const words = `${NAMES[i]}: ${short(N)}, ${number(ratio, ratio < 10 ? 1 : 0)}`;
     const place = { x: valley.inner.left + 10, y: valley.inner.bottom - 10 - 20 * ORDER[i] };
-    valley.mark(`${LAWS[i]} says`, "text", { ...place, class: `laws-${LAWS[i]}` })
-      .textContent = words;
+    valley.mark(`${LAWS[i]} says`, "text", { ...place, class: `laws-${LAWS[i]}`, text: words });
   });
   valley.mark("says", "text", { x: valley.inner.left + 10, y: valley.inner.bottom - 70,
-    class: "laws-note" }).textContent = "best parameters, tokens for each parameter";
+    class: "laws-note", text: "best parameters, tokens for each parameter" });
 }
 
 /** The reader's point on the curve. */
@@ -79,7 +78,7 @@ function makePoint(valley, hand) {
   return (state, values, x, y, isAbove) => {
     point.style.transform = `translate(${x}px, ${y}px)`;
     const ratio = 10 ** values.ratio;
-    words.textContent = `you: ${number(state.loss, 3)}${isAbove ? " ↑" : ""}`;
+    set(words, { text: `you: ${number(state.loss, 3)}${isAbove ? " ↑" : ""}` });
     // Under both curves, or between their arms where the point is high and there is room.
     const above = valley.atY(Math.min(...state.best_losses.slice(1))) - y;
     const side = state.parameters > state.best_sizes[1] ? -1 : 1;

@@ -1,5 +1,6 @@
 // One of a few, as a row of radio buttons in the picture.
 
+import { focusOn } from "../../../explorers/kit/hand.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -27,7 +28,7 @@ export function oneOf(holder, elements, chosen, choose) {
     event.preventDefault();
     const next = (chosen() + step + elements.length) % elements.length;
     choose(next);
-    elements[next].focus({ preventScroll: true });
+    focusOn(elements[next]);
   });
 }
 

@@ -55,7 +55,7 @@ function makeWords() {
   const told = html("p", { class: "mod-told" });
   let [shown, columns, ways] = ["", [], []];
   const tell = i => {
-    told.textContent = ways[i] ?? "Point at a word to follow it up through the blocks.";
+    set(told, { text: ways[i] ?? "Point at a word to follow it up through the blocks." });
   };
   element.addEventListener("pointerover", event =>
     tell(columns.indexOf(event.target.closest(".mod-token"))));
@@ -112,7 +112,7 @@ function makeLosses(hand) {
       ticks: [4, 4.5, 5, 5.5, 6].filter(each => each < Math.max(...every) + 0.2) },
     height: HEIGHT, edge: { left: 34 },
   });
-  plot.svg.setAttribute("role", "group");
+  set(plot.svg, { role: "group" });
   const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "",
     "aria-label": "share of the tokens", "aria-valuemin": 1, "aria-valuemax": capacities.length },
   svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
@@ -161,7 +161,7 @@ function makeWork() {
       html("span", {}, name), counts[i], html("div", { class: "mod-rail" }, bars[i]))));
   const show = ({ work }) => bars.forEach((bar, i) => {
     bar.style.width = `${Math.min(100 * work[i], 100)}%`;
-    counts[i].textContent = `${number(100 * work[i])} %`;
+    set(counts[i], { text: `${number(100 * work[i])} %` });
   });
   return { element, show };
 }

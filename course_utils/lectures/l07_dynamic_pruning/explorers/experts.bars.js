@@ -1,6 +1,6 @@
 // How many points chose each expert, and how many of them find it full.
 
-import { html } from "../../../explorers/kit/svg.js";
+import { html, set } from "../../../explorers/kit/svg.js";
 
 export function makeBars(room, light) {
   const rows = [0, 1, 2, 3].map(i => {
@@ -19,12 +19,12 @@ export function makeBars(room, light) {
   const show = ({ assigned, limited }) => {
     const all = assigned.reduce((sum, each) => sum + each, 0);
     mark.style.left = `${(100 * room) / all}%`;
-    mark.firstChild.textContent = limited ? `room for ${room}` : `equal share: ${room}`;
+    set(mark.firstChild, { text: limited ? `room for ${room}` : `equal share: ${room}` });
     rows.forEach(({ taken, lost, count }, i) => {
       const kept = limited ? Math.min(assigned[i], room) : assigned[i];
       taken.style.width = `${(100 * kept) / all}%`;
       lost.style.width = `${(100 * (assigned[i] - kept)) / all}%`;
-      count.textContent = assigned[i] > kept ? `${kept}, ${assigned[i] - kept} dropped` : String(kept);
+      set(count, { text: assigned[i] > kept ? `${kept}, ${assigned[i] - kept} dropped` : String(kept) });
     });
   };
   return { element, show };

@@ -98,8 +98,8 @@ function makePlayer(hand, tick) {
   const element = html("div", { class: "moe-player" }, button, where);
   let timer;
   const label = () => {
-    icon.setAttribute("d", timer ? ICONS.pause : ICONS.play);
-    words.textContent = timer ? "Pause" : "Play";
+    set(icon, { d: timer ? ICONS.pause : ICONS.play });
+    set(words, { text: timer ? "Pause" : "Play" });
   };
   const stop = () => {
     clearTimeout(timer);
@@ -114,5 +114,5 @@ function makePlayer(hand, tick) {
   button.addEventListener("click", () => (timer ? stop() : next()));
   hand.onClose(stop);
   label();
-  return { element, stop, show: step => { where.textContent = step; } };
+  return { element, stop, show: text => set(where, { text }) };
 }

@@ -58,7 +58,7 @@ export function makeMatrices(hand, rank) {
       `${state.rank} × ${into}`];
     counts.forEach((each, i) => {
       const y = i === 2 ? TOP + thin + 28 : TOP + SIDE + 18;
-      set(each, { x: i === 1 ? b + 24 : middles[i], y }).textContent = told[i];
+      set(each, { x: i === 1 ? b + 24 : middles[i], y, text: told[i] });
     });
     set(edge, { "aria-valuenow": state.rank,
       "aria-valuetext": `${state.rank}, ${number(state.trained)} numbers trained` });

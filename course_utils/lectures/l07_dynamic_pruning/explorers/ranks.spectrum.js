@@ -1,7 +1,7 @@
 // The singular values of one matrix's full change, with a cut to drag; all matrices in a grid.
 
 import { chart } from "../../../explorers/kit/chart.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, stepped } from "../../../explorers/kit/hand.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
@@ -90,13 +90,13 @@ function makeGrid(hand) {
     const b = (blocks.indexOf(block) + by[0] + blocks.length) % blocks.length;
     const m = (matrices.indexOf(matrix) + by[1] + matrices.length) % matrices.length;
     hand.change({ block: blocks[b], matrix: matrices[m] });
-    cells[b][m].focus({ preventScroll: true });
+    focusOn(cells[b][m]);
   });
   const show = ({ energies, block, matrix }, theme) => cells.forEach((row, b) =>
     row.forEach((cell, m) => {
       const share = energies[b * matrices.length + m];
       const isOn = blocks[b] === block && matrices[m] === matrix;
-      cell.textContent = `${number(100 * share)} %`;
+      set(cell, { text: `${number(100 * share)} %` });
       cell.style.background = theme.weight(share * PALE);
       set(cell, { "aria-checked": String(isOn), tabindex: isOn ? 0 : -1,
         "aria-label": `${matrices[m]}, block ${blocks[b]}: ${number(100 * share)} %` });

@@ -42,8 +42,7 @@ function mount(stage, hand) {
     const factors = [`${layers} layers`, `${groups} ${groups === 1 ? "head" : "heads"}`,
       `${head_width} wide`,
       `${number(length)} tokens`, `${batch} ${batch === 1 ? "text" : "texts"}`, "2 bytes"];
-    formula.textContent =
-      `keys and values: 2 × ${factors.join(" × ")} = ${describeBytes(cache)}`;
+    set(formula, { text: `keys and values: 2 × ${factors.join(" × ")} = ${describeBytes(cache)}` });
   };
 }
 
@@ -126,7 +125,7 @@ function makeHeads(now, setTo, by, drawing) {
     }
     set(lines[0].parentNode, { class: heads > 64 ? "gqa-dense" : "" });
     set(room, { width });
-    title.textContent = `${heads} query heads`;
+    set(title, { text: `${heads} query heads` });
     const readers = count === heads || width < NARROW ? ""
       : `, each read by ${heads / count} query heads`;
     name.replaceChildren(
@@ -160,7 +159,7 @@ function makeBar(now, setTo, by, drawing) {
   const edge = handle("bytes of the cache", by, { class: "gqa-edge" });
   const title = svg("text", { class: "gqa-title", x: 0, y: ROWS.bar - 14 }, "cache");
   const [size, most] = [0, 1].map(() => svg("text", { y: ROWS.bar + BAR + 21 }));
-  size.setAttribute("class", "gqa-size");
+  set(size, { class: "gqa-size" });
   const marks = MEMORIES.map(([, words]) => svg("g", { class: "gqa-memory" },
     svg("path", { d: `M0 ${ROWS.bar - 9}V${ROWS.bar + BAR + 9}` }),
     svg("text", { y: ROWS.bar - 14 }, words)));
@@ -189,10 +188,10 @@ function makeBar(now, setTo, by, drawing) {
     set(knob, { x: end - 4 });
     set(room, { x: end - 20 });
     const right = end > width - 190;
-    set(size, { x: right ? end : Math.max(end - 4, 0), "text-anchor": right ? "end" : "start" })
-      .textContent = describeBytes(cache);
-    set(most, { x: width, "text-anchor": "end", display: right ? "none" : undefined })
-      .textContent = `${describeBytes(bytes.at(-1))} unshared`;
+    set(size, { x: right ? end : Math.max(end - 4, 0), "text-anchor": right ? "end" : "start",
+      text: describeBytes(cache) });
+    set(most, { x: width, "text-anchor": "end", display: right ? "none" : undefined,
+      text: `${describeBytes(bytes.at(-1))} unshared` });
     let last = 50; // pixels: labels of memories neither meet each other nor the title
     marks.forEach((mark, i) => {
       const at = EDGE + (inner * MEMORIES[i][0]) / bytes.at(-1);

@@ -44,9 +44,9 @@ export function makeChip(box, hand) {
     name.replaceChildren(`one of ${state.sms} SMs, with a tile `, hint);
     set(tile, { width, height });
     set(across, { x: LEFT + width / 2, y: TOP - 5 });
-    across.textContent = `${block_n} keys`;
+    set(across, { text: `${block_n} keys` });
     set(down, { transform: `translate(${LEFT - 6} ${TOP + SIDE / 2}) rotate(-90)` });
-    down.textContent = `${block_m} queries`;
+    set(down, { text: `${block_m} queries` });
     corner.style.transform = `translate(${LEFT + width}px, ${TOP + height}px)`;
     set(corner, { "aria-valuenow": block_m, "aria-valuetext": `${block_m} queries by ${block_n} keys` });
     bars[0].draw("shared memory", state.shared, state.shared_limit);
@@ -62,8 +62,9 @@ function makeBar(row) {
   const rail = svg("rect", { class: "roof-rail", x: BAR.x, y: y + 6, width: BAR.width, height: 10 });
   const says = svg("text", { class: "roof-says", x: BAR.x, y: y + 30 });
   return { group: svg("g", {}, name, fill, rail, says), draw(words, takes, has) {
-    name.textContent = words;
-    says.textContent = takes > has ? `${kilobytes(takes - has)} KB too much` : `${kilobytes(takes)} of ${kilobytes(has)} KB`;
+    set(name, { text: words });
+    set(says, { text: takes > has
+      ? `${kilobytes(takes - has)} KB too much` : `${kilobytes(takes)} of ${kilobytes(has)} KB` });
     says.classList.toggle("roof-over", takes > has);
     set(fill, { class: takes > has ? "roof-full" : "roof-fill", width: BAR.width * Math.min(takes / has, 1) });
   } };

@@ -82,7 +82,7 @@ function makePoint(plot, hand, { control, name, brief, says, short }, way, light
     const first = isNarrow ? `${brief ?? name}, ${short(values[control])}` : `${name}: ${says(values[control])}`;
     const flops = number(state.intensity[way], state.intensity[way] < 10 ? 1 : 0);
     const second = isNarrow ? "" : `${flops} FLOPs a byte, ${teraflops(state.rate[way])} TFLOP/s`;
-    [lines[0].textContent, lines[1].textContent] = [first, second];
+    [first, second].forEach((text, i) => set(lines[i], { text }));
     place(lines, plot, { x, y, way, taken, isNarrow, wide: LETTER * Math.max(first.length, second.length) });
   } };
 }

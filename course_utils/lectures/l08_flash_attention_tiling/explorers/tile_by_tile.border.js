@@ -15,15 +15,14 @@ export function makeCrossing() {
   const arrows = [0, 1].map(() => svg("path", { class: "tiles-arrow" }));
   const group = svg("g", {}, reads, writes, ...arrows);
   const show = (state, { wide, memory, chip }) => {
-    q.textContent = state.starts ? "q " : "";
+    set(q, { text: state.starts ? "q " : "" });
     const middle = (memory.x + memory.width + chip.x) / 2;
     const [x, y] = wide ? [middle, 52] : [chip.x + chip.width - 130, chip.y - BORDER / 2];
     const [left, low] = wide ? [x, y + 204] : [x + 85, y];
     set(reads, wide ? { x, y } : { x: x - 14, y: y + 5 });
     set(writes, wide ? { x: left, y: low } : { x: left + 6, y: y + 5 });
-    arrows[0].setAttribute("d", wide ? arrow(x - 20, y + 14, 40, 0) : arrow(x + 24, y - 18, 0, 36));
-    arrows[1].setAttribute("d",
-      wide ? arrow(left + 20, low + 14, -40, 0) : arrow(left + 34, y + 18, 0, -36));
+    set(arrows[0], { d: wide ? arrow(x - 20, y + 14, 40, 0) : arrow(x + 24, y - 18, 0, 36) });
+    set(arrows[1], { d: wide ? arrow(left + 20, low + 14, -40, 0) : arrow(left + 34, y + 18, 0, -36) });
     [writes, arrows[1]].forEach(each => each.toggleAttribute("hidden", !state.ends));
   };
   return { group, show };
@@ -51,8 +50,8 @@ export function makeBytes() {
       [state.read, moved]];
     bars.forEach((bar, i) => set(bar, { y: i === 1 ? 37 : 12, x: LABELS + spans[i][0] * scale,
       width: (spans[i][1] - spans[i][0]) * scale }));
-    counts[0].textContent = `${number(state.read)} read, ${number(state.written)} written`;
-    counts[1].textContent = number(state.naive);
+    set(counts[0], { text: `${number(state.read)} read, ${number(state.written)} written` });
+    set(counts[1], { text: number(state.naive) });
     set(counts[0], { x: LABELS + state.moved_in_the_end * scale + 8 });
     set(counts[1], { x: LABELS + state.naive * scale + 8 });
   };

@@ -116,7 +116,7 @@ function sheet(kind, rows, columns) {
   const each = act => cells.forEach((cell, i) => act(Math.floor(i / columns), i % columns, cell));
   let shown;
   const place = box => {
-    group.setAttribute("transform", `translate(${box.x} ${box.y})`);
+    set(group, { transform: `translate(${box.x} ${box.y})` });
     shown = box;
     each((row, column, cell) => {
       cell.style.display = row < box.rows && column < box.columns ? "" : "none";
@@ -127,8 +127,7 @@ function sheet(kind, rows, columns) {
   };
   const write = words => each((row, column, cell) => {
     if (row >= shown.rows || column >= shown.columns) return;
-    const text = words(row, column, cell);
-    if (cell.lastChild.textContent !== text) cell.lastChild.textContent = text;
+    set(cell.lastChild, { text: words(row, column, cell) });
   });
   return { group, each, place, write };
 }

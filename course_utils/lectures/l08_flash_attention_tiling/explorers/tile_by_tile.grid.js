@@ -42,7 +42,7 @@ export function makeGrid(drawing, player) {
     set(bands[1], box(0, state.first_key, N, keys));
     [...words[1].children].forEach((each, i) =>
       each.toggleAttribute("hidden", i >= state.step - 1));
-    done.setAttribute("d", outlines.slice(0, state.step - 1).join(""));
+    set(done, { d: outlines.slice(0, state.step - 1).join("") });
     const { x, y, width, height } = tile();
     window.style.transform = `translate(${x}px, ${y}px)`;
     set(frame, { width, height });
@@ -50,7 +50,7 @@ export function makeGrid(drawing, player) {
       const [row, column] = [Math.floor(i / KEYS), i % KEYS];
       const isShown = row < rows && column < keys;
       const weight = isShown && theme.weight(state.weights[row * keys + column]);
-      each.setAttribute("fill", weight || "none");
+      set(each, { fill: weight || "none" });
     });
     set(touch, { "aria-valuenow": state.step, "aria-valuemax": state.steps,
       "aria-valuetext": `tile ${state.step} of ${state.steps}` });
@@ -66,11 +66,11 @@ export function makeGrid(drawing, player) {
       state.causal && x + width - place.x > y + place.cell - place.y;
     const visited = boxes.filter((_, i) => state.order[i]);
     outlines = visited.map(outline);
-    tiles.setAttribute("d", boxes.map(outline).join(""));
-    dead.setAttribute("d", skipped.map(hatching).join(""));
+    set(tiles, { d: boxes.map(outline).join("") });
+    set(dead, { d: skipped.map(hatching).join("") });
     words[0].replaceChildren(...skipped.map(each => label(each, "×", 7)));
     words[1].replaceChildren(...visited.map(each => label(each, isCut(each) ? "" : "gone", 4)));
-    stairs.setAttribute("d", state.causal ? staircase(place) : "");
+    set(stairs, { d: state.causal ? staircase(place) : "" });
     [hole, touch].forEach(each => set(each, box(0, 0, N, N)));
     cells.forEach((each, i) => set(each, {
       x: (i % KEYS) * place.cell, y: Math.floor(i / KEYS) * place.cell,

@@ -38,7 +38,7 @@ function mount(stage, hand) {
     bytes.show(state, places.bytes);
     crossing.show(state, places);
     const [from, to] = [memory.tile(), chip.places().scores];
-    beam.setAttribute("d", places.wide ? across(from, to) : down(from, to));
+    set(beam, { d: places.wide ? across(from, to) : down(from, to) });
     if (lively) animate({ memory, chip, beam, old }, state);
   };
 }

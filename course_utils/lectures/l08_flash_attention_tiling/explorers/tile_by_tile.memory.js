@@ -77,7 +77,7 @@ function strip(kind, values, offset, lying) {
   // What attention gives lies between the least and the largest value.
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const shaded = numbers => cells.forEach((each, i) =>
-    each.setAttribute("fill-opacity", 0.22 + (0.78 * (numbers[i] - least)) / (most - least)));
+    set(each, { "fill-opacity": 0.22 + (0.78 * (numbers[i] - least)) / (most - least) }));
   shaded(values);
   const place = ({ x, y, cell }) => {
     const [dx, dy] = offset(cell);

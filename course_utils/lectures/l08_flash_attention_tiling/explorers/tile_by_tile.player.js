@@ -2,7 +2,7 @@
 
 import { control } from "../../../explorers/kit/controls.js";
 import { clamp } from "../../../explorers/kit/scale.js";
-import { html, svg } from "../../../explorers/kit/svg.js";
+import { html, set, svg } from "../../../explorers/kit/svg.js";
 
 const [BEAT, LONG] = [1300, 2000]; // ms for a tile; for one after which output is written
 const PAUSE = 400; // ms between two steps, below which nothing moves by itself
@@ -52,8 +52,8 @@ export function makePlayer(hand) {
     go(expected);
   };
   const label = () => {
-    icon.setAttribute("d", timer ? ICONS.pause : ICONS.play);
-    words.textContent = timer ? "Pause" : "Play";
+    set(icon, { d: timer ? ICONS.pause : ICONS.play });
+    set(words, { text: timer ? "Pause" : "Play" });
   };
   play.addEventListener("click", () => {
     if (timer) return stop();
@@ -76,8 +76,8 @@ export function makePlayer(hand) {
     rail.max = steps;
     rail.value = now;
     rail.style.setProperty("--ce-filled", (now - 1) / (steps - 1));
-    where.textContent = `tile ${now} of ${steps}`;
-    rail.setAttribute("aria-valuetext", where.textContent);
+    set(where, { text: `tile ${now} of ${steps}` });
+    set(rail, { "aria-valuetext": where.textContent });
     last = performance.now();
     const moves = (lively || eased) && !STILL.matches;
     lively = false;
