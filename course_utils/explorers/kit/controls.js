@@ -98,7 +98,8 @@ function choice(spec, change) {
   const input = html("select", {}, ...options);
   input.addEventListener("change", () => change(spec.values[input.value]));
   const show = value => {
-    input.value = spec.values.indexOf(value);
+    const place = spec.values.indexOf(value);
+    if (input.selectedIndex !== place) input.selectedIndex = place;
   };
   return { element: framed(spec, input), show };
 }
