@@ -61,7 +61,7 @@ no threshold was chosen with them. It also runs the first six at settings that t
 choose: a third of the learning rate, three times the learning rate, more steps, another size. A
 claim that holds on every seed and fails at another setting is a claim about that setting.
 
-- The interval is for the seeds alone. It says nothing about other settings, data or sizes.
+- The interval covers only the seeds. It says nothing about other settings, data or sizes.
 - Claims of one lecture use the same seeds, so their rows are not independent.
 - A run that had nothing to lose counts neither way.
 - The rival is the number that a sceptic would compare the effect with, in the same unit.
