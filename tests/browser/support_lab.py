@@ -15,7 +15,7 @@ from pathlib import Path
 
 from course_utils.explorers.explorer import ASKED_FOR_PAGES
 from tools.chromium import find_chromium
-from tools.setup.lab import SAVING
+from tools.setup.lab import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
@@ -96,7 +96,7 @@ def running_lab(
         "--LabApp.extension_manager=readonly",
         # Lets a test ask JupyterLab for the notebook's model; a reader's page is the same.
         "--LabApp.expose_app_in_browser=True",
-        f"--ServerApp.jpserver_extensions={SAVING}=True",
+        *EXTENSIONS,
         *options,
     ]  # fmt: skip
     if hasattr(os, "geteuid") and os.geteuid() == 0:

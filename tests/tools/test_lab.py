@@ -9,16 +9,19 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_utils.explorers.explorer import PAGE
 from tools.setup import lab
 from tools.setup.place import ROOT, CommandError, Place
+from tools.setup.priority import NICE, step_back
 from tools.setup.saving import VIEW as WIDGET
 
 SETTINGS = Path(lab.__file__).parent / "lab-settings"
@@ -90,13 +93,13 @@ class Server:
         self.post(f"/api/contents/{path}", data, token, method="PUT")
         return json.loads(self.get(f"/api/contents/{path}", token)[1])["content"]
 
-    def post(self, path, data, token, method="POST"):
+    def post(self, path, data, token, method="POST", status=201):
         """Make something on the server, and return what it says of it."""
         address, content = f"http://127.0.0.1:{self.port}{path}", json.dumps(data).encode()
         headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(address, content, headers, method=method)
         with urllib.request.urlopen(request, timeout=20) as answer:
-            assert answer.status == 201
+            assert answer.status == status
             return json.load(answer)
 
     def setting(self, plugin, name):
@@ -132,6 +135,17 @@ def serve(tmp_path):
     for process in processes:
         process.terminate()
         process.communicate(timeout=30)
+
+
+def lower_than_ours(kernel):
+    """Wait until a kernel's process stands back behind others; return its number."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        for each in psutil.process_iter(["cmdline"]):
+            if any(kernel in word for word in each.info["cmdline"] or []) and each.nice() == NICE:
+                return each.pid
+        time.sleep(0.05)
+    raise AssertionError("no kernel of lower priority")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="on Windows ending the driver leaves JupyterLab alone")
@@ -172,6 +186,10 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
         [connection] = Path(tempfile.gettempdir()).glob(f"course-*/kernel-{kernel}.json")
         assert json.loads(connection.read_text())["transport"] == "ipc"
         assert connection.parent.stat().st_mode & 0o077 == 0
+        first = lower_than_ours(kernel)
+        server.post(f"/api/kernels/{kernel}/restart", {}, server.token, status=200)
+        assert lower_than_ours(kernel) != first
+        assert psutil.Process(server.process.pid).nice() == psutil.Process().nice()
 
     second = serve("present")  # beside the first: another port
     assert second.port != server.port
@@ -209,3 +227,16 @@ def test_our_settings_are_settings_that_jupyterlab_has():
             allowed = schema["properties"][name]
             choices = [choice["const"] for choice in allowed.get("oneOf", [])]
             assert value in (choices or allowed.get("enum") or [True, False])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has classes in the place of numbers")
+def test_a_process_steps_back_and_one_that_has_ended_is_no_error():
+    sleeper = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(sleeper, stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert psutil.Process(process.pid).nice() == psutil.Process().nice() != NICE
+        step_back(process.pid)
+        assert psutil.Process(process.pid).nice() == NICE
+        session = Path(f"/proc/{process.pid}/autogroup")
+        if session.exists():
+            assert session.read_text().split()[-1] == str(NICE)
+    step_back(process.pid)

@@ -22,7 +22,10 @@ from .place import ROOT, CommandError, Place, say, warn
 
 LINK = re.compile(r"https?://127\.0\.0\.1:(\d+)/\S*")
 TROUBLE = re.compile(r"\[[EC] [^]]*\] \S")  # a line of level error or critical that says something
-SAVING = "tools.setup.saving"  # saves explorers in place of widgets that end with their kernel
+# Save explorers in place of widgets that end with their kernel; let a picture go before a kernel.
+EXTENSIONS = [
+    f"--ServerApp.jpserver_extensions=tools.setup.{name}=True" for name in ("saving", "priority")
+]
 PRESENT_SETTINGS = Path(__file__).parent / "lab-settings" / "present.json"
 PRESENT_EXTENSIONS = ROOT / "tools" / "presenting" / "labextensions"
 
@@ -98,7 +101,7 @@ def lab_command(place: Place, page: str) -> list[str]:
         f"--LabApp.default_url=/{page}",
         # The other managers ask a package index for extensions.
         "--LabApp.extension_manager=readonly",
-        f"--ServerApp.jpserver_extensions={SAVING}=True",
+        *EXTENSIONS,
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in most containers
         command.append("--allow-root")
@@ -129,7 +132,7 @@ def serve(place: Place, page: str, *options: str) -> int:
         subprocess.Popen(
             [*lab_command(place, page), *kernel_options(runtime), *options],
             cwd=place.root,
-            # COURSE_PAGES: which SAVING keeps.
+            # COURSE_PAGES: which tools.setup.saving keeps.
             env={**place.activated(), "COURSE_PAGES": "1", "JUPYTER_RUNTIME_DIR": runtime},
             stdout=subprocess.DEVNULL,  # what is worth reading comes on the error stream
             stderr=subprocess.PIPE,

@@ -258,10 +258,15 @@ class Shown {
   write(caption) {
     if (caption === this.written) return;
     this.written = caption;
-    const words = parts(caption).map(([kind, text]) =>
-      kind ? html("b", { class: kind }, text) : text,
-    );
-    this.caption.replaceChildren(...words);
+    const words = parts(caption);
+    const kinds = words.map(([kind]) => kind).join();
+    if (kinds === this.kinds) {
+      this.caption.childNodes.forEach((each, i) => set(each, { text: words[i][1] }));
+    } else {
+      this.kinds = kinds;
+      this.caption.replaceChildren(
+        ...words.map(([kind, text]) => (kind ? html("b", { class: kind }, text) : text)));
+    }
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
       set(this.live, { text: plain(caption) });

@@ -26,7 +26,8 @@ function filled(element, attributes = {}, children) {
  * What is there already costs nothing.
  */
 export function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const name in attributes) {
+    const value = attributes[name];
     if (name === "text") write(element, String(value ?? ""));
     else if (value === false || value === undefined) element.removeAttribute(name);
     else {
@@ -38,7 +39,10 @@ export function set(element, attributes) {
 }
 
 function write(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const first = element.firstChild;
+  // A text node with other words is laid out sooner than another node in its place.
+  const node = first instanceof Text && first === element.lastChild ? first : element;
+  if (node.textContent !== text) node.textContent = text;
 }
 
 /** The `d` of a path through points; where a number is missing, the line is lifted. */

@@ -7,9 +7,15 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 /** Where the cells begin: beside the names of rows, below the axes' names and the words. */
 export const CELLS = { left: 52, top: 46 };
 const ARROWS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-const cross = size => `M${-size} ${-size}L${size} ${size}M${size} ${-size}L${-size} ${size}`;
-const RING = "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0";
-const MARK = { leak: cross(5.5), late: cross(3.5), via: RING, own: RING };
+
+/** A cross around a place. */
+export const cross = ({ x, y }, far) =>
+  `M${x - far} ${y - far}L${x + far} ${y + far}M${x + far} ${y - far}L${x - far} ${y + far}`;
+const ring = ({ x, y }) => `M${x - 3} ${y}a3 3 0 1 0 6 0a3 3 0 1 0-6 0`;
+const drawNothing = () => "";
+const MARK = {
+  leak: place => cross(place, 5.5), late: place => cross(place, 3.5), via: ring, own: ring,
+};
 
 const text = (attributes, words = "") => svg("text", attributes, words);
 
@@ -94,20 +100,24 @@ function makeCell(layer, t, s) {
   }, room, ground, mark);
   layer.append(group);
   let shown = "";
+  let drawMark = drawNothing;
+  let middle;
   const place = (x, y, size) => {
+    middle = { x, y };
     const square = (rect, by) =>
       set(rect, { x: x - size / 2 + by, y: y - size / 2 + by, width: size - 2 * by,
         height: size - 2 * by });
     square(room, 0);
     square(ground, 1.5);
-    set(mark, { transform: `translate(${x} ${y})` });
+    set(mark, { d: drawMark(middle) });
   };
   const show = (kind, words) => {
     const key = `${kind} ${words[t]} ${words[s]}`;
     if (key === shown) return;
     shown = key;
     set(ground, { class: `mask-cell mask-${kind}` });
-    set(mark, { class: `mask-mark mask-${kind}`, d: MARK[kind] });
+    drawMark = MARK[kind] ?? drawNothing;
+    set(mark, { class: `mask-mark mask-${kind}`, d: drawMark(middle) });
     set(group, {
       "aria-checked": String(kind === "may" || kind === "leak"),
       "aria-label": `${words[t]} may attend to ${words[s]}${s > t ? ", which comes later" : ""}`,

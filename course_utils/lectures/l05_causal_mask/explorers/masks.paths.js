@@ -2,6 +2,7 @@
 
 import { focusOn } from "../../../explorers/kit/hand.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
+import { cross } from "./masks.grid.js";
 
 const LEFT = 56; // pixels for the names of rows
 const ROOM = { answer: 36, sign: 53, output: 73, input: 36, word: 8 }; // down to, and up to
@@ -107,8 +108,8 @@ function wordKind({ feeds, word }, t) {
 }
 
 function makeNode() {
-  const node = svg("g", {},
-    svg("circle"), svg("path", { d: "M-3.5 -3.5L3.5 3.5M3.5 -3.5L-3.5 3.5" }));
+  const [circle, mark] = [svg("circle"), svg("path")];
+  const node = svg("g", {}, circle, mark);
   let shown = "";
   const show = (place, kind) => {
     const key = `${place} ${kind}`;
@@ -116,8 +117,10 @@ function makeNode() {
     shown = key;
     const [on, far, top] = kind.split(" ").map(each => (each ? `mask-node-${each}` : ""));
     set(node, { class: `mask-node ${place ? "" : "mask-gone"} ${on} ${far} ${top}` });
-    set(node.firstChild, { r: top ? 10 : far ? 7.5 : on.endsWith("on") ? 6 : 4 });
-    if (place) set(node, { transform: `translate(${place})` });
+    if (!place) return;
+    const [x, y] = place;
+    set(circle, { cx: x, cy: y, r: top ? 10 : far ? 7.5 : on.endsWith("on") ? 6 : 4 });
+    set(mark, { d: far ? cross({ x, y }, 3.5) : "" });
   };
   return { node, show };
 }

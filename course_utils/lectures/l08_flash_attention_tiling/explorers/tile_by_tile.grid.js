@@ -98,7 +98,8 @@ function stepAt({ x, y }, { state, place }) {
 const boxOf = ({ x, y, cell }, row, column, rows, columns) => ({
   x: x + column * cell, y: y + row * cell, width: columns * cell, height: rows * cell });
 
-const outline = ({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}Z`;
+/** The `d` of a rectangle. */
+export const outline = ({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}Z`;
 
 /** The line between past and future. */
 const staircase = ({ x, y, cell }) => `M${x + cell} ${y}` + `v${cell}h${cell}`.repeat(N - 1);

@@ -1,7 +1,7 @@
 // Memory: strips of q, k, v and out around a grid of scores that is never stored.
 
 import { set, svg } from "../../../explorers/kit/svg.js";
-import { makeGrid } from "./tile_by_tile.grid.js";
+import { makeGrid, outline } from "./tile_by_tile.grid.js";
 
 const [N, D] = [12, 2];
 const [PAD, GAP, HEAD] = [12, 6, 32];
@@ -69,8 +69,9 @@ function strip(kind, values, offset, lying) {
   const cells = Array.from({ length: N * D }, () => svg("rect"));
   const ends = lying ? { "text-anchor": "end" } : { "text-anchor": "middle" };
   const name = svg("text", { class: "tiles-name", ...ends }, kind);
+  const veil = svg("path", { class: "tiles-veil" }); // over what this step does not use
   const frame = svg("rect", { class: "tiles-taken", rx: 3 });
-  const group = svg("g", { class: `tiles-${kind}` }, ...cells, frame, name);
+  const group = svg("g", { class: `tiles-${kind}` }, ...cells, veil, frame, name);
   let at;
   let shown;
   let taken; // where the vectors of this step lie
@@ -89,21 +90,24 @@ function strip(kind, values, offset, lying) {
     });
     set(name, lying ? { x: at.x - 10, y: at.y + cell + 5 } : { x: at.x + cell, y: at.y - 7 });
   };
+  const span = (first, count) => ({
+    x: at.x + (lying ? first * at.cell : 0), y: at.y + (lying ? 0 : first * at.cell),
+    width: (lying ? count : D) * at.cell, height: (lying ? D : count) * at.cell,
+  });
   const show = state => {
     const [rows, keys] = state.scores.shape;
     const [first, count] = lying ? [state.first_key, keys] : [state.first_row, rows];
     const key = [first, count, kind === "out" && [state.finished, state.causal], at.x, at.y];
     if (key.join() === shown) return;
     shown = key.join();
-    const isTaken = i => Math.floor(i / D) >= first && Math.floor(i / D) < first + count;
     const hold = kind !== "out" || state.ends;
-    cells.forEach((each, i) => each.classList.toggle("tiles-now", hold && isTaken(i)));
-    taken = {
-      x: at.x + (lying ? first * at.cell : 0), y: at.y + (lying ? 0 : first * at.cell),
-      width: (lying ? count : D) * at.cell, height: (lying ? D : count) * at.cell,
-    };
+    taken = span(first, count);
     set(frame, taken);
     frame.toggleAttribute("hidden", !hold);
+    const after = first + count;
+    const rest = kind === "out" ? [span(0, hold ? first : state.finished)]
+      : [span(0, first), span(after, N - after)];
+    set(veil, { d: rest.map(outline).join("") });
     if (kind !== "out") return;
     shaded(state.out);
     cells.forEach((each, i) =>

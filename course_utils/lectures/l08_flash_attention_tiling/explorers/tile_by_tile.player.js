@@ -73,7 +73,7 @@ export function makePlayer(hand) {
       else timer = setTimeout(tick, state.ends ? LONG : BEAT);
     }
     others.forEach(([name, each]) => each.show(values[name]));
-    rail.max = steps;
+    set(rail, { max: steps });
     rail.value = now;
     rail.style.setProperty("--ce-filled", (now - 1) / (steps - 1));
     set(where, { text: `tile ${now} of ${steps}` });
