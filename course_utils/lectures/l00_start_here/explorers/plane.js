@@ -262,7 +262,7 @@ function makeMatrix(name, hand) {
     return { cell, show(values, theme) {
       const value = values[name][row][column];
       set(cell, { text: number(value, 1) });
-      cell.style.background = theme.signed(value / max);
+      cell.style.backgroundColor = theme.signed(value / max);
       set(cell, { "aria-valuenow": value });
     } };
   });

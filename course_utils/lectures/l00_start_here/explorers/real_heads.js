@@ -118,9 +118,9 @@ function makeWords(box, hand, pointed) {
     tokens.forEach((_, index) => {
       const share = weights[asks * tokens.length + index];
       words[index].show(share, index === asks, index === pointed.column, theme);
-      const d = share >= STRONG && index !== asks && middles.length
-        ? arc(middles[asks], middles[index]) : "";
-      set(lines[index], { d, "stroke-width": 1 + 5 * share });
+      const isDrawn = share >= STRONG && index !== asks && middles.length;
+      set(lines[index], isDrawn
+        ? { d: arc(middles[asks], middles[index]), "stroke-width": 1 + 5 * share } : { d: "" });
     });
     lines.slice(tokens.length).forEach(each => set(each, { d: "" }));
   };
@@ -141,7 +141,7 @@ function makeWord() {
     mark(button, isAsking);
     button.classList.toggle("heads-pointed", isPointed);
     const colour = theme.weight(weight);
-    text.style.background = colour;
+    text.style.backgroundColor = colour;
     text.style.color = weight < 0.12 ? "" : readableOn(colour);
     set(share, { text: weight >= STRONG || isPointed ? number(weight, 2) : "" });
   };

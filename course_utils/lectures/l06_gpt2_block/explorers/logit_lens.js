@@ -150,7 +150,7 @@ function makeRow(row) {
       const share = text.shares[place * text.shares.shape[2]];
       const colour = theme.weight(share);
       write(cell, name);
-      cell.style.background = colour;
+      cell.style.backgroundColor = colour;
       cell.style.color = readableOn(colour);
       cell.classList.toggle("lens-agrees", name === text.final[row]);
       set(cell, { "aria-label": `${LAYERS[layer]} after ${text.tokens[row]}: ${name}, ${number(share, 2)}` });

@@ -97,7 +97,7 @@ function makeGrid(hand) {
       const share = energies[b * matrices.length + m];
       const isOn = blocks[b] === block && matrices[m] === matrix;
       set(cell, { text: `${number(100 * share)} %` });
-      cell.style.background = theme.weight(share * PALE);
+      cell.style.backgroundColor = theme.weight(share * PALE);
       set(cell, { "aria-checked": String(isOn), tabindex: isOn ? 0 : -1,
         "aria-label": `${matrices[m]}, block ${blocks[b]}: ${number(100 * share)} %` });
     }));

@@ -26,11 +26,12 @@ function mount(stage, hand) {
   drawing.append(memory.panel, chip.panel, beam, memory.group, chip.group,
     crossing.group, bytes.group);
   stage.append(box);
+  let lively = false;
   return (state, values, theme) => {
     const places = layOut(hand.width);
     set(drawing, { width: hand.width, height: places.height });
-    drawing.getAnimations({ subtree: true }).forEach(each => each.cancel());
-    const lively = player.show(state, values, box.closest(".ce-easing"));
+    if (lively) drawing.getAnimations({ subtree: true }).forEach(each => each.cancel());
+    lively = player.show(state, values, box.closest(".ce-easing"));
     box.classList.toggle("tiles-lively", lively);
     memory.show(state, places.memory, theme);
     const old = lively ? chip.sums.map(each => each.cloneNode(true)) : [];
