@@ -7,7 +7,7 @@ Beside a model in training a picture would else wait for the hand: with torch on
 from __future__ import annotations
 
 import contextlib
-import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ STARTED = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
 def step_back(pid: int) -> None:
     """Give a process a lower priority than what is started by default."""
-    windows = os.name == "nt"
+    lower = psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else NICE
     with contextlib.suppress(psutil.Error, OSError):  # it may have ended, or wait already
-        psutil.Process(pid).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if windows else NICE)
-        # Linux weighs sessions first, and a kernel is the only process of its own.
+        psutil.Process(pid).nice(lower)
+        # Linux weighs sessions before processes, and a kernel has one of its own.
         group = Path(f"/proc/{pid}/autogroup")
         if group.exists():
             group.write_text(str(NICE), encoding="ascii")
