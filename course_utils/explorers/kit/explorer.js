@@ -259,7 +259,7 @@ class Shown {
     if (caption === this.written) return;
     this.written = caption;
     const words = parts(caption);
-    const kinds = words.map(([kind]) => kind).join();
+    const kinds = words.map(([kind]) => `${kind};`).join(""); // none is not one that is plain
     if (kinds === this.kinds) {
       this.caption.childNodes.forEach((each, i) => set(each, { text: words[i][1] }));
     } else {
