@@ -53,6 +53,11 @@ class Case:
         whole = WORK[what] * self.B * self.H * self.N**2 * self.D
         return whole / 2 if self.causal else whole
 
+    def exponentials(self, what: str) -> float:
+        """How many weights one call must compute: each once, and backward once more."""
+        whole = float(self.B * self.H * self.N**2) * (2 if what == "both" else 1)
+        return whole / 2 if self.causal else whole
+
     def naive_bytes(self, what: str) -> float:
         """What the (N, N) matrices of the naive form take at once."""
         matrix = self.B * self.H * self.N**2 * ITEM_BYTES[self.dtype]
@@ -95,15 +100,19 @@ def cpu_cases() -> list[Case]:
 def gpu_cases() -> list[Case]:
     """The GPU's cases, 64 query heads in all: what has a goal comes first."""
     usual = {"dtype": "bfloat16", "B": 2, "H": 32, "G": 32}
-    four = ("ours", "flash", "cudnn", "naive")
-    shapes = list(product((8192, 4096, 16384), (64, 128), (False, True)))
-    cases = [Case(N, D, causal, **usual, rivals=four) for N, D, causal in shapes]
-    middle = cases[:4]
+    rivals = ("ours", "flash", "cudnn", "naive")
+
+    def four(N: int, *more: str) -> list[Case]:
+        shapes = product((64, 128), (False, True))
+        return [Case(N, D, causal, **usual, rivals=(*rivals, *more)) for D, causal in shapes]
+
+    # Compiling flex_attention takes as long as all other rivals together: a long and a short case.
+    middle = four(8192, "flex")
+    cases = [*middle, *four(4096), *four(16384)]
     grouped = ("ours", "ours_mha", "flash", "cudnn")
     cases += [replace(case, G=8, rivals=grouped) for case in middle]
-    short = product((2048, 1024, 512), (64, 128), (False, True))
-    cases += [Case(N, D, causal, **usual, rivals=four) for N, D, causal in short]
-    return cases + [replace(case, dtype="float16", rivals=four[:3]) for case in middle]
+    cases += [*four(2048), *four(1024, "flex"), *four(512)]
+    return cases + [replace(case, dtype="float16", rivals=rivals[:3]) for case in middle]
 
 
 def quick_cases(device: str) -> list[Case]:

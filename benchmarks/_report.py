@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks._cases import Case
 from benchmarks._goals import place
 from benchmarks._rivals import LABELS
+from course_utils.kernels.gpus import GPU, GPUS
 
 SHAPE = ("N", "D", "causal", "dtype", "B", "H", "G", "split")
 PASSES = {"forward": "forward", "backward": "backward", "both": "forward+backward"}
@@ -66,40 +67,61 @@ def report(result: dict) -> str:
     """Return everything that was measured, the goals last."""
     lines = ["# Attention, measured", ""]
     lines += [f"- {name}: {value}" for name, value in result["conditions"].items()]
-    lines += ["", *time_section(result["cases"])]
+    lines += ["", *time_section(result["cases"], result["conditions"]["device"])]
     if result["memory"]:
         lines += ["", *memory_section(result["memory"])]
     lines += left_out_section(result)
     return "\n".join([*lines, "", *goals_section(result["goals"])])
 
 
-def time_section(cases: list[dict]) -> list[str]:
+def time_section(cases: list[dict], device: str) -> list[str]:
     """Return the table of times: one line for each rival and pass of a case."""
+    gpu = next((each for each in GPUS.values() if each.driver_name == device), None)
     rows = []
     for case in cases:
         heads = f"B {case['B']} H {case['H']} G {case['G']} D {case['D']} {place(case)}"
         for rival, found in case["results"].items():
             for what, timed in found["passes"].items():
-                speed = operations(case, what) / timed["ms"][0] / 1e9
-                numbers = [*spread(timed["ms"], ".3g"), f"{speed:.3g}"]
+                seconds, shape = timed["ms"][0] / 1e3, shape_of(case)
+                numbers = [*spread(timed["ms"], ".3g")]
+                numbers += [f"{shape.operations(what) / seconds / 1e12:.3g}"]
+                numbers += shares(shape, what, seconds, gpu)
                 numbers += spread(timed.get("ours_takes_times"), ".2f")
                 rows.append([heads, LABELS[rival], PASSES[what], *numbers])
-    head = ["case", "who", "pass", "ms", "quartiles", "TFLOP/s", "ours takes", "quartiles"]
+    of_peak = ["of peak", "of exp's peak"] if gpu else []
+    head = ["case", "who", "pass", "ms", "quartiles", "TFLOP/s", *of_peak]
+    head += ["ours takes", "quartiles"]
+    about_peak = (
+        f" The {gpu.name} at its boost clock: {gpu.tensor_flops / 1e12:.0f} TFLOP/s in 16 bits, "
+        f"{gpu.special_rate / 1e12:.1f} · 10¹² exponentials a second, of which each pass needs at "
+        "least one a weight."
+        if gpu
+        else ""
+    )
     return [
         "## Time",
         "",
         "Medians over rounds in which each ran once. TFLOP/s counts 4·N²·D operations a head "
         "forward, 2.5 times that backward, half of it where causal. 'Ours takes': our time over "
         "theirs in the same round, so below 1 we are faster. Split: heads side by side in memory, "
-        "as a layer hands them over.",
+        "as a layer hands them over." + about_peak,
         "",
         *table(head, rows),
     ]
 
 
-def operations(case: dict, what: str) -> float:
-    """Return the floating-point operations of one pass of a case as the results hold it."""
-    return Case(**{k: v for k, v in case.items() if k in SHAPE}, rivals=()).operations(what)
+def shape_of(case: dict) -> Case:
+    """Return the shape of a case as the results hold it."""
+    return Case(**{k: v for k, v in case.items() if k in SHAPE}, rivals=())
+
+
+def shares(shape: Case, what: str, seconds: float, gpu: GPU | None) -> list[str]:
+    """Return which part of a GPU's peaks was reached: of its products, of its exponentials."""
+    if gpu is None:
+        return []
+    products = shape.operations(what) / gpu.tensor_flops
+    exponentials = shape.exponentials(what) / gpu.special_rate
+    return [f"{least / seconds:.0%}" for least in (products, exponentials)]
 
 
 def spread(values: list[float] | None, digits: str) -> list[str]:

@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks._cases import Case
@@ -26,6 +27,7 @@ LABELS = {
     "sdpa": "SDPA",
     "flash": "SDPA flash",
     "cudnn": "SDPA cuDNN",
+    "flex": "flex_attention, compiled",
 }
 FORCED = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 
@@ -43,6 +45,8 @@ def attend_with(rival: str, case: Case, device: str) -> Attend:
         return partial(attend_plain, causal=case.causal)
     if rival == "naive":
         return partial(attend_naive, causal=case.causal)
+    if rival == "flex":
+        return compile_flex(case, device)
     return partial(attend_sdpa, case=case, backend=FORCED.get(rival))
 
 
@@ -74,6 +78,24 @@ def attend_sdpa(
         return call(q, k, v)
     with sdpa_kernel(backend):
         return call(q, k, v)
+
+
+def compile_flex(case: Case, device: str) -> Attend:
+    """Compile torch's flex_attention for one shape: on a GPU it becomes a Triton kernel, as ours.
+
+    What was compiled for earlier shapes is dropped: past a number of them torch would go on
+    without compiling, and measure the whole matrix.
+    """
+    torch.compiler.reset()
+    size = (None, None, case.N, case.N)
+    mask = create_block_mask(not_later, *size, device=device) if case.causal else None
+    call = torch.compile(flex_attention, dynamic=False)
+    return partial(call, block_mask=mask, enable_gqa=case.G < case.H)
+
+
+def not_later(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    """Say which pairs of positions the causal mask leaves."""
+    return query >= key
 
 
 def passes(rival: str, case: Case, available: float) -> tuple[str, ...]:

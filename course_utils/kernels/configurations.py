@@ -18,7 +18,7 @@ class Configuration(NamedTuple):
 # "mma.sync" (other NVIDIA), "mfma" (AMD). For heads up to 64 wide and up to 128: forward,
 # backward_queries, backward_keys. Chosen for what the compiler reports (no spills, shared memory
 # within the limit: course_utils.kernels.inspect).
-_FIXED = {
+FIXED = {
     ("wgmma", 16, 64): ((128, 64, 4, 3), (128, 64, 8, 2), (64, 128, 8, 2)),
     ("wgmma", 16, 128): ((128, 128, 8, 2), (128, 64, 8, 2), (64, 64, 8, 2)),
     ("tcgen05", 16, 64): ((128, 64, 4, 2), (64, 64, 4, 2), (64, 64, 4, 2)),
@@ -33,7 +33,7 @@ _FIXED = {
     ("mfma", 16, 64): ((128, 64, 8, 2), (64, 64, 4, 2), (64, 64, 4, 2)),
     ("mfma", 16, 128): ((64, 64, 4, 2), (64, 64, 4, 2), (32, 64, 4, 2)),
 }
-_ORDER = ("forward", "backward_queries", "backward_keys")
+ORDER = ("forward", "backward_queries", "backward_keys")
 
 
 def tiles_for(kernel: str, instruction: str, bits: int, D: int) -> Configuration:
@@ -43,8 +43,8 @@ def tiles_for(kernel: str, instruction: str, bits: int, D: int) -> Configuration
     128
     """
     plain = bits == 32 and instruction != "mfma"
-    row = _FIXED["fma" if plain else instruction, bits, 64 if D <= 64 else 128]
-    return Configuration(*row[_ORDER.index(kernel)])
+    row = FIXED["fma" if plain else instruction, bits, 64 if D <= 64 else 128]
+    return Configuration(*row[ORDER.index(kernel)])
 
 
 def constants_of(

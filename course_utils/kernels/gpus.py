@@ -49,6 +49,7 @@ class GPU:
 
     Attributes:
         name: as people say it.
+        driver_name: as its driver says it.
         target: what a compiler calls it.
         num_sms: streaming multiprocessors: the units that run blocks of threads.
         clock: boost clock in Hz, at which the tensor rate holds.
@@ -64,6 +65,7 @@ class GPU:
     """
 
     name: str
+    driver_name: str
     target: str
     num_sms: int
     clock: float
@@ -115,6 +117,7 @@ class GPU:
 
 _A100 = GPU(
     name="A100 SXM 80GB",
+    driver_name="NVIDIA A100-SXM4-80GB",
     target="sm_80",
     num_sms=108,
     clock=1.41e9,
@@ -135,6 +138,7 @@ _A100 = GPU(
 )
 _H100 = GPU(
     name="H100 SXM",
+    driver_name="NVIDIA H100 80GB HBM3",
     target="sm_90",
     num_sms=132,
     clock=1.83e9,
@@ -157,6 +161,7 @@ _H100 = GPU(
 _H200 = replace(
     _H100,
     name="H200 SXM",
+    driver_name="NVIDIA H200",
     memory=141 * GB,
     memory_bandwidth=4.8e12,
     sources=(
@@ -168,6 +173,7 @@ _H200 = replace(
 )
 _RTX_4090 = GPU(
     name="RTX 4090",
+    driver_name="NVIDIA GeForce RTX 4090",
     target="sm_89",
     num_sms=128,
     clock=2.52e9,

@@ -208,7 +208,7 @@ def _tiles(name: str, q: Tensor, how: _How) -> Configuration:
         return Configuration(*how.tiles, warps=4, stages=2)
     if INTERPRETED:
         return _FOR_INTERPRETER
-    return tiles_for(name, _instruction(q), 8 * q.element_size(), q.shape[-1])
+    return tiles_for(name, instruction_of(q), 8 * q.element_size(), q.shape[-1])
 
 
 def _heads_at_once(heads: int, shared: float) -> int:
@@ -216,7 +216,7 @@ def _heads_at_once(heads: int, shared: float) -> int:
     return min(heads, max(1, int(_CACHED / shared)))
 
 
-def _instruction(q: Tensor) -> str:
+def instruction_of(q: Tensor) -> str:
     """Return how the device of q multiplies matrices."""
     if torch.version.hip is not None:
         return "mfma"

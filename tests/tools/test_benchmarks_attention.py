@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -80,8 +81,39 @@ def test_a_wrong_result_gets_no_figure(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["attention-cpu", "attention-cpu-busy", "attention-cpu-intel"])
 def test_committed_results_give_the_committed_tables(name):
     results = ROOT / "benchmarks" / "results"
-    table = "\n".join(time_section(written(results / f"{name}.json")["cases"]))
+    result = written(results / f"{name}.json")
+    table = "\n".join(time_section(result["cases"], result["conditions"]["device"]))
     assert table in (results / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_times_are_held_to_both_peaks_of_a_known_gpu():
+    """By hand: 2³⁰ weights, half of them seen; 512 operations each forward, 1280 backward.
+
+    Over 989.4e12 operations and 132 · 16 · 1.83e9 exponentials a second.
+    """
+    shape = Case(N=4096, D=128, causal=True, dtype="float16", B=2, H=32, G=32, rivals=()).shape
+    passes = {"forward": {"ms": [1.0, 1.0, 1.0]}, "backward": {"ms": [2.0, 2.0, 2.0]}}
+    case = {**shape, "results": {"ours": {"passes": passes}}}
+    *_, forward, backward = time_section([case], "NVIDIA H100 80GB HBM3")
+    assert [cell.strip() for cell in forward.split("|")[6:9]] == ["275", "28%", "14%"]
+    assert [cell.strip() for cell in backward.split("|")[6:9]] == ["344", "35%", "7%"]
+    head = next(line for line in time_section([case], "a GPU of tomorrow") if "TFLOP/s |" in line)
+    assert "peak" not in head
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")  # of torch's own imports
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize(("causal", "G"), [(False, 6), (True, 2)])
+def test_flex_attention_computes_the_same(causal, G):
+    """Not compiled here, which takes seconds; the values are those of the formula."""
+    case = replace(SMALL, causal=causal, G=G)
+    inputs = case.inputs("cpu")
+    expected = attend_naive(*inputs, causal=causal)
+    with torch.compiler.set_stance("force_eager"):
+        found = _rivals.attend_with("flex", case, "cpu")(*inputs)
+        wrong = _rivals.attend_with("flex", replace(case, causal=not causal), "cpu")(*inputs)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    assert not torch.allclose(wrong, expected, atol=1e-2)
 
 
 # Check
