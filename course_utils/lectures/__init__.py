@@ -77,14 +77,14 @@ COURSE = (
         35,
         _MINILM,
     ),
-    Lecture(6, "gpt2_block", "A GPT-2 block", "What does each symbol of a GPT-2 block do?", 60),
-    Lecture(7, "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 60),
+    Lecture(6, "gpt2_block", "A GPT that writes", "What is inside a GPT that writes?", 50),
+    Lecture(7, "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 45),
     Lecture(
         8,
         "flash_attention_tiling",
         "FlashAttention",
         "Why is memory, not arithmetic, the limit?",
-        60,
+        50,
         _KERNELS,
     ),
 )

@@ -1,12 +1,13 @@
 """Every part of the reader's GPT: its solution is kept, runs from the file alone, and is listed."""
 
 import pytest
+import torch
 
+from course_utils.lectures.parts import collect_parts, parts_of_the_course
 from course_utils.teaching.parts import my_parts
 from tests.teaching.support_exercises import solution
 from tests.teaching.support_reader import Reader, make_copies
 from tools.progress import parts as table
-from tools.progress.parts import parts_of_the_course
 
 PARTS = [*parts_of_the_course()]
 IDS = [f"{lecture.number:02}-{exercise.kept_as}" for lecture, exercise in PARTS]
@@ -66,3 +67,38 @@ class TestTable:
         (folder / "my_gpt.py").write_text("1 / 0")
         assert table.main([str(folder)]) == 1
         assert "my_gpt.py: the file stops with ZeroDivisionError" in capsys.readouterr().out
+
+
+class TestCollected:
+    """What lecture 06 assembles."""
+
+    def rows(self, folder):
+        return [line.split() for line in repr(collect_parts(folder)).splitlines()]
+
+    def test_nothing_is_built_so_all_is_ours(self, folder):
+        names = [exercise.kept_as for _, exercise in PARTS]
+        assert [row[0] for row in self.rows(folder)] == names
+        assert {row[-1] for row in self.rows(folder)} == {"ours"}
+        collected = collect_parts(folder)
+        for _, exercise in PARTS:
+            assert exercise.judge(getattr(collected, exercise.kept_as)).passed
+
+    def test_one_is_mine_and_a_wrong_one_is_replaced_by_ours(self, folder):
+        lecture, exercise = next(pair for pair in PARTS if pair[1].kept_as == "step")
+        build(folder, lecture, exercise)
+        wrong = "\n\ndef softmax(scores, may_attend=None): return scores\n"
+        with open(folder / "my_gpt.py", "a") as file:
+            file.write(wrong)
+        said = {row[0]: " ".join(row[3:]) for row in self.rows(folder)}
+        assert said.pop("step") == "yours"
+        assert said.pop("softmax") == "ours: yours does not pass"
+        assert {*said.values()} == {"ours"}
+        collected = collect_parts(folder)
+        assert collected.step.__module__ == "my_gpt"
+        rows = collected.softmax(torch.zeros(2, 3))
+        torch.testing.assert_close(rows, torch.full((2, 3), 1 / 3))
+
+    def test_a_file_that_stops_is_said(self, folder):
+        (folder / "my_gpt.py").write_text("1 / 0")
+        assert self.rows(folder)[0][-1] == "ours"
+        assert "ZeroDivisionError" in repr(collect_parts(folder))

@@ -10,22 +10,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
-from course_utils.lectures import COURSE, Lecture
-from course_utils.teaching.exercise import Exercise
+from course_utils.lectures.parts import judge_part, parts_of_the_course
 from course_utils.teaching.parts import PartsError, my_parts
 from tools.editions.my_course import MY_COURSE
-
-__all__ = ["parts_of_the_course"]
-
-
-def parts_of_the_course() -> Iterator[tuple[Lecture, Exercise]]:
-    """Yield the exercises that build a part, each with its lecture, in the course's order."""
-    for lecture in COURSE:
-        module = lecture.module("exercises")
-        yield from ((lecture, each) for each in getattr(module, "EXERCISES", ()) if each.kept_as)
 
 
 def main(arguments: list[str]) -> int:
@@ -39,20 +28,12 @@ def main(arguments: list[str]) -> int:
     print(f"Your GPT, in {folder / 'my_gpt.py'}\n")
     failed = False
     for lecture, exercise in parts_of_the_course():
-        state, message = _state(exercise, mine)
+        state, message = judge_part(exercise, mine)
         print(f"{exercise.kept_as:14} lecture {lecture.number:02}   {state}")
         if message:
             print(textwrap.indent(textwrap.fill(message, 96), "    "))
         failed |= bool(message)
     return int(failed)
-
-
-def _state(exercise: Exercise, mine: dict[str, object]) -> tuple[str, str]:
-    """How a part is, and what its check says where it does not pass."""
-    if exercise.kept_as not in mine:
-        return "not built yet", ""
-    verdict = exercise.judge(mine[exercise.kept_as])
-    return ("yours", "") if verdict.passed else ("does not pass", verdict.message)
 
 
 if __name__ == "__main__":

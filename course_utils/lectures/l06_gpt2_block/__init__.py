@@ -1,1 +1,1 @@
-"""Lecture 06, A GPT-2 block: What does each symbol of a GPT-2 block do?"""
+"""Lecture 06, A GPT that writes: What is inside a GPT that writes?"""

@@ -8,8 +8,13 @@ from torch import nn
 
 from course_utils.lectures.l06_gpt2_block.exercises.block import BLOCK
 from course_utils.lectures.l06_gpt2_block.exercises.count import COUNT
+from course_utils.lectures.l06_gpt2_block.exercises.fault import (
+    FAULT,
+    FAULTS,
+    faulty_gpt,
+    trace,
+)
 from course_utils.lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
-from course_utils.lectures.l06_gpt2_block.exercises.tie import TIE
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
 from course_utils.sampling import with_top_p
 
@@ -72,15 +77,31 @@ def test_the_praise_states_gpt2s_numbers():
     assert 0.3 < (50257 + 1024) * 768 / GPT2Config().parameters < 1 / 3
 
 
-def tie_a_new_head(model):
-    V, C = model.embedding.weight.shape
-    model.head = nn.Linear(C, V, bias=False)
-    model.head.weight = model.embedding.weight
-    return model
+def fault_by_hand(model, reference, token_ids):
+    """Block by block, each part on the right model's stream: no part before it can be to blame."""
+    mine, theirs = trace(model, token_ids), trace(reference, token_ids)
+    wrong = {name for name in mine if (mine[name] - theirs[name]).abs().max() > 1e-4}
+    for name in mine:  # all that finished earlier agree
+        if name in wrong:
+            return name
 
 
-def test_a_new_head_that_is_tied_passes():
-    assert TIE.check(tie_a_new_head).passed
+def test_another_way_to_find_the_fault_passes():
+    assert FAULT.check(fault_by_hand).passed
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_a_fault_is_where_it_was_planted_and_hides_in_weights_and_shapes(number):
+    wrong, right = faulty_gpt(number)
+    ids = FAULT.probes[number]["token_ids"]
+    place, _, first = FAULTS[number]
+    assert FAULT.reference(wrong, right, ids) == first and first.startswith(place)
+    torch.testing.assert_close(wrong.state_dict(), right.state_dict(), rtol=0, atol=0)
+    mine, theirs = trace(wrong, ids), trace(right, ids)
+    gaps = [(mine[name] - theirs[name]).abs().max().item() for name in mine]
+    at = [*mine].index(first)
+    assert max(gaps[:at]) < 0.3 * 1e-4 and gaps[at] > 2 * 1e-4  # no rounding decides
+    assert mine[""].shape == theirs[""].shape and gaps[-1] > 3 * max(gaps[:at])
 
 
 def nucleus_counted(probabilities, p):

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
+from course_utils.lectures.l06_gpt2_block.explorers.block import (
+    MODELS,
+    PARTS,
+    TOKENS,
+    Block,
+    costs_of,
+)
 from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
     LAST,
     PIECES,
@@ -17,7 +25,9 @@ from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
 from course_utils.lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
 from course_utils.lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
+from course_utils.models.story_gpt import STORY_GPT
 from course_utils.sampling import next_token_probabilities
 
 TOKENIZER = small_gpt_tokenizer()
@@ -181,3 +191,84 @@ def test_presets_show_what_they_say():
     assert [cell(SOFTMAX, 4, layer).rank for layer in (1, 2, 3)] == [1, 2, 1]
     assert cell(ROWS, 7, 3).settled == LAST
     assert [cell(PIECES, 2, layer).says for layer in (1, 2, 3)] == ["s"] * 3
+
+
+# A block's parts
+
+
+PRIMES = GPT2Config(vocab_size=7, max_positions=19, width=15, num_heads=5, feedforward_width=23)
+TENSORS = {
+    "LN₁": "attention_norm", "W_Q": "attention.query", "W_K": "attention.key",
+    "W_V": "attention.value", "W_O": "attention.output", "LN₂": "feedforward_norm",
+    "W₁": "feedforward.expand", "W₂": "feedforward.contract",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("config", [*MODELS.values(), PRIMES], ids=[*MODELS, "primes"])
+def test_parameters_of_a_blocks_parts_are_its_tensors(config):
+    with torch.device("meta"):
+        block = GPT2Block(config)
+    costs = costs_of(config, 13)
+    for part, cost in costs.items():
+        tensors = block.get_submodule(TENSORS[part]).parameters() if part in TENSORS else ()
+        assert cost.parameters == sum(each.numel() for each in tensors), part
+    assert sum(cost.parameters for cost in costs.values()) == config.block_parameters
+
+
+def test_sizes_of_the_models_are_the_published():
+    known = {
+        "GPT-2": 124_439_808, "GPT-2 medium": 354_823_168, "GPT-2 large": 774_030_080,
+        "GPT-2 XL": 1_557_611_200,
+    }  # fmt: skip
+    assert {name: MODELS[name].parameters for name in known} == known
+    assert Block().state.all_parameters == 7_087_872
+    assert MODELS["our story GPT"] == STORY_GPT
+
+
+@torch.no_grad()
+def test_flops_and_shapes_of_a_block_are_those_of_a_run():
+    """Counted by torch, for sizes of which no two are equal."""
+    T, shapes = 17, {}
+    block, counter = GPT2Block(PRIMES), FlopCounterMode(display=False)
+    for part, name in TENSORS.items():
+        block.get_submodule(name).register_forward_hook(
+            lambda _, inputs, out, part=part: shapes.update(
+                {part: (tuple(inputs[0].shape[1:]), tuple(out.shape[1:]))}
+            )
+        )
+    with counter:
+        _, heads = block(torch.randn(1, T, PRIMES.width))
+    costs = costs_of(PRIMES, T)
+    assert sum(cost.flops for cost in costs.values()) == counter.get_total_flops()
+    linear = counter.get_flop_counts()
+    for part, name in TENSORS.items():
+        counted = sum(linear.get(f"GPT2Block.{name}", {}).values())
+        assert costs[part].flops == counted, part
+    assert costs["scores"].flops == costs["mix"].flops == 2 * T * T * PRIMES.width
+    assert shapes["W₁"] == ((T, 15), (T, 23)) and shapes["W₂"] == ((T, 23), (T, 15))
+    assert heads.weights.shape == (1, 5, T, T)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_scores_and_mix_overtake_the_feedforward_part_at_four_widths(model):
+    made, config = Block(), MODELS[model]
+    equal = made.compute(model=model, tokens=64, part="scores", shares=True).equal_at
+    assert equal == 4 * config.width
+
+    def lead(tokens):
+        costs = costs_of(config, tokens)
+        return sum(costs[each].flops for each in ("scores", "mix")) - sum(
+            costs[each].flops for each in ("W₁", "W₂")
+        )
+
+    assert lead(equal - 1) < lead(equal) == 0 < lead(equal + 1)
+    assert TOKENS[0] < equal < TOKENS[-1], "the slider reaches both sides"
+
+
+def test_nothing_of_a_blocks_shares_is_said_before_they_are_asked_for():
+    for part in PARTS:
+        covered, shown = (Block(part=part, shares=shares).caption_text for shares in (False, True))
+        assert "%" not in covered
+        has_cost = "No parameters, no matrix product." not in shown
+        assert ("%" in shown) is has_cost
+    assert Block().values["shares"] is False

@@ -16,9 +16,9 @@ const TITLES = ["Right", "Wrong"];
 const makeCell = (token, attributes) => svg("g", { class: "split-cell", ...attributes },
   svg("rect", { rx: 2 }), svg("text", {}, token));
 
-function sizeCell(cell, side) {
-  set(cell.firstChild, { width: side - 1.5, height: side - 1.5 });
-  set(cell.lastChild, { x: side / 2 - 0.75, y: side / 2 + 3.5 });
+function sizeCell(cell, side, [x, y] = [0, 0]) {
+  set(cell.firstChild, { x, y, width: side - 1.5, height: side - 1.5 });
+  set(cell.lastChild, { x: x + side / 2 - 0.75, y: y + side / 2 + 3.5 });
 }
 
 /** A square of the matrix, as a part of its head's path: 6 paths are recoloured, not 72 squares. */
@@ -74,9 +74,9 @@ export function makePanel(box, hand, which) {
       set(drawing, { width, height: top + TOKENS * side + 4 });
       if (sized !== side) {
         sized = side;
-        [...cells, ...parts].forEach(each => sizeCell(each, side));
         places.cells = numbers.map(n => [LEFT + (n % WIDTH) * side, ABOVE + tokenOf(n) * side]);
-        cells.forEach((each, n) => moveCell(each, places.cells[n]));
+        cells.forEach((each, n) => sizeCell(each, side, places.cells[n]));
+        parts.forEach(each => sizeCell(each, side));
       }
       const placed = which ? state.wrong : state.right;
       const squares = titles.map(() => "");

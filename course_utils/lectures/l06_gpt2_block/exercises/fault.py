@@ -1,0 +1,200 @@
+"""Find the part of a GPT that is wrong, by comparing it with one that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_utils.layers import FeedForward, LayerNorm
+from course_utils.models.gpt2 import GPT2, GPT2Config
+from course_utils.teaching.exercise import Exercise, Mistake
+
+__all__ = ["FAULT", "FAULTS", "faulty_gpt", "trace"]
+
+CONFIG = GPT2Config(vocab_size=31, max_positions=13, width=12, num_layers=3, num_heads=3)
+ROUNDING = 1e-4  # what differs by less has been computed in another order
+IDS = torch.arange(22).view(2, 11)  # (B, T)
+
+
+class _OneLess(LayerNorm):
+    """The variance is divided by C - 1."""
+
+    def forward(self, x):
+        spread = x.std(dim=-1, keepdim=True)
+        return (x - x.mean(dim=-1, keepdim=True)) / spread * self.weight + self.bias
+
+
+class _NoBias(nn.Linear):
+    def forward(self, x):
+        return x @ self.weight.T
+
+
+class _FewBits(nn.Linear):
+    """The weights are rounded to bfloat16."""
+
+    def forward(self, x):
+        return F.linear(x, self.weight.bfloat16().float(), self.bias)
+
+
+class _OtherCurve(FeedForward):
+    def forward(self, x):
+        return self.contract(F.gelu(self.expand(x)))
+
+
+class _OtherOrder(LayerNorm):
+    """Right, but for its rounding."""
+
+    def forward(self, x):
+        return F.layer_norm(x, (x.shape[-1],), self.weight, self.bias, self.eps)
+
+
+# Which part is wrong, how, and the first part that therefore differs.
+FAULTS: tuple[tuple[str, type[nn.Module], str], ...] = (
+    ("blocks.2.attention.value", _NoBias, "blocks.2.attention.value"),
+    ("blocks.0.feedforward", _OtherCurve, "blocks.0.feedforward.contract"),
+    ("blocks.1.feedforward_norm", _OneLess, "blocks.1.feedforward_norm"),
+    ("blocks.1.feedforward.expand", _FewBits, "blocks.1.feedforward.expand"),
+    ("norm", _OneLess, "norm"),
+)
+
+
+def trace(model: nn.Module, token_ids: Tensor) -> dict[str, Tensor]:
+    """Return what each part gave, by name, in the order in which they finished."""
+    found: dict[str, Tensor] = {}
+
+    def keep(name: str) -> Callable[..., None]:
+        def note(part: nn.Module, inputs: Any, out: Any) -> None:
+            found[name] = out[0] if isinstance(out, tuple) else out
+
+        return note
+
+    hooks = [part.register_forward_hook(keep(name)) for name, part in model.named_modules()]
+    with torch.no_grad():
+        model(token_ids)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def faulty_gpt(number: int) -> tuple[GPT2, GPT2]:
+    """Return a GPT with one wrong part, and the right one with the same weights.
+
+    Its norms are computed in another order than the right one's, as in a model of one's own.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(number)
+        right, wrong = GPT2(CONFIG), GPT2(CONFIG)
+        for parameter in right.parameters():  # fresh biases are 0, and could be forgotten
+            nn.init.normal_(parameter, std=0.3)
+    wrong.load_state_dict(right.state_dict())
+    for part in wrong.modules():
+        if type(part) is LayerNorm:
+            part.__class__ = _OtherOrder
+    place, kind, _ = FAULTS[number]
+    wrong.get_submodule(place).__class__ = kind
+    return wrong.eval(), right.eval()
+
+
+def _gaps(model: nn.Module, reference: nn.Module, token_ids: Tensor) -> dict[str, float]:
+    mine, theirs = trace(model, token_ids), trace(reference, token_ids)
+    return {name: (mine[name] - theirs[name]).abs().max().item() for name in mine}
+
+
+def _find_fault(model, reference, token_ids):
+    gaps = _gaps(model, reference, token_ids)
+    return next(name for name, gap in gaps.items() if gap > ROUNDING)
+
+
+def _any_difference(model, reference, token_ids):
+    gaps = _gaps(model, reference, token_ids)
+    return next(name for name, gap in gaps.items() if gap > 0)
+
+
+def _largest(model, reference, token_ids):
+    gaps = _gaps(model, reference, token_ids)
+    return max(gaps, key=gaps.__getitem__)
+
+
+def _last(model, reference, token_ids):
+    gaps = _gaps(model, reference, token_ids)
+    return [name for name, gap in gaps.items() if gap > ROUNDING][-1]
+
+
+def _as_listed(model, reference, token_ids):
+    gaps = _gaps(model, reference, token_ids)
+    return next(name for name, _ in model.named_modules() if gaps.get(name, 0) > ROUNDING)
+
+
+def _by_weights(model, reference, token_ids):
+    theirs = dict(reference.named_parameters())
+    for name, weight in model.named_parameters():
+        if not torch.equal(weight, theirs[name]):
+            return name
+    return None
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    gaps = _gaps(**inputs)
+    name = got if isinstance(got, str) and got in gaps else ""
+    first = _find_fault(**inputs)
+    order = [*gaps]
+    return {
+        "called": f"`{name}`" if name else "the whole model, whose name is empty,",
+        "gap": gaps[name],
+        "before": order.index(name) - order.index(first),
+    }
+
+
+FAULT = Exercise(
+    title="Find the fault",
+    difficulty=2,
+    minutes=10,
+    function="find_fault",
+    reference=_find_fault,
+    probes=tuple(
+        dict(zip(("model", "reference", "token_ids"), (*faulty_gpt(number), IDS), strict=True))
+        for number in range(len(FAULTS))
+    ),
+    parts=("name",),
+    facts=_facts,
+    praise="A forgotten bias, another curve, C − 1 in a norm, weights with too few bits: five "
+    "models that run, with the right shapes and the right weights. The first part that differs "
+    "gives each of them away.",
+    mistakes=(
+        Mistake(
+            "any difference counts",
+            _any_difference,
+            "You name {called}, which differs by {gap} at most: that is rounding, since its norm "
+            "adds in another order. Two right programs differ by so much. Ask for more than 1e-4.",
+        ),
+        Mistake(
+            "the last that differs",
+            _last,
+            "You name {called}, the last that differs. A fault travels along the stream, so all "
+            "that comes after it differs too. Look for the first.",
+        ),
+        Mistake(
+            "the largest difference",
+            _largest,
+            "You name {called}, where the difference is largest. {before} parts before it differ "
+            "already: a small fault grows on its way. Look for the first that differs.",
+        ),
+        Mistake(
+            "in the order of the list",
+            _as_listed,
+            "You name {called}. The fault is inside, but `named_modules` lists a part before the "
+            "parts that it is made of. A hook is called when a part has finished, the inner ones "
+            "first: keep that order.",
+        ),
+        Mistake(
+            "compares the weights",
+            _by_weights,
+            "You compare weights, and they are all equal. What is wrong is what a part computes "
+            "with them: compare outputs.",
+        ),
+    ),
+)
