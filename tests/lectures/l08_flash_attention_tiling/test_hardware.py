@@ -57,4 +57,4 @@ def test_h200_differs_from_h100_in_memory():
         for field in dataclasses.fields(h100)
         if getattr(h100, field.name) != getattr(h200, field.name)
     }
-    assert changed == {"name", "memory", "memory_bandwidth", "sources"}
+    assert changed == {"name", "driver_name", "memory", "memory_bandwidth", "sources"}
