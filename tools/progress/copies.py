@@ -15,6 +15,7 @@ from tools.notebook_file import UNREADABLE, Cell, NotebookFileError, calls, read
 
 _LECTURE = re.compile(r"^# (\d\d) · |\bcourse_utils\.lectures\.l(\d\d)_", re.MULTILINE)
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)
+_OPTIONAL = re.compile(r"^## If you have time\b", re.MULTILINE)
 _LECTURES = {f"{lecture.number:02}": lecture for lecture in COURSE}
 _SHOWS = ("predict", "guesses", "with_answers", "show_claims")
 
@@ -42,7 +43,8 @@ class Copy:
         lecture: the lecture it is a copy of.
         setup: the code cells with the imports.
         lesson: the code cells before the exercises, the set-up among them.
-        work: the exercises' code cells, without those that only check, ask or show.
+        work: the exercises' code cells, without those that only check, ask or show, and without
+            what is optional after them, unless it answers an exercise.
         answers: one for each exercise of the lecture.
         letters: the recorded answers to the quiz, empty where there are none.
     """
@@ -69,7 +71,16 @@ def read_copy(path: Path) -> Copy:
     start = min([*headings[:1], *(stubs if not headings else ())], default=len(cells))
     code = [cell for cell in cells if cell.kind == "code"]
     lesson = tuple(c for c in code if c.place < start and c.place not in stubs)
-    work = tuple(c for c in code if c not in lesson and not _only_asks(c.source))
+    optional = [c.place for c in cells if c.kind == "markdown" and _OPTIONAL.search(c.source)]
+    end = max([place for place in optional if place > start], default=len(cells))
+    answering = {exercise.function for exercise in exercises.values()}
+    work = tuple(
+        c
+        for c in code
+        if c not in lesson
+        and not _only_asks(c.source)
+        and (c.place < end or any(_defines(c.source, name) for name in answering))
+    )
     called = {name: call.args for cell in code for name, call in calls(cell.source) if call.args}
     letters = called.get("with_answers", [ast.Constant("")])[0]
     return Copy(
