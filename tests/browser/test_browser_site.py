@@ -56,7 +56,7 @@ def lecture(site, name):
 
 def test_every_lecture_and_every_explorer_is_there(folder):
     names = [name for found in SHOWN.values() for name in found]
-    assert sorted(names) == sorted(EXPLORERS)
+    assert {*names} == {*EXPLORERS}  # 08 shows one twice
     for name in LECTURES:
         page = (folder / "lectures" / f"{name}.html").read_text(encoding="utf-8")
         assert page.count('class="course-live"') == len(SHOWN[name]) > 0

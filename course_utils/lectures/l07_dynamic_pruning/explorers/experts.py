@@ -55,17 +55,17 @@ class Experts(Explorer):
     title = "Who takes which point, while the router learns?"
     inputs = {
         "step": Steps("training step", STEPS, 0, in_picture=True),
-        "shared": Choice("shared coordinate", tuple(SHARED), "5", in_picture=True),
+        "shared": Choice("shared coordinate", tuple(SHARED), "nothing", in_picture=True),
         "balance": Choice("balanced by", tuple(BALANCED), "nothing", in_picture=True),
         "limited": Toggle(f"room for {CAPACITY} each", in_picture=True),
     }
     presets = {
+        "nothing shared": {"step": 0, **COLLAPSE, "shared": "nothing"},
         "collapse": {"step": 0, **COLLAPSE},
         "collapse, too little room": {"step": 500, **COLLAPSE, "limited": True},
         "cured by the loss": {"step": 500, **CURED},
         "cured, the same room": {"step": 500, **CURED, "limited": True},
         "training makes a favourite": {"step": 200, **COLLAPSE, "shared": "5, weights from 0"},
-        "nothing shared": {"step": 500, **COLLAPSE, "shared": "nothing"},
     }
     view = "experts.js"
     reading = (
