@@ -54,6 +54,7 @@ def settled(tab):
 
 
 def test_every_control_answers_to_keys(tab):
+    tab.locator(CONTROLS).first.wait_for()  # a page that opens draws one part after the other
     controls = [each for each in tab.locator(CONTROLS).all() if each.is_visible()]
     assert controls
     for control in controls:
