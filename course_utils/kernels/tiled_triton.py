@@ -112,7 +112,7 @@ def read_keys(
         if MASKED:
             keys = first_key + tl.arange(0, BLOCK_N)
             scores = tl.where(keys[None, :] <= last_key[:, None], scores, MINUS_INFINITY)
-        # The scale is positive: the largest score is that of the largest product.
+        # The largest scaled score: as the scale is positive, that of the largest score.
         m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
         p = tl.exp2(scores * scale_log2 - m_new[:, None])
         alpha = tl.exp2(m - m_new)

@@ -23,9 +23,9 @@ def test_cells_answer_to_pointer_and_keys(open_explorer):
     preset(tab, "queries, keys and")
     tab.mouse.move(*middle(tab, "[data-cell='5 0']"))
     assert "up to “␣queries”, the embedding" in words(tab)
-    assert "up to “␣queries”, block 1" in press(tab, "[data-cell='5 0']", "ArrowRight")
+    assert "up to “␣queries”, block 0" in press(tab, "[data-cell='5 0']", "ArrowRight")
     tab.keyboard.press("ArrowUp")
-    assert "up to “␣own”, block 1" in words(tab)
+    assert "up to “␣own”, block 0" in words(tab)
     assert tab.locator(".lens-grid [tabindex='0']").count() == 1
 
 

@@ -70,7 +70,8 @@ def draw_levels(gpu: str) -> AnnotatedFigure:
     return AnnotatedFigure(
         figure,
         f"Memory of {gpu}, from the nearest level to the farthest: {', '.join(parts)}. "
-        "Rates on the chip are derived: bytes per clock times the clock.",
+        "Rates on the chip are derived: bytes per clock times the clock. As in data sheets, 1 MB "
+        "on the chip is 1,024 times 1,024 bytes.",
     )
 
 

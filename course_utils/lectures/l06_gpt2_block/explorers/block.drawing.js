@@ -8,7 +8,7 @@ import { SUM, across, downwards } from "./block.layout.js";
 import { PARTS, WIRES } from "./block.parts.js";
 
 const WIDE = 740; // pixels from which a branch is a row
-const SIDE = 32; // pixels of the longest side of a card
+const SIDE = 28; // pixels of the longest side of a card
 const LEAST = 2.5;
 const REACH = 20; // radius around a ⊕ in which a finger finds it
 const CARDS = 3; // that stand for the heads

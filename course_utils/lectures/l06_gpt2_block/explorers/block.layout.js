@@ -36,8 +36,8 @@ const back = (x, y, out, under, to) =>
 
 /** The stream runs down at the left; each branch is a row to the right of it, and comes back. */
 export function across(width) {
-  const [S, q, k, v] = [22, 29, 76, 123];
-  const [ret, low, ret2, height] = [160, 205, 236, 257];
+  const [S, q, k, v] = [22, 29, 78, 127];
+  const [ret, low, ret2, height] = [164, 208, 240, 261];
   const end = width - 26; // where a branch turns back
   const widths = [58, 58, 84, 76, 84, 58];
   const gap = (end - 14 - S - widths.reduce((sum, each) => sum + each)) / widths.length;

@@ -10,7 +10,7 @@ import style from "./logit_lens.css";
 import { makePanel } from "./logit_lens.panel.js";
 import { write } from "./reading.js";
 
-const LAYERS = ["embedding", "block 1", "block 2", "block 3"];
+const LAYERS = ["embedding", "block 0", "block 1", "block 2"];
 const LAST = LAYERS.length - 1;
 const ALONG = {
   ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0],

@@ -20,7 +20,7 @@ from course_utils.threads import one_thread
 
 MOST_TOKENS = 9  # rows of the picture
 NAMED = 5  # guesses of a layer that are shown
-LAST = SMALL_GPT.num_layers  # layer 0 is the embedding, layer l what block l gives
+LAST = SMALL_GPT.num_layers  # layer 0 is the embedding, layer l what block l - 1 gives
 SMALL = 0.01  # a probability below it is said to be below
 QUERIES = "Each head has its own queries, keys and"
 SOFTMAX = "The softmax of the scores"
@@ -207,7 +207,7 @@ class LogitLens(Explorer):
 
 
 def _layer(layer: int) -> str:
-    return f"block {layer}" if layer else "the embedding"
+    return f"block {layer - 1}" if layer else "the embedding"
 
 
 def _since(settled: int) -> str:

@@ -14,7 +14,7 @@ export function makeBars(room, light) {
   const mark = html("div", { class: "moe-equal" }, html("span", {}, `equal share: ${room}`));
   const element = html("div", { class: "moe-bars" },
     html("div", { class: "moe-row moe-head", "aria-hidden": "true" }, html("span", {}, ""),
-      html("div", { class: "moe-rail" }, mark), html("b", { class: "moe-hint" }, "point at an expert")),
+      html("div", { class: "moe-rail" }, mark), html("b", { class: "moe-hint" }, "points")),
     ...rows.map(each => each.row));
   const show = ({ assigned, limited }) => {
     const all = assigned.reduce((sum, each) => sum + each, 0);

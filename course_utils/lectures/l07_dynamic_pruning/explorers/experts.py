@@ -69,12 +69,13 @@ class Experts(Explorer):
     }
     view = "experts.js"
     reading = (
-        "Left, each point of the plane has the colour of the expert that takes it, and so has the "
-        "ground, where any other point would go. Right, how the points are split, from the first "
-        "step on: drag across it, or press Play. All points share one more coordinate, here of the "
-        "chosen size; a router's bias would be a 1. Each training is one run from the same start; "
-        "other starts end otherwise, and the lecture says how often. With little room, an expert "
-        "takes the first points only: a cross is one that finds its expert full."
+        "Left, each point of the plane has the colour of the expert that takes it, and so has "
+        "the ground, where any other point would go; point at a bar to see its expert alone. "
+        "Right, how the points are split, from the first step on: drag across it, or press "
+        "Play. All points share one more coordinate, here of the chosen size; a router's bias "
+        "would be a 1. Each training is one run from the same start; other starts end "
+        "otherwise, and the lecture says how often. With little room, an expert takes the "
+        "first points only: a cross is one that finds its expert full."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

@@ -92,7 +92,7 @@ class TileByTile(Explorer):
         "the maximum rises": {"step": 6, **FULL},
         "last tile": {"step": 12, **FULL},
         "causal: tiles skipped": {"step": 5, **FULL, "causal": True},
-        "larger tiles move less": {"step": 8, **FULL, "queries": 6},
+        "larger tiles": {"step": 8, **FULL, "queries": 6},
     }
     view = "tile_by_tile.js"
     reading = (
