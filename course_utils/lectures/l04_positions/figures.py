@@ -143,10 +143,15 @@ def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> AnnotatedFigure:
                 _scale(figure, image, (0.915, 0.19, 0.016, 0.66))
             else:
                 axes.tick_params(labelleft=False)
-    parts = [f"{name}: {_diagonal_spread(table):.2g}" for name, table in tables.items()]
+    spreads = {name: _diagonal_spread(table) for name, table in tables.items()}
+    # How far rounding goes depends on the processor.
+    parts = [
+        f"{name}, by {spread:.2g}" if spread > 1e-3 else f"{name}, by less than 0.001"
+        for name, spread in spreads.items()
+    ]
     caption = (
         "Scores of one query at position m with one key at position n. Within a diagonal, where "
-        f"m − n is the same, the largest and the smallest differ by at most: {'; '.join(parts)}."
+        f"m − n is the same, the largest and the smallest differ: {'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, caption)
 
