@@ -85,7 +85,7 @@ FIGURES = {
         (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),
     (4, "draw_extrapolation"): (
         ({"near": RECALL, "away": RECALL}, np.array([32, 64, 128, 256]), 64), {}, "0.95 0.90 256"),
-    (4, "draw_relative_scores"): ((SCORES,), {}, "0 2"),
+    (4, "draw_relative_scores"): ((SCORES,), {}, "0.001 2"),
     (5, "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     (5, "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
