@@ -151,7 +151,7 @@ class TileByTile(Explorer):
             f"[q:queries {state.first_row}–{state.first_row + rows - 1}], "
             f"[k:keys {state.first_key}–{state.first_key + keys - 1}]. {_event(state)} "
             f"[b:{number(state.read + state.written)}] bytes moved so far "
-            f"(naive: [b:{number(state.naive)}]){skipped}."
+            f"(naive, in all: [b:{number(state.naive)}]){skipped}."
         )
 
 
