@@ -25,6 +25,8 @@ SHA256 = {
     "story_gpt/model.safetensors": "2c2111f2c52da7f02eff680ed45b0fb7abbafec9a946301fa121e7729246a964",  # noqa: E501
     # As tools/scripts/train_expert_runs.py prints it.
     "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
+    # As tools/scripts/train_induction_runs.py prints it.
+    "induction_runs.safetensors": "2e21569b56012a072f256342ed35661e07e28b32226f13347dac31a773ecfd84",  # noqa: E501
     # As tools/scripts/measure_depths.py prints it.
     "depth_runs.json": "57701a47b89134996ca8070c6f09796b935862a02f1e1e6eea3461d724c7cf1e",
     # As tools/scripts/measure_lora.py prints it.

@@ -49,7 +49,7 @@ def test_scrubbing_and_a_larger_tile(open_explorer):
     tab = open_explorer(NAME)
     assert drag(tab, RAIL, (400, 0)).startswith("Tile 12 of 12")
     tab.get_by_label("queries in a tile").press("ArrowRight")
-    assert words(tab).startswith("Tile 8 of 8") and "(naive, in all: 2,688)" in words(tab)
+    assert words(tab).startswith("Tile 8 of 8") and "(naive total: 2,688)" in words(tab)
 
 
 def test_it_plays_to_the_end_and_stops(open_explorer):

@@ -42,7 +42,6 @@ DISTANCES = np.arange(29)[:, None] - np.arange(29)
 SCORES = {"relative": np.cos(0.3 * DISTANCES), "mixed": np.cos(0.3 * DISTANCES[:, ::-1])}
 REACHES = {"right": 3.0 * np.tri(7), "off by one": np.tri(7, k=1)}
 DEPTHS = {d: np.linspace(2, 1, d) * RANDOM.uniform(0.9, 1.1, (5, 1)) for d in (2, 6, 48)}
-STRIPE = np.tri(14) / np.arange(1, 15)[:, None]
 WHOLE = np.array([0.1, 0.2, 0.4])
 LEVELS = {"order unknown": 1.22, "guess": 2.77}
 SIZES = np.array([7_001.0, 31_013.0, 120_011.0, 676_992.0])
@@ -92,8 +91,6 @@ FIGURES = {
     (5, "draw_cache_step"): ((TOKENS,), {}, "3 9 1 2"),
     (5, "draw_one_more"): ((LENGTHS, WITH, WITHOUT), {}, "512 2,048 1.1 21"),
     (6, "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
-    (6, "draw_induction"): (
-        (STRIPE, np.array([[0.01, 0.05], [0.2, 0.93]]), 1, 1), {"tokens": [*range(7)] * 2}, "0.93"),
     (6, "draw_ablation"): (({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40"),
     (6, "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
     (6, "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
@@ -157,15 +154,6 @@ def test_the_axis_of_gradients_loses_none():
     ):
         assert sum(bar.get_height() for bar in axes.patches if bar.get_alpha() == 0.5) == 11
         assert axes.lines[0].get_xdata()[0] == pytest.approx(np.median(values))
-
-
-def test_lines_hold_an_induction_heads_keys():
-    axes = draw(6, "draw_induction").figure.axes[0]
-    left, right = (line.get_xydata() for line in axes.lines[2:])
-    assert left[-1, 1] == right[-1, 1] == 12.5, "the last token's next one has not come before"
-    for reader in range(7, 13):
-        low, high = (np.interp(reader, side[:, 1], side[:, 0]) for side in (left, right))
-        assert [read for read in range(14) if low < read < high] == [reader - 7 + 1]
 
 
 def test_the_band_has_the_true_line_19_times_in_20():

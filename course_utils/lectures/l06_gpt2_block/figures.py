@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from course_utils.explorers.draw import end_label, heat_map
+from course_utils.explorers.draw import end_label
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     INK,
     MAGENTA,
-    MUTED,
     TEAL,
     course_style,
     new_figure,
@@ -95,79 +93,6 @@ def _plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high - low < 2.5 else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda number, place: f"{number:g}"))
     axis.set_minor_locator(NullLocator())
-
-
-def draw_induction(
-    weights: np.ndarray,
-    scores: np.ndarray,
-    layer: int,
-    head: int,
-    *,
-    tokens: Sequence[object] = (),
-) -> AnnotatedFigure:
-    """A head's weights over a sequence that says everything twice, and the score of every head.
-
-    Between the two dashed lines lies what an induction head attends to: from a token of the second
-    half, the one after its first occurrence. The last token has none: its copy begins there.
-
-    Args:
-        weights: (2 N, 2 N), how much each token attends to each.
-        scores: (layers, heads), the mean weight between the lines.
-        layer: of the head that is shown, from 0.
-        head: of the head that is shown, from 0.
-        tokens: (2 N,) the names of the tokens, written along both sides.
-    """
-    count, half = len(weights), len(weights) // 2
-    figure = new_figure(8.0, 3.8)
-    with course_style():
-        axes = figure.add_axes((0.085, 0.145, 0.385, 0.765))
-        axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
-        axes.set(xlabel="token that is attended to (key)", ylabel="token that attends (query)")
-        axes.set_title(f"layer {layer}, head {head}")
-        if len(tokens):
-            axes.set_xticks(range(count), [str(token) for token in tokens])
-            axes.set_yticks(range(count), [str(token) for token in tokens])
-            axes.tick_params(length=0)
-        axes.axhline(half - 0.5, color=MUTED, linewidth=0.8)
-        axes.axvline(half - 0.5, color=MUTED, linewidth=0.8)
-        heat_map(axes, weights)
-        look = {"color": MAGENTA, "linewidth": 1.6, "linestyle": "--"}
-        rows = np.array([half - 0.5, count - 1.5])
-        for shift in (0, 2):  # either side of key = query - half + 1
-            axes.plot(rows - half + shift, rows, **look)
-        _draw_scores(figure.add_axes((0.565, 0.145, 0.34, 0.765)), scores, layer, head)
-        scale = figure.add_axes((0.925, 0.145, 0.018, 0.765))
-        heat_map(scale, np.linspace(1, 0, 64)[:, None], extent=(0, 1, 0, 1))
-        scale.set(xticks=[], ylim=(0, 1))
-        scale.yaxis.tick_right()
-        scale.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-        scale.tick_params(length=0)
-    copies = np.diagonal(weights, 1 - half)[1:-1]  # of the tokens N to 2 N - 2
-    others = np.delete(scores.ravel(), layer * scores.shape[1] + head)
-    caption = (
-        f"What layer {layer}, head {head} attends to in {count} tokens, the second {half} a copy "
-        f"of the first. A token of the copy, but the last, gives {copies.mean():.2f} of its weight "
-        f"to the token after its first occurrence (between the dashed lines). Over many sequences "
-        f"the score is {scores[layer, head]:.2f}; the other heads: {others.min():.2f} to "
-        f"{others.max():.2f}."
-    )
-    return AnnotatedFigure(figure, caption)
-
-
-def _draw_scores(axes: Axes, scores: np.ndarray, layer: int, head: int) -> None:
-    layers, heads = scores.shape
-    axes.set(xlim=(-0.5, heads - 0.5), ylim=(layers - 0.5, -0.5))
-    axes.set(xlabel="head", title="induction score of each head", xticks=range(heads))
-    axes.set_yticks(range(layers), [f"layer {each}" for each in range(layers)], rotation=90)
-    for label in axes.get_yticklabels():
-        label.set_verticalalignment("center")
-    axes.tick_params(length=0)
-    heat_map(axes, scores)
-    for (row, column), score in np.ndenumerate(scores):
-        colour = "white" if score > 0.45 else INK
-        axes.text(column, row, f"{score:.2f}", ha="center", va="center", color=colour)
-    frame = {"fill": False, "edgecolor": MAGENTA, "linewidth": 3}
-    axes.add_patch(Rectangle((head - 0.5, layer - 0.5), 1, 1, clip_on=False, **frame))
 
 
 def draw_ablation(

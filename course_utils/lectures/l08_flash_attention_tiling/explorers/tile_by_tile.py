@@ -150,8 +150,8 @@ class TileByTile(Explorer):
             f"Tile {state.step} of {state.steps}: "
             f"[q:queries {state.first_row}–{state.first_row + rows - 1}], "
             f"[k:keys {state.first_key}–{state.first_key + keys - 1}]. {_event(state)} "
-            f"[b:{number(state.read + state.written)}] bytes moved so far "
-            f"(naive, in all: [b:{number(state.naive)}]){skipped}."
+            f"[b:{number(state.read + state.written)}] bytes so far "
+            f"(naive total: [b:{number(state.naive)}]){skipped}."
         )
 
 
