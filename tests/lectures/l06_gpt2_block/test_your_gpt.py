@@ -74,10 +74,8 @@ def test_the_ladder_finds_the_part(reader, capsys):
     def climb():
         capsys.readouterr()
         run(reader, "ladder")
-        lines = capsys.readouterr().out.splitlines()
-        return [line.split()[2] for line in lines if line.startswith("block ")], [
-            line.strip() for line in lines if line.startswith(" ")
-        ]
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        return [line[2] for line in lines], [name for line in lines for name in line[7:]]
 
     run(reader, *MODEL, "load", "fault", "trace")
     agree, differ = climb()
