@@ -41,6 +41,17 @@ sys.exit(getattr(lab, sys.argv[1])(Here(Path(sys.argv[2])), []))
 """
 
 
+class Here(Place):
+    """A copy of the course that this Python runs."""
+
+    @property
+    def python(self):
+        return Path(sys.executable)
+
+    def activated(self):
+        return {**super().activated(), "PYTHONPATH": str(ROOT)}
+
+
 def test_a_lecture_has_several_names():
     for wanted in ("1", "01", "01_scaling", "01_scaling.ipynb"):
         assert lab.find_lecture(wanted).stem == "01_scaling"
@@ -119,11 +130,11 @@ def serve(tmp_path):
         variables[f"JUPYTER_{name}_DIR"] = str(tmp_path / name)
     processes = []
 
-    def start(what):
+    def start(what, changed=None):
         process = subprocess.Popen(
             [sys.executable, "-c", START, what, str(tmp_path)],
             cwd=ROOT,
-            env=variables,
+            env={k: v for k, v in {**variables, **(changed or {})}.items() if v is not None},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -192,8 +203,13 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
         assert lower_than_ours(kernel) != first
         assert psutil.Process(server.process.pid).nice() == psutil.Process().nice()
 
-    second = serve("present")  # beside the first: another port
+    # Beside the first: another port. Its home is a file, in which nobody can write.
+    (tmp_path / "home").touch()
+    usual = dict.fromkeys(["JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"])
+    second = serve("present", {**usual, "HOME": str(tmp_path / "home")})
     assert second.port != server.port
+    assert f"uses {tmp_path / '.venv' / 'home'} instead" in second.said
+    assert second.get("/api/contents/notebooks/00_start_here.ipynb", second.token)[0] == 200
     assert "/doc/tree/notebooks/00_start_here.ipynb?token=" in second.link
     assert second.setting("docmanager-extension:plugin", "autosave")[1] is False
     slides = "/lab/extensions/course-presenter/static/start.js"
@@ -204,6 +220,47 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     server.process.communicate(timeout=30)
     with pytest.raises(urllib.error.URLError):
         server.get("/api")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the folders have other names")
+@pytest.mark.parametrize(
+    ("blocked", "replaced"),
+    [
+        # As after `sudo pip`: this folder alone is another's.
+        (".local/share", {"JUPYTER_DATA_DIR"}),
+        (".cache", {"MPLCONFIGDIR"}),
+        (".ipython", {"IPYTHONDIR"}),
+        (
+            "",
+            {
+                *(f"JUPYTER_{which}_DIR" for which in ("DATA", "CONFIG")),
+                "IPYTHONDIR",
+                "MPLCONFIGDIR",
+                "TRITON_CACHE_DIR",
+            },
+        ),
+        (None, set()),
+    ],
+)
+def test_what_the_home_refuses_is_kept_in_the_environment(
+    blocked, replaced, tmp_path, monkeypatch, capsys
+):
+    home = tmp_path / "home"
+    if blocked is not None:
+        (home / blocked).parent.mkdir(parents=True, exist_ok=True)
+        (home / blocked).touch()  # a file, in which root cannot write either
+    for name in [*os.environ]:
+        if name.startswith(("XDG_", "JUPYTER_", "IPYTHON", "MPLCONFIG", "TRITON_CACHE")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    place = Here(tmp_path / "course")
+    place.root.mkdir()
+    variables = lab.variables_for(place, "/runtime")
+    inside = {name for name, value in variables.items() if value.startswith(f"{place.venv}/home/")}
+    assert inside == replaced
+    assert all(Path(variables[name]).is_dir() for name in inside)
+    assert capsys.readouterr().out.count("\n") == bool(inside)
+    assert variables["JUPYTER_RUNTIME_DIR"] == "/runtime"
 
 
 def test_what_the_presenter_has_changed_stays(tmp_path):

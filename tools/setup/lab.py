@@ -121,6 +121,22 @@ def kernel_options(runtime: str) -> list[str]:
     return ["--KernelManager.transport=ipc"] if sys.platform == "linux" and short else []
 
 
+def variables_for(place: Place, runtime: str) -> dict[str, str]:
+    """Return JupyterLab's environment: what cannot be written in the home is kept in `.venv`."""
+    # COURSE_PAGES: which tools.setup.saving keeps.
+    variables = {**place.activated(), "COURSE_PAGES": "1", "JUPYTER_RUNTIME_DIR": runtime}
+    probe = [str(place.python), "-m", "tools.setup.home"]
+    found = subprocess.run(probe, cwd=place.root, env=variables, capture_output=True, text=True)
+    refused = json.loads(found.stdout) if found.returncode == 0 else {}
+    for name in refused:
+        variables[name] = str(place.venv / "home" / name.lower())
+        Path(variables[name]).mkdir(parents=True, exist_ok=True)
+    if refused:
+        folder, why = next(iter(refused.values()))
+        say(f"{folder} cannot be written ({why}): JupyterLab uses {place.venv / 'home'} instead.")
+    return variables
+
+
 def serve(place: Place, page: str, *options: str) -> int:
     """Run JupyterLab until it is stopped; print its link, its warnings and nothing else."""
     say("Starting JupyterLab ...")
@@ -132,8 +148,7 @@ def serve(place: Place, page: str, *options: str) -> int:
         subprocess.Popen(
             [*lab_command(place, page), *kernel_options(runtime), *options],
             cwd=place.root,
-            # COURSE_PAGES: which tools.setup.saving keeps.
-            env={**place.activated(), "COURSE_PAGES": "1", "JUPYTER_RUNTIME_DIR": runtime},
+            env=variables_for(place, runtime),
             stdout=subprocess.DEVNULL,  # what is worth reading comes on the error stream
             stderr=subprocess.PIPE,
             text=True,
