@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.data.minilm_files import REQUIREMENT
+from course_utils.files import write_whole
 from course_utils.lectures import COURSE
 from tools.editions.reader import reader_copy
 
@@ -77,11 +78,11 @@ def write_copies(folder: Path, repository: str, ref: str) -> None:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
         text = json.dumps(colab_copy(notebook, repository, ref), indent=1, ensure_ascii=False)
-        (folder / name).write_text(text + "\n", encoding="utf-8")
+        write_whole(folder / name, (text + "\n").encode())
         link = f"[{lecture.title}]({address(name, repository)})"
         rows.append(f"| {lecture.number:02} | {link} | {lecture.question} |")
     page = README.format(repository=repository, rows="\n".join(rows))
-    (folder / "README.md").write_text(page, encoding="utf-8")
+    write_whole(folder / "README.md", page.encode())
 
 
 def main(arguments: list[str]) -> int:

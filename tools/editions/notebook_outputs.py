@@ -6,7 +6,6 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -156,12 +155,12 @@ def differs(old: NotebookNode, new: NotebookNode) -> bool:
     )
 
 
-def read(path: Path) -> NotebookNode:
-    """Read a notebook in today's format."""
-    return nbformat.read(path, as_version=4)
+def parsed(content: bytes) -> NotebookNode:
+    """Return the notebook that a file holds, in today's format."""
+    return nbformat.reads(content.decode(), as_version=4)
 
 
-def write(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook as JupyterLab does, with one line ending on every system."""
+def as_saved(notebook: NotebookNode) -> bytes:
+    """Return a notebook as JupyterLab writes it, with one line ending on every system."""
     text = nbformat.writes(notebook)
-    path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", newline="\n")
+    return (text if text.endswith("\n") else text + "\n").encode()

@@ -5,7 +5,8 @@
 
 A notebook is written back only when something other than noise changed, so that a run on another
 day leaves no difference. One with a fault (stderr, an untagged exception, a path of this machine)
-is not written; the faults are printed and the exit status is 1.
+is not written, and neither is one that somebody has saved while it ran; that is printed and the
+exit status is 1.
 """
 
 import argparse
@@ -21,10 +22,11 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from course_utils.explorers.explorer import ASKED_FOR_PAGES, PICTURES
-from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults, read, write
+from tools.editions.notebook_outputs import as_saved, cleaned, code_cells, differs, faults, parsed
 from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
 from tools.editions.snapshots import with_snapshots
+from tools.files import SavedMeanwhileError, write_back
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -67,14 +69,18 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
 
 def refresh(path: Path) -> tuple[str, list[str]]:
     """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
-    old = read(path)
-    new = cleaned(with_snapshots(execute(read(path), path.parent), old))
+    before = path.read_bytes()
+    old = parsed(before)
+    new = cleaned(with_snapshots(execute(parsed(before), path.parent), old))
     found = faults(new)
     if found:
         return "not written", found
     if not differs(old, new):
         return "unchanged", []
-    write(new, path)
+    try:
+        write_back(path, before, as_saved(new))
+    except SavedMeanwhileError as error:
+        return "not written", [str(error)]
     return "written", []
 
 
@@ -92,7 +98,11 @@ def main(arguments: list[str]) -> int:
         # Away from the user's own IPython start-up files, which could print or import.
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
         status = max(map(report, paths))
-    write_tables()
+    try:
+        write_tables()
+    except SavedMeanwhileError as error:
+        print(error)
+        status = 1
     write_pictures()
     return status
 

@@ -21,6 +21,7 @@ from PIL import Image
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.page import fragment
+from course_utils.files import write_whole
 from course_utils.lectures import COURSE, EXPLORERS, Lecture
 from tools.editions.snapshots import NoBrowserError, take_pictures
 from tools.webp import as_webp
@@ -91,6 +92,8 @@ def write_pictures() -> None:
     """Take those that are stale; where there is no browser, say so and leave all as they are."""
     shots = wanted()
     names = stale()
+    # What is edited from now on is in no picture.
+    digests = {name: shot.digest for name, shot in sorted(shots.items())}
     try:
         taken = {name: _take(shots[name]) for name in names}
     except NoBrowserError as error:
@@ -98,10 +101,9 @@ def write_pictures() -> None:
         return
     for name, content in taken.items():
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
-        (FOLDER / name).write_bytes(content)
+        write_whole(FOLDER / name, content)
         print(f"docs/images/{name}: {len(content) / 1e3:.0f} kB")
-    digests = {name: shot.digest for name, shot in sorted(shots.items())}
-    MADE_FROM.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+    write_whole(MADE_FROM, (json.dumps(digests, indent=1) + "\n").encode())
 
 
 def _take(shot: Shot) -> bytes:

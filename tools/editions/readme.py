@@ -8,6 +8,7 @@ from pathlib import Path
 
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import read_replications
+from tools.files import write_back
 from tools.replicate import claims_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,11 +58,18 @@ def course_map() -> str:
 
 
 def write_tables() -> None:
-    """Put cards and table in the place of the old ones."""
-    text = README.read_text(encoding="utf-8")
-    README.write_text(CARDS.sub(lambda _: lecture_cards(), text), encoding="utf-8")
-    notebook = json.loads(MAP.read_text(encoding="utf-8"))
+    """Put cards and table in the place of the old ones.
+
+    Raises:
+        SavedMeanwhileError: if somebody has saved one of the two files in between.
+    """
+    before = README.read_bytes()
+    page = CARDS.sub(lambda _: lecture_cards(), before.decode().replace("\r\n", "\n"))
+    write_back(README, before, page.encode())
+    before = MAP.read_bytes()
+    notebook = json.loads(before)
     (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "map")
     source = TABLE.sub(lambda _: course_map(), "".join(cell["source"]))
     cell["source"] = source.splitlines(keepends=True)
-    MAP.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    write_back(MAP, before, text.encode())

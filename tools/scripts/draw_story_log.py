@@ -23,6 +23,7 @@ from course_utils.explorers.style import (
     course_style,
     new_figure,
 )
+from course_utils.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = ROOT / "benchmarks" / "results" / "story_gpt.csv"
@@ -76,5 +77,7 @@ if __name__ == "__main__":
     drawn = io.BytesIO()
     draw().savefig(drawn, dpi=200)
     # A hundred colours are more than it has: the file is a quarter of the size.
-    Image.open(drawn).convert("RGB").quantize(100).save(PICTURE, optimize=True)
+    kept = io.BytesIO()
+    Image.open(drawn).convert("RGB").quantize(100).save(kept, "PNG", optimize=True)
+    write_whole(PICTURE, kept.getvalue())
     print(f"docs/images/{PICTURE.name}: {PICTURE.stat().st_size / 1e3:.0f} kB")

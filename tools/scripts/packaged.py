@@ -4,11 +4,12 @@ import hashlib
 import json
 
 from course_utils.data.package_files import DATA
+from course_utils.files import write_whole
 
 
 def write_packaged(name: str, content: bytes) -> None:
     """Write a file of course_utils/data, and print its line for package_files.py there."""
-    (DATA / name).write_bytes(content)
+    write_whole(DATA / name, content)
     print_line(name)
 
 

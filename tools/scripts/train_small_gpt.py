@@ -21,6 +21,7 @@ import torch
 
 from course_utils.data.course_text import course_prose
 from course_utils.data.package_files import DATA
+from course_utils.files import write_whole
 from course_utils.language_modeling import (
     next_token_loss,
     split_text,
@@ -98,7 +99,7 @@ def rate(step: int, steps: int) -> float:
 def write(model: GPT2, pairs: BytePairs) -> None:
     """Write the packaged files, 16 bits to a number, and print their hashes."""
     save_gpt2(copy.deepcopy(model).half(), DATA / FOLDER)
-    (DATA / FOLDER / "merges.json").write_bytes(as_json(pairs.merges))
+    write_whole(DATA / FOLDER / "merges.json", as_json(pairs.merges))
     for path in sorted((DATA / FOLDER).iterdir()):
         print_line(f"{FOLDER}/{path.name}")
 

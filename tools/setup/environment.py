@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from course_utils.files import write_whole
 from tools.files import exclusive
 
 from .pip import explain, install
@@ -70,7 +71,7 @@ def read_stamp(place: Place) -> dict:
 def write_stamp(place: Place, extras: list[str], pins: str = "") -> None:
     """Vouch for the environment; without `pins` it is whole, and something has yet to come."""
     stamp = {"root": str(place.root), "pins": pins, "extras": extras}
-    place.stamp.write_text(json.dumps(stamp), encoding="utf-8")
+    write_whole(place.stamp, json.dumps(stamp).encode())
 
 
 def fingerprint(root: Path) -> str:

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from course_utils.files import write_whole
 from course_utils.lectures import COURSE, Lecture
 from tools.editions.my_course import CopyError, copies_of, update_copies
 
@@ -82,7 +83,7 @@ def present_options(folder: Path) -> list[str]:
         file = folder / "settings" / f"{plugin.replace(':', '/')}.jupyterlab-settings"
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(values, indent=2), encoding="utf-8")
+            write_whole(file, json.dumps(values, indent=2).encode())
     return [
         f"--LabApp.user_settings_dir={folder / 'settings'}",
         f"--LabApp.workspaces_dir={folder / 'workspaces'}",

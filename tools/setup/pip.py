@@ -75,8 +75,8 @@ def install(place: Place, arguments: list[str], again: str) -> None:
 
     While pip runs there is no stamp: should this be cut off, nobody can vouch for the folder.
     """
-    stamp = place.stamp.read_bytes()
-    place.stamp.unlink()
+    held = place.stamp.with_suffix(".held")
+    place.stamp.replace(held)  # which needs no room on a full disk
     # -I: neither PYTHONPATH nor the user's own packages may take part.
     command = [str(place.python), "-I", "-m", "pip", "install", "--no-input", *arguments]
     said = []
@@ -100,7 +100,7 @@ def install(place: Place, arguments: list[str], again: str) -> None:
     show("")
     if process.returncode != 0:
         if not any(line.startswith("Installing collected packages") for line in said):
-            place.stamp.write_bytes(stamp)  # nothing was written
+            held.replace(place.stamp)  # nothing was written
         raise CommandError(f"{explain(''.join(said), again)}\nAll that pip said is in {place.log}.")
 
 

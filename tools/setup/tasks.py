@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from course_utils.lectures import Lecture
+from tools.files import SavedMeanwhileError, write_back
 
 from .environment import MINILM, remove
 from .lab import find_lecture
@@ -168,7 +169,10 @@ def constraints(place: Place, arguments: list[str]) -> int:
     compiled = ["-m", "uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", *arguments]
     # A version that only a later 3.11 takes would stop set-up on a system's own, older one.
     everywhere = ["--universal", "--fork-strategy", "fewest", "--python-version", "3.11"]
-    every = ["--all-extras", "pyproject.toml", "-o", str(kept)]
+    before = kept.read_bytes()
+    new = place.venv / "constraints.txt"  # uv keeps to the versions that it finds there
+    new.write_bytes(before)
+    every = ["--all-extras", "pyproject.toml", "-o", str(new)]
     if status := run(place, *compiled, *everywhere, *every):
         return status
     minilm = subprocess.run(
@@ -179,8 +183,11 @@ def constraints(place: Place, arguments: list[str]) -> int:
         text=True,
         check=True,
     ).stdout
-    text = CONSTRAINTS_HEADER + kept.read_text(encoding="utf-8") + minilm
-    kept.write_text(text, encoding="utf-8")
+    text = CONSTRAINTS_HEADER + new.read_text(encoding="utf-8") + minilm
+    try:
+        write_back(kept, before, text.encode())
+    except SavedMeanwhileError as error:
+        raise CommandError(str(error)) from None
     say(f"constraints.txt now pins {text.count('==')} versions.")
     return 0
 
