@@ -9,6 +9,7 @@ import importlib.util
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests import (  # noqa: E402
     support_offline,
     support_order,
 )
+from tools.ending import TOLD  # noqa: E402
 
 # Before anything imports course_utils: from here on, annotations with shapes are enforced.
 _annotations = install_import_hook("course_utils", "tests.support_annotations.check_after").hook
@@ -64,7 +66,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 def pytest_configure(config):
     """Refuse the network here and in every kernel started from here."""
     support_offline.refuse_network()
-    folder = tempfile.mkdtemp(prefix="course-ipython-")
+    worker = hasattr(config, "workerinput")  # whose folder goes with that of the first process
+    if not worker:
+        for number in TOLD:
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, signal.default_int_handler)  # as Ctrl-C, which cleans up
+    within = os.environ["IPYTHONDIR"] if worker else None
+    folder = tempfile.mkdtemp(prefix="course-ipython-", dir=within)
     support_offline.write_ipython_startup(Path(folder))
     os.environ["IPYTHONDIR"] = folder
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))

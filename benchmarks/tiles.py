@@ -34,6 +34,7 @@ from benchmarks._timing import Clock, CudaClock, Lap, Spread, WallClock, interle
 from benchmarks.attention import RESULTS, device_name
 from course_utils.kernels import configurations, flash_attend, tiled_triton
 from course_utils.kernels.configurations import ORDER, Configuration
+from tools.ending import end_with_parent
 
 NAME = "tiles-gpu"
 BLOCKS, WARPS, STAGES = (64, 128), (4, 8), (2, 3)
@@ -117,7 +118,7 @@ def compile_all(variants: list[Variant]) -> None:
     """Compile in several processes: it takes most of the time, and runs no kernel for long."""
     spawn = multiprocessing.get_context("spawn")
     tasks = list(product(cases(256), variants))
-    with ProcessPoolExecutor(PROCESSES, mp_context=spawn) as pool:
+    with ProcessPoolExecutor(PROCESSES, mp_context=spawn, initializer=end_with_parent) as pool:
         list(pool.map(compile_ahead, tasks))
 
 

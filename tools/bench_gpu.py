@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tools.ending import leave_in_order
 from tools.setup.place import ROOT, WINDOWS, CommandError, Place, say
 
 SECONDS = 470  # in all: eight minutes, less what Python takes to start and to end
@@ -51,6 +52,7 @@ def bench_gpu(place: Place, arguments: list[str]) -> int:
     end = time.monotonic() + SECONDS
     # What a shell runs in the background ignores Ctrl-C, by which steps are asked to stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    leave_in_order()
     out = results_folder(place)
     (out / LOG).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="course-gpu-", ignore_cleanup_errors=True) as cache:

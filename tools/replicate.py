@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,6 +41,7 @@ from course_utils.teaching.claims import (
 )
 from course_utils.threads import one_thread
 from course_utils.training import learning_rates_times
+from tools.ending import end_with_parent, leave_in_order
 from tools.files import exclusive
 from tools.notebook_file import read_cells
 
@@ -143,11 +144,16 @@ def verdict(claim: Claim, found: Replication, said: str) -> str:
     return f"{claim.name} held in {found.rate} runs, and its lecture says {said}"
 
 
+def claim_named(stem: str, name: str) -> tuple[Lecture, Claim]:
+    """Return a claim, and its lecture."""
+    lecture = next(lecture for lecture in COURSE if lecture.stem == stem)
+    return lecture, next(claim for claim in claims_of(lecture) if claim.name == name)
+
+
 def run_group(stem: str, name: str, seeds: list[int], setting: Setting) -> list[dict[str, float]]:
     """Run some seeds of one claim at one setting, in a process of its own."""
     os.environ["TQDM_DISABLE"] = "1"
-    lecture = next(lecture for lecture in COURSE if lecture.stem == stem)
-    claim = next(claim for claim in claims_of(lecture) if claim.name == name)
+    _, claim = claim_named(stem, name)
     if setting == AS_STATED:
         check_seeds_apart(claim, seeds[0], seeds[0] + 1)
     found = measure(claim, seeds, claim.budget, setting)
@@ -171,9 +177,14 @@ def kept_file(lecture: Lecture, claim: Claim, seeds: list[int], setting: Setting
     return KEPT / f"{claim.run.__name__}-{seeds[0]}-{state}.json"  # claims may share a run
 
 
-@cache
 def what_runs(path: Path) -> str:
     """Return a file's code without its comments, and without what claims say of their numbers."""
+    return _what_runs(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _what_runs(path: Path, _: int) -> str:
+    """Read the file again where it was saved since."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for call in ast.walk(tree):
         if isinstance(call, ast.Call):
@@ -229,17 +240,35 @@ def unusable(path: Path, claim: Claim) -> NoReturn:
 def run_jobs(jobs: dict[Path, tuple[str, str, list[int], Setting]], total: int) -> None:
     """Run the jobs that are missing of `total`, one on each processor; keep each as it ends."""
     with (
-        ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers,
+        ProcessPoolExecutor(
+            os.cpu_count(), mp_context=get_context("spawn"), initializer=end_with_parent
+        ) as workers,
         tqdm(total=total, initial=total - len(jobs), unit="group") as bar,
     ):
         running = {workers.submit(run_group, *job): path for path, job in jobs.items()}
         try:
             for job in as_completed(running):
-                write_whole(running[job], json.dumps(job.result()).encode())
+                keep(running[job], job.result(), *jobs[running[job]])
                 bar.update()
-        except BaseException:
+        except BaseException as error:
+            if not isinstance(error, Exception):  # told to stop: at once, not after these groups
+                for worker in active_children():
+                    worker.terminate()
             workers.shutdown(cancel_futures=True)
             raise
+        finally:
+            for job, path in running.items():
+                if job.done() and not (job.cancelled() or job.exception() or path.exists()):
+                    keep(path, job.result(), *jobs[path])
+
+
+def keep(
+    path: Path, numbers: list[dict[str, float]], stem: str, name: str, seeds: list[int], at: Setting
+) -> None:
+    """Keep the numbers of some seeds; they may be of other code where it was edited meanwhile."""
+    if path != kept_file(*claim_named(stem, name), seeds, at):
+        raise ClaimError(f"{name}: its code was edited while it ran: run the same command again.")
+    write_whole(path, json.dumps(numbers).encode())
 
 
 def summed_up(
@@ -314,12 +343,16 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     lectures = [each for each in COURSE if chosen.lecture in (None, each.number)]
     seeds = list(range(chosen.first, chosen.first + chosen.seeds))
+    leave_in_order()
     try:
         replications = run_all(lectures, seeds)
         record(replications)
     except (ClaimError, DamagedError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("What was measured is kept: the same command continues from there.")
+        return 130
     wrong = []
     for lecture in lectures:
         said = said_rates(lecture)

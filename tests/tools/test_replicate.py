@@ -240,7 +240,7 @@ def line(monkeypatch, tmp_path):
         lambda stem, name, seeds, setting: measure(claim, seeds, claim.budget, setting),
     )
     monkeypatch.setattr(
-        replicate, "ProcessPoolExecutor", lambda count, mp_context: ThreadPoolExecutor(1)
+        replicate, "ProcessPoolExecutor", lambda count, **options: ThreadPoolExecutor(1)
     )
     yield ran
     read_replications.cache_clear()
@@ -256,6 +256,25 @@ def test_interrupted_run_goes_on(line, tmp_path):
     del line[:]
     assert replicate.run_all([COURSE[3]], seeds)["line"].tried == 24
     assert len(line) == 24 - 6 * done
+
+
+def test_numbers_of_code_that_was_edited_meanwhile_are_not_kept(line, tmp_path, monkeypatch):
+    """Some of them may be of the new code: nobody can tell which."""
+    file, read = tmp_path / "claims.py", replicate.what_runs
+    file.write_text("STEPS = 3")
+    monkeypatch.setattr(replicate, "what_runs", lambda path: read(file))
+    measured = replicate.run_group
+
+    def edited(*job):
+        numbers = measured(*job)
+        file.write_text("STEPS = 4000")
+        return numbers
+
+    monkeypatch.setattr(replicate, "run_group", edited)
+    with pytest.raises(ClaimError, match="line: its code was edited while it ran"):
+        replicate.run_all([COURSE[3]], [10])
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert replicate.run_all([COURSE[3]], [10])["line"].tried == 1
 
 
 @pytest.mark.parametrize("damage", ["[1", "7", '[{"fit": 1.0}]', '[{"fit": NaN, "mean": 1.0}]'])

@@ -26,6 +26,7 @@ from tools.editions.notebook_outputs import as_saved, cleaned, code_cells, diffe
 from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
 from tools.editions.snapshots import with_snapshots
+from tools.ending import leave_in_order
 from tools.files import SavedMeanwhileError, write_back
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +98,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="course-ipython-") as ipython_folder:
         # Away from the user's own IPython start-up files, which could print or import.
         os.environ.update(ENVIRONMENT, IPYTHONDIR=ipython_folder)
+        leave_in_order()
         status = max(map(report, paths))
     try:
         write_tables()

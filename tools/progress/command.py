@@ -22,6 +22,7 @@ from pathlib import Path
 
 from course_utils.lectures import COURSE
 from tools.editions.my_course import MY_COURSE, copies_of
+from tools.ending import leave_in_order
 from tools.progress.process import Progress, examine
 
 WIDTH = 100
@@ -38,6 +39,7 @@ EPILOGUE = (
 def main(arguments: list[str]) -> int:
     """Print the progress of the copies named; return the exit status."""
     options = _parser().parse_args(arguments)
+    leave_in_order()
     paths = options.copies or _my_copies()
     if not paths:
         print("There are no copies in my_course yet: `make lab` makes them.")

@@ -30,6 +30,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
 )
 from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import LORA_RUNS_FILE
 from course_utils.models.small_gpt import load_small_gpt
+from tools.ending import end_with_parent
 from tools.scripts.packaged import as_json, write_packaged
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
@@ -44,7 +45,8 @@ def main() -> None:
     steps, seeds = (1, (0,)) if quick else (STEPS, SEEDS)
     kinds = [*((rank, False) for rank in RANKS), (None, True), (None, False)]
     # Each process begins afresh: a fork of one whose torch has threads may wait for ever.
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, spawn, initializer=end_with_parent) as pool:
         waiting = [pool.submit(measured, rank, only, steps, seeds) for rank, only in kinds]
         runs = [each.result() for each in waiting]
     full = runs[-1]

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from urllib.parse import quote
 from course_utils.files import write_whole
 from course_utils.lectures import COURSE, Lecture
 from tools.editions.my_course import CopyError, copies_of, update_copies
+from tools.ending import leave_in_order
 
 from .place import ROOT, CommandError, Place, say, warn
 
@@ -141,8 +141,7 @@ def variables_for(place: Place, runtime: str) -> dict[str, str]:
 def serve(place: Place, page: str, *options: str) -> int:
     """Run JupyterLab until it is stopped; print its link, its warnings and nothing else."""
     say("Starting JupyterLab ...")
-    # Told to end, this process takes JupyterLab along instead of leaving it behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    leave_in_order()  # and take JupyterLab along instead of leaving it behind
     with (
         tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as runtime,
         private_file(place.venv / "lab.log") as log,

