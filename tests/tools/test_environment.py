@@ -92,6 +92,127 @@ def test_one_lecture_is_its_folder_and_its_part_of_the_rest(lecture, ran):
     assert [file for file in files if any(other in file for other in others)] == []
 
 
+class Interrupted(BaseException):
+    """The process is ended from outside."""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A course whose set-up makes `.venv` and installs nothing."""
+    place = Place(tmp_path)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setattr(environment, "install_all", lambda extras, place, again: None)
+    done = subprocess.CompletedProcess([], 0, "", "")
+    monkeypatch.setattr(environment.subprocess, "run", lambda *command, **options: done)
+    monkeypatch.setattr(cli, "Place", lambda: place)
+    return place
+
+
+def own_folder(path):
+    (path / "lib").mkdir(parents=True)
+    (path / "lib" / "mine.py").write_text("mine")
+
+
+def own_file(path):
+    path.write_text("mine")  # as programs write that switch environments by a folder's name
+
+
+def own_link(path):
+    own_folder(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize("make", [own_folder, own_file, own_link])
+def test_what_set_up_did_not_begin_is_put_aside(make, place, capsys):
+    for number in ("", "2"):  # and again
+        make(place.venv) if not number else own_file(place.venv)
+        assert cli.run(["setup"]) == 0
+        kept = place.root / f".venv.yours{number}"
+        file = kept / "lib" / "mine.py" if kept.is_dir() else kept
+        assert file.read_text() == "mine"
+        assert f"is kept as {kept.name}" in capsys.readouterr().out
+        assert environment.begun(place) and not place.venv.is_symlink()
+        environment.remove(place.venv)
+
+
+@pytest.mark.parametrize("cut_off", ["at the first program", "in pip"])
+def test_what_set_up_began_is_made_anew(cut_off, place, monkeypatch, capsys):
+    def stop(*arguments, **options):
+        raise Interrupted
+
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        if cut_off == "in pip":
+            patch.setattr(environment, "install_all", stop)
+        else:
+            patch.setattr(environment.subprocess, "run", stop)
+        cli.run(["setup"])
+    place.stamp.unlink(missing_ok=True)
+    (place.venv / "half").touch()
+    assert cli.run(["setup"]) == 0
+    assert "a new one" in capsys.readouterr().out and not (place.venv / "half").exists()
+    assert not [*place.root.glob(".venv.*s*")]
+
+
+def test_a_link_to_another_disk_is_used_and_kept(place):
+    other = place.root / "other disk"
+    other.mkdir()
+    place.venv.symlink_to(other)
+    assert cli.run(["setup"]) == 0
+    assert place.venv.is_symlink() and (other / "setup.log").exists()
+    (other / "lib").mkdir()
+    assert cli.run(["clean"]) == 0
+    assert place.venv.is_symlink() and [*other.iterdir()] == []
+
+
+def test_clean_leaves_what_set_up_did_not_begin(place, capsys):
+    own_folder(place.venv)
+    assert cli.run(["clean"]) == 0
+    assert (place.venv / "lib" / "mine.py").exists()
+    assert "was not made by this set-up, and stays" in capsys.readouterr().out
+
+
+def dangling(place):
+    place.venv.symlink_to("/media/a disk that is not there")
+    return "which is not there"
+
+
+def circle(place):
+    place.venv.symlink_to(place.venv.name)
+    return "which is not there"
+
+
+def lock_is_a_folder(place):
+    place.lock.mkdir()
+    return r"\.venv\.lock"
+
+
+def no_pins(place):
+    (place.root / "constraints.txt").unlink()
+    return r"constraints\.txt"
+
+
+def conflicts(place):
+    (place.root / "pyproject.toml").write_text("<<<<<<< HEAD")
+    return r"pyproject\.toml"
+
+
+@pytest.mark.parametrize("spoil", [dangling, circle, lock_is_a_folder, no_pins, conflicts])
+def test_what_is_in_the_way_is_named_in_a_sentence(spoil, place, capsys):
+    said = spoil(place)
+    before = sorted(path.name for path in place.root.iterdir())
+    assert cli.run(["setup"]) == 1
+    assert re.search(said, capsys.readouterr().err)
+    assert {*before} <= {path.name for path in place.root.iterdir()} <= {*before, ".venv.lock"}
+
+
+@pytest.mark.parametrize("stamp", ["[]", "7", "null", "{}", '{"pins": "x"}', '"root"'])
+def test_a_stamp_that_says_nothing_is_no_stamp(stamp, place):
+    own_folder(place.venv)
+    place.stamp.write_text(stamp)
+    assert environment.read_stamp(place) == {} and not environment.is_ready(["lab"], place)
+
+
 def workflows():
     """Return the workflows by file name."""
     files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

@@ -1,6 +1,5 @@
 """Set-up for real: venv, pip and a course in miniature, its packages in a folder, no network."""
 
-import ast
 import os
 import shutil
 import signal
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-import course
 from tests.tools import support_wheels
 from tests.tools.support_wheels import CONSTRAINTS, add_to_index
 from tools.setup import cli
@@ -218,24 +216,6 @@ def test_torch_comes_from_the_index_that_is_named(place, kept, monkeypatch):
     subprocess.run([place.python, "-I", "-m", "pip", "uninstall", "-qy", "torch"], check=True)
     ensure(TEST, place, "test")
     assert installed(place)["torch"] == "2.13.0+cpu"
-
-
-def test_course_py_can_be_read_by_an_old_python():
-    assert ast.parse((ROOT / "course.py").read_text(encoding="utf-8"), feature_version=(3, 6))
-
-
-def test_an_old_python_hands_over_or_says_what_is_needed(monkeypatch):
-    monkeypatch.setattr(course.sys, "version_info", (3, 9, 2))
-    monkeypatch.setattr(course, "tested_python", lambda: None)
-    with pytest.raises(SystemExit, match=r"This is Python 3\.9; the course needs Python 3\.11"):
-        course.main()
-    called = []
-    monkeypatch.setattr(course, "tested_python", lambda: "/usr/bin/python3.12")
-    monkeypatch.setattr(course.sys, "argv", ["course.py", "lab"])
-    monkeypatch.setattr(course.subprocess, "call", lambda command: called.append(command) or 7)
-    with pytest.raises(SystemExit, match="7"):
-        course.main()
-    assert called == [["/usr/bin/python3.12", str(ROOT / "course.py"), "lab"]]
 
 
 def test_clean_removes_the_environment_alone(place, monkeypatch):

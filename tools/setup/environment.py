@@ -2,6 +2,7 @@
 
 A stamp in `.venv` says what is installed, from which pins and for which folder. It goes before pip
 starts and comes back when pip is done: an environment without it was cut off, and is made anew.
+pip's log is there from the beginning: a `.venv` without it is somebody's own, and is never deleted.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ def is_whole(place: Place) -> bool:
 def read_stamp(place: Place) -> dict:
     """Return what the stamp says; nothing where there is none."""
     try:
-        return json.loads(place.stamp.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        stamp = json.loads(place.stamp.read_text(encoding="utf-8"))
+        return stamp if set(stamp) == {"root", "pins", "extras"} else {}
+    except (OSError, ValueError, TypeError):
         return {}
 
 
@@ -84,7 +86,11 @@ def fingerprint(root: Path) -> str:
 
 def project(root: Path) -> dict:
     """Return pyproject.toml."""
-    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    path = root / "pyproject.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # as after a merge with conflicts
+        raise CommandError(f"{path} cannot be read ({error}): get it anew.") from None
 
 
 def torch_range(root: Path) -> str:
@@ -106,19 +112,52 @@ def set_up(extras: Iterable[str], place: Place, again: str) -> None:
     extras = sorted({*extras, *read_stamp(place).get("extras", ())})
     with contextlib.ExitStack() as stack:
         if not is_whole(place):
-            if place.venv.exists():
+            check_possible(place, again)
+            if begun(place):
                 say("  The environment there is incomplete, or its folder was moved: a new one.")
                 stack.enter_context(put_aside(place, again))
+            else:
+                leave_alone(place)
             make_venv(place, again)
         install_all(extras, place, again)
     say("Set-up is complete.")
+
+
+def check_possible(place: Place, again: str) -> None:
+    """Check that an environment can be made, before anything is put aside for it."""
+    if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
+        version = "{}.{}".format(*sys.version_info)
+        raise CommandError(
+            "This Python cannot make environments: on Debian and Ubuntu run "
+            f"`sudo apt-get install python{version}-venv`, then `{how_to_run(again)}` again."
+        )
+    if place.venv.is_symlink() and not place.venv.exists():  # it may be on a disk that is away
+        raise CommandError(
+            f"{place.venv} is a link to {os.readlink(place.venv)}, which is not there: make that "
+            f"folder, or delete the link, then run `{how_to_run(again)}` again."
+        )
+
+
+def begun(place: Place) -> bool:
+    """Return whether set-up made what is there, to the end or not."""
+    return place.log.is_file() or place.stamp.is_file()
+
+
+def leave_alone(place: Place) -> None:
+    """Give somebody's own `.venv` another name; an empty folder is filled."""
+    if not place.venv.exists() or (place.venv.is_dir() and not any(place.venv.iterdir())):
+        return
+    names = (place.root / f".venv.yours{number}" for number in ("", *range(2, 1000)))
+    kept = next(path for path in names if not os.path.lexists(path))
+    place.venv.rename(kept)
+    say(f"  The .venv there was not made by this set-up: it is kept as {kept.name}.")
 
 
 @contextlib.contextmanager
 def put_aside(place: Place, again: str) -> Iterator[None]:
     """Remove the environment; one that was moved comes back if no new one can be made."""
     moved = place.root / ".venv.moved"
-    if "root" not in read_stamp(place):
+    if "root" not in read_stamp(place) or place.venv.is_symlink():
         remove(place.venv, again)
         yield
         return
@@ -162,12 +201,8 @@ def pip_steps(extras: list[str], root: Path) -> list[tuple[str, list[str]]]:
 
 def make_venv(place: Place, again: str) -> None:
     """Make the empty environment."""
-    if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
-        version = "{}.{}".format(*sys.version_info)
-        raise CommandError(
-            "This Python cannot make environments: on Debian and Ubuntu run "
-            f"`sudo apt-get install python{version}-venv`, then `{how_to_run(again)}` again."
-        )
+    place.venv.mkdir(exist_ok=True)
+    place.log.touch()
     # The Python below an environment: this one may be the environment that was just removed.
     python = getattr(sys, "_base_executable", sys.executable)
     # In two steps, since venv would keep to itself why pip could not be installed.
@@ -183,12 +218,12 @@ def make_venv(place: Place, again: str) -> None:
 
 
 def remove(venv: Path, again: str = "clean") -> None:
-    """Remove an environment, whatever state it is in."""
+    """Remove an environment, whatever state it is in; a link to another disk stays."""
     try:
-        if venv.is_symlink() or venv.is_file():
-            venv.unlink()
-        elif venv.exists():
-            shutil.rmtree(venv)
+        for child in venv.iterdir():
+            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()
+        if not venv.is_symlink():
+            venv.rmdir()
     except OSError as error:
         raise CommandError(
             f"{error.filename} cannot be removed ({error.strerror}): close JupyterLab and every "

@@ -19,6 +19,7 @@ NOT_WRITTEN = (
     else "{what} cannot be written ({why}): copy the course to a folder that you may write to, "
     "then run `{again}` there."
 )
+NOT_USABLE = "{what} cannot be used ({why}): put that right, then run `{again}` again."
 # Ordered: pip ends a failed download with "No matching distribution" too, so the cause comes first.
 CAUSES = (
     (r"No space left on device|Errno 28|not enough space on the disk", DISK_FULL),
@@ -61,13 +62,13 @@ def explain(output: str, again: str) -> str:
 
 
 def explain_error(error: OSError, again: str) -> str | None:
-    """Return the sentence for a file that the system would not write; None for other errors."""
+    """Return the sentence for what the system said of a file; None where it said nothing."""
     words = {"what": error.filename or "A file", "why": error.strerror, "again": how_to_run(again)}
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DISK_FULL.format(**words)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return NOT_WRITTEN.format(**words)
-    return None
+    return NOT_USABLE.format(**words) if error.strerror else None
 
 
 def install(place: Place, arguments: list[str], again: str) -> None:

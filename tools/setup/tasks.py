@@ -13,7 +13,7 @@ from course_utils.lectures import Lecture
 from tools.ending import run_to_its_end
 from tools.files import SavedMeanwhileError, write_back
 
-from .environment import MINILM, remove
+from .environment import MINILM, begun, remove
 from .lab import find_lecture
 from .place import ROOT, CommandError, Place, say
 
@@ -195,10 +195,13 @@ def constraints(place: Place, arguments: list[str]) -> int:
 
 def clean(place: Place, arguments: list[str]) -> int:
     """Remove the environment and what tools have left behind."""
-    remove(place.venv)
+    if begun(place):
+        remove(place.venv)
+    elif os.path.lexists(place.venv):
+        say("The .venv there was not made by this set-up, and stays.")
     for folder in [place.root / name for name in LEFT_BEHIND]:
         shutil.rmtree(folder, ignore_errors=True)
     for folder in place.root.rglob("__pycache__"):
         shutil.rmtree(folder, ignore_errors=True)
-    say("Removed the environment and the caches; the lectures are untouched.")
+    say("Removed what set-up and tools had made; the lectures are untouched.")
     return 0
