@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 TESTED = ((3, 11), (3, 12), (3, 13))
 
 
@@ -43,6 +44,9 @@ def main():
                 "install one, then run the same command again." % here
             )
         print("Note: Python %d.%d is newer than those the course is tested with." % here)
+    # What other programs need there, such as an old package, is not for this one.
+    theirs = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [folder for folder in sys.path if folder not in theirs or folder in ("", HERE)]
     from tools.setup.cli import run
 
     sys.exit(run(sys.argv[1:]))

@@ -2,6 +2,8 @@
 
 import ast
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -59,3 +61,15 @@ def test_a_python_is_taken_that_runs(tmp_path, monkeypatch):
     assert course.tested_python() == "python3.12"
     monkeypatch.setenv("PATH", "")
     assert course.tested_python() is None
+
+
+def test_what_pythonpath_has_for_others_is_left_alone(tmp_path):
+    (tmp_path / "tomllib.py").write_text("raise RuntimeError('of another program')")
+    answer = subprocess.run(
+        [sys.executable, "course.py", "help"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}/nowhere"},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0 and "lab" in answer.stdout and not answer.stderr

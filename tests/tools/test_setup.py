@@ -113,6 +113,16 @@ def test_second_run_asks_pip_nothing(place, capsys, monkeypatch):
     assert place.log.read_bytes() == before and capsys.readouterr().out == ""
 
 
+def test_settings_of_pip_that_lead_elsewhere_are_for_others(place, kept, tmp_path, monkeypatch):
+    (tmp_path / "pip.conf").write_text("[install]\nuser = true\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_TARGET", str(tmp_path / "elsewhere"))
+    add_to_index(kept.index, "triton", "3.7.3")
+    pin(place, CONSTRAINTS.replace("3.7.1", "3.7.3"))
+    ensure(LAB, place, "lab")
+    assert installed(place)["triton"] == "3.7.3" and not (tmp_path / "elsewhere").exists()
+
+
 def test_changed_pins_are_installed_in_place(place, kept):
     add_to_index(kept.index, "triton", "3.7.2")
     pin(place, CONSTRAINTS.replace("3.7.1", "3.7.2"))

@@ -10,11 +10,17 @@ exit status is 1.
 """
 
 import argparse
+import asyncio
+import contextlib
 import os
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from signal import SIGINT, SIGTERM
+from typing import Any
 
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -64,8 +70,21 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         store_widget_state=False,
         record_timing=False,
         resources={"metadata": {"path": str(folder)}},
+        on_notebook_start=as_before({n: signal.getsignal(n) for n in (SIGINT, SIGTERM)}),
     )
     return client.execute(cleanup_kc=True)
+
+
+def as_before(handlers: dict[signal.Signals, Any]) -> Callable[..., None]:
+    """Return what puts signals' handlers back: nbclient's own end in a traceback, and late."""
+
+    def put_back(**_: Any) -> None:
+        with contextlib.suppress(RuntimeError, ValueError):  # on Windows nbclient has set none
+            for number, handler in handlers.items():
+                asyncio.get_running_loop().remove_signal_handler(number)
+                signal.signal(number, handler)
+
+    return put_back
 
 
 def refresh(path: Path) -> tuple[str, list[str]]:
@@ -120,4 +139,7 @@ def report(path: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)  # what was written is whole; the command behind says that it has stopped

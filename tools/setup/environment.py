@@ -207,7 +207,7 @@ def make_venv(place: Place, again: str) -> None:
     python = getattr(sys, "_base_executable", sys.executable)
     # In two steps, since venv would keep to itself why pip could not be installed.
     for command in (
-        [python, "-m", "venv", "--without-pip", place.venv],
+        [python, "-I", "-m", "venv", "--without-pip", place.venv],
         [place.python, "-I", "-m", "ensurepip", "--upgrade", "--default-pip"],
     ):
         # Should this process be killed, its child holds the lock until it ends.

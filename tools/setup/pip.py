@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ NOT_WRITTEN = (
     "then run `{again}` there."
 )
 NOT_USABLE = "{what} cannot be used ({why}): put that right, then run `{again}` again."
+ELSEWHERE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")  # where pip would install instead
 # Ordered: pip ends a failed download with "No matching distribution" too, so the cause comes first.
 CAUSES = (
     (r"No space left on device|Errno 28|not enough space on the disk", DISK_FULL),
@@ -80,12 +82,15 @@ def install(place: Place, arguments: list[str], again: str) -> None:
     place.stamp.replace(held)  # which needs no room on a full disk
     # -I: neither PYTHONPATH nor the user's own packages may take part.
     command = [str(place.python), "-I", "-m", "pip", "install", "--no-input", *arguments]
+    # Whatever the user's settings for pip say: into this environment.
+    variables = {k: v for k, v in os.environ.items() if k not in ELSEWHERE}
     said = []
     with (
         place.log.open("a", encoding="utf-8") as log,
         subprocess.Popen(
             [*command, "--disable-pip-version-check"],
             cwd=place.root,
+            env={**variables, "PIP_USER": "0"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

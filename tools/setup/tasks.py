@@ -161,7 +161,8 @@ def bench(place: Place, arguments: list[str]) -> int:
 def doctor(place: Place, arguments: list[str]) -> int:
     """Say what works here; without an environment, ask the Python that runs this."""
     python = place.python if place.python.exists() else sys.executable
-    return run_to_its_end([str(python), "-m", "tools.doctor", *arguments], cwd=place.root)
+    command = [str(python), "-m", "tools.doctor", *arguments]
+    return run_to_its_end(command, cwd=place.root, env=place.activated())
 
 
 def constraints(place: Place, arguments: list[str]) -> int:
