@@ -1,4 +1,4 @@
-"""What several processes share: a lock that dies with its holder."""
+"""What several processes share: a lock that dies with its holder, a file that others save too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from course_utils.files import write_whole
 
 if os.name == "nt":
     import msvcrt
@@ -43,3 +45,27 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+class SavedMeanwhileError(Exception):
+    """A file is no longer what was read; the message says that it stays as it is."""
+
+
+def write_back(path: Path, before: bytes, content: bytes) -> None:
+    """Write whole what was made from `before`.
+
+    Raises:
+        SavedMeanwhileError: if the file holds something else by now. It then stays as it is.
+    """
+
+    def changed() -> bool:
+        try:
+            return path.read_bytes() != before
+        except FileNotFoundError:
+            return True
+
+    if not write_whole(path, content, unless=changed):
+        raise SavedMeanwhileError(
+            f"{path.name} was saved or deleted by somebody else while this ran, and stays so: "
+            "run the same command again."
+        )

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from course_utils.data.gpt2_files import find_gpt2
 from course_utils.data.model_folder import model_folder, read_json
+from course_utils.files import write_whole
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.skeleton import shapes_alone
@@ -121,9 +122,10 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tensors = _to_hub(model.state_dict(), model.config)
     named = {PREFIX + name: tensor for name, tensor in tensors.items()}
-    safetensors.torch.save_file(named, folder / WEIGHTS, metadata={"format": "pt"})
+    # A model that was loaded from this file may still read it.
+    write_whole(folder / WEIGHTS, safetensors.torch.save(named, metadata={"format": "pt"}))
     described = _config_to_hub(model.config, model.tokens.weight.dtype)
-    (folder / CONFIG).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    write_whole(folder / CONFIG, (json.dumps(described, indent=2) + "\n").encode())
 
 
 class PublishedGPT2(NamedTuple):

@@ -9,7 +9,7 @@ from course_utils.lectures import COURSE
 from tests.browser.support_lab import trust
 from tests.browser.support_page import LecturePage, changed, is_home, seen, wait_for
 from tests.lectures.support_notebooks import NOTEBOOKS, read, tags
-from tools.editions.notebook_outputs import write
+from tools.editions.notebook_outputs import as_saved
 from tools.notebook_file import lecture_file
 
 pytestmark = pytest.mark.browser
@@ -58,7 +58,7 @@ def test_pictures_and_quiz_are_there_before_the_first_run(
     name = f"before_{'trusted' if trusted else 'untrusted'}_{path.name}"
     notebook = read(path)
     notebook.metadata["copy"] = name  # trust goes by content
-    write(notebook, lab.folder / name)
+    (lab.folder / name).write_bytes(as_saved(notebook))
     if trusted:
         trust(lab.folder / name, private)
 

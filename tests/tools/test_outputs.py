@@ -158,3 +158,22 @@ def test_without_chromium_earlier_pictures_stay(monkeypatch, tmp_path, capsys, b
     other = snapshots.with_snapshots(with_page(), one_output(output_type="stream", text="x"))
     assert other.cells[0].outputs[0].data == words
     assert "Pictures of explorers: 0 kept, 1 missing." in capsys.readouterr().out
+
+
+# As an editor saves: the file that the notebook runs from has another paragraph by now.
+EDITED = """
+import json
+from pathlib import Path
+path = Path("edited.ipynb")
+notebook = json.loads(path.read_text())
+notebook["cells"].append({"cell_type": "raw", "id": "new", "metadata": {}, "source": "mine"})
+path.write_text(json.dumps(notebook))
+"""
+
+
+def test_what_is_saved_while_it_runs_stays(tmp_path, capsys):
+    path = tmp_path / "edited.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(EDITED)]), path)
+    assert outputs.report(path) == 1
+    assert nbformat.read(path, as_version=4).cells[-1].source == "mine"
+    assert "edited.ipynb was saved" in capsys.readouterr().out
