@@ -27,7 +27,7 @@ from course_utils.teaching.part_source import (
     source_of,
     unknown_names,
 )
-from course_utils.teaching.time_limit import OutOfTimeError, time_limit
+from course_utils.teaching.time_limit import OutOfTimeError, within
 from course_utils.teaching.usual_torch import usual_torch
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def judge_alone(exercise: Exercise, part: Any) -> Verdict:
         PartsError: if that takes longer than `SECONDS`.
     """
     try:
-        with time_limit(SECONDS):
-            return exercise.judge(part)
+        return within(SECONDS, lambda: exercise.judge(part))
     except OutOfTimeError:
         raise PartsError(
             f"run from the file, `{exercise.kept_as}` was stopped after {SECONDS:g} s: look for a "
@@ -186,8 +185,8 @@ def _run(text: str, path: Path) -> dict[str, Any]:
     module = sys.modules[MODULE] = importlib.util.module_from_spec(spec)
     code = compile(text, str(path), "exec", dont_inherit=True)
     try:
-        with usual_torch(), time_limit(SECONDS):
-            exec(code, vars(module))
+        with usual_torch():
+            within(SECONDS, lambda: exec(code, vars(module)))
     except BaseException as error:
         sys.modules.pop(MODULE, None)
         if isinstance(error, OutOfTimeError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeVar
 
-__all__ = ["OutOfTimeError", "time_limit"]
+__all__ = ["OutOfTimeError", "within"]
 
+T = TypeVar("T")
 AGAIN = 1.0  # s until what has caught the exception is stopped again
 
 
@@ -16,20 +17,17 @@ class OutOfTimeError(KeyboardInterrupt):
     """The time is up. Like the reader's own interruption, it is no failure of the code."""
 
 
-@contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Stop the block after ``seconds`` by raising :class:`OutOfTimeError` in it.
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """Call a function, and stop it after ``seconds`` by raising an exception in it.
 
     It needs no signal, so it works on every system and in every thread. Python code stops at its
     next step; a single long call of a library only stops when it returns.
 
-    >>> try:
-    ...     with time_limit(0.01):
-    ...         while True:
-    ...             pass
-    ... except OutOfTimeError:
-    ...     print("stopped")
-    stopped
+    Raises:
+        OutOfTimeError: when the time is up.
+
+    >>> within(30, lambda: 2 + 3)
+    5
     """
     thread, ended = threading.get_ident(), threading.Event()
 
@@ -44,16 +42,18 @@ def time_limit(seconds: float) -> Iterator[None]:
     def end() -> None:
         ended.set()
         watcher.join()
-        _raise_in(thread, None)  # what was raised too late must not arrive after the block
+        _raise_in(thread, None)  # what was raised too late must not arrive afterwards
 
-    watcher.start()
+    # No context manager: the exception may come at any step, and would keep one from being left.
     try:
-        yield
-    finally:
+        watcher.start()
         try:
+            return call()
+        finally:
             end()
-        except OutOfTimeError:
-            end()
+    except BaseException:
+        end()
+        raise
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

@@ -25,6 +25,7 @@ from tools.editions.notebook_outputs import cleaned, code_cells, differs, faults
 from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
 from tools.editions.snapshots import with_snapshots
+from tools.ending import end_in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -108,4 +109,5 @@ def report(path: Path) -> int:
 
 
 if __name__ == "__main__":
+    end_in_order()
     sys.exit(main(sys.argv[1:]))

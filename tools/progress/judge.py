@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.teaching.quiz import Option
-from course_utils.teaching.time_limit import time_limit
+from course_utils.teaching.time_limit import within
 from tools.notebook_file import NotebookFileError
 from tools.progress.copies import Answer, Copy, read_copy
 
@@ -66,8 +66,7 @@ class Run:
         if self.reply:  # whoever reads it will know where this process was ended
             _write(self.reply, self._progress() | {"at": name})
         try:
-            with time_limit(self.seconds):
-                result = self.shell.run_cell(source)
+            result = within(self.seconds, lambda: self.shell.run_cell(source))
             error = result.error_before_exec or result.error_in_exec
         except BaseException as raised:
             error = raised
@@ -89,8 +88,8 @@ class Run:
 
     def _verdict(self, answer: Answer) -> tuple[str, str]:
         try:
-            with time_limit(self.seconds):
-                verdict = answer.exercise.check(self.shell.user_ns[answer.name])
+            given = self.shell.user_ns[answer.name]
+            verdict = within(self.seconds, lambda: answer.exercise.check(given))
         except BaseException as error:  # the time is up
             return "not yet", f"The check called `{answer.name}`: {_words(error, self.seconds)}"
         return verdict.word.lower(), verdict.message

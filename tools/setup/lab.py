@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import quote
 
 from course_utils.lectures import COURSE, Lecture
 from tools.editions.my_course import CopyError, copies_of, update_copies
+from tools.ending import end_in_order
 
 from .place import ROOT, CommandError, Place, say, warn
 
@@ -125,7 +125,7 @@ def serve(place: Place, page: str, *options: str) -> int:
     """Run JupyterLab until it is stopped; print its link, its warnings and nothing else."""
     say("Starting JupyterLab ...")
     # Told to end, this process takes JupyterLab along instead of leaving it behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_in_order()
     with (
         tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as runtime,
         private_file(place.venv / "lab.log") as log,
