@@ -68,6 +68,7 @@ for lecture in COURSE:
 """
 
 
+@pytest.mark.slow
 def test_the_exercises_may_be_imported_in_another_dtype():
     done = subprocess.run([sys.executable, "-c", IMPORTED_LATER], capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr[-2000:]
