@@ -8,7 +8,7 @@ from typing import Any
 
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.parts import PartsError, my_parts
+from course_utils.teaching.parts import PartsError, judge_alone, my_parts
 
 __all__ = ["Parts", "collect_parts", "judge_part", "parts_of_the_course"]
 
@@ -19,7 +19,7 @@ class Parts:
     Args:
         functions: the parts, by name.
         rows: name, lecture, and whose it is.
-        problem: why none is the reader's, or nothing.
+        problem: what is to be said about `my_gpt.py`, or nothing.
     """
 
     def __init__(
@@ -47,7 +47,10 @@ def judge_part(exercise: Exercise, mine: Mapping[str, Any]) -> tuple[str, str]:
     """Return how a part is, and what its check says where it does not pass."""
     if exercise.kept_as not in mine:
         return "not built yet", ""
-    verdict = exercise.judge(mine[exercise.kept_as])
+    try:
+        verdict = judge_alone(exercise, mine[exercise.kept_as])
+    except PartsError as error:
+        return "takes too long", str(error)
     return ("yours", "") if verdict.passed else ("does not pass", verdict.message)
 
 
@@ -69,8 +72,10 @@ def collect_parts(folder: Path | None = None) -> Parts:
     functions, rows = {}, []
     for lecture, exercise in parts_of_the_course():
         name = exercise.kept_as
-        state, _ = judge_part(exercise, mine)
+        state, message = judge_part(exercise, mine)
+        if state == "takes too long":
+            problem += f"my_gpt.py: {message}\n"
         functions[name] = mine[name] if state == "yours" else exercise.reference
         whose = {"yours": "yours", "not built yet": "ours"}.get(state, f"ours: yours {state}")
         rows.append((name, f"{lecture.number:02}", whose))
-    return Parts(functions, rows, problem)
+    return Parts(functions, rows, problem.rstrip())

@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 __all__ = ["as_array", "check_close"]
@@ -51,19 +52,22 @@ def as_array(value: Any, name: str) -> NDArray[Any]:
     >>> as_array([[1, 2]], "weights").shape
     (1, 2)
     """
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().to_dense()
-        # numpy has no bfloat16, so a floating tensor is widened before it is handed over.
-        value = value.double() if value.is_floating_point() else value.resolve_conj()
-        value = value.numpy()
+    kind = type(value).__name__
     try:
+        value = _as_numpy(value) if isinstance(value, torch.Tensor) else value
         # As a number, what numpy would keep as an object: fractions, sympy's and huge integers.
         array = np.asarray(float(value) if isinstance(value, numbers.Real) else value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} must be numeric, got {type(value).__name__}: {error}") from error
+    except Exception as error:  # such as torch's for a tensor without values, or with ragged rows
+        raise TypeError(f"{name} must be numeric, got {kind}: {error}") from error
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must be numeric, got {type(value).__name__}")
+        raise TypeError(f"{name} must be numeric, got {kind}")
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _as_numpy(tensor: torch.Tensor) -> NDArray[Any]:
+    """A tensor as an array. numpy has no bfloat16: a floating tensor is widened before."""
+    tensor = tensor.detach().cpu().to_dense()
+    return (tensor.double() if tensor.is_floating_point() else tensor.resolve_conj()).numpy()
 
 
 def _differences(got: NDArray[Any], want: NDArray[Any]) -> NDArray[np.float64]:

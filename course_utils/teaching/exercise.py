@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from course_utils.teaching.closeness import as_array
 from course_utils.teaching.outcomes import (
@@ -21,6 +22,7 @@ from course_utils.teaching.outcomes import (
     wrong_kind,
 )
 from course_utils.teaching.parts import folder_of_copies, keep
+from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
 
 __all__ = ["DIFFICULTY", "Exercise", "Mistake"]
@@ -76,6 +78,7 @@ class Exercise:
             does; in stages it hears of one thing at a time.
         kept_as: the name of the part of the reader's GPT that this exercise builds, under which
             `my_gpt.py` keeps it; empty where it builds none.
+        made_in: the default dtype in which its probes were made, and in which it is judged.
 
     >>> double = Exercise(
     ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
@@ -102,6 +105,7 @@ class Exercise:
     watch: Callable[[Any], Any] = lambda answer: answer
     then: tuple[Exercise, ...] = ()
     kept_as: str = ""
+    made_in: torch.dtype = field(default_factory=torch.get_default_dtype)
 
     @property
     def heading(self) -> str:
@@ -127,13 +131,21 @@ class Exercise:
         return dataclasses.replace(verdict, message=f"{verdict.message} {kept}")
 
     def judge(self, answer: Any) -> Verdict:
-        """Judge ``answer``, stage by stage; a wrong one gets a diagnosis, and nothing is raised."""
-        verdict = self._check_this_stage(answer)
-        for stage in self.then:
-            if not verdict.passed:
-                break
-            verdict = stage._check_this_stage(answer)
-        return verdict
+        """Judge ``answer``, stage by stage; a wrong one gets a diagnosis, and nothing is raised.
+
+        What the reader has set in PyTorch, such as another default dtype, does not count.
+        """
+        try:
+            with usual_torch(self.made_in):
+                verdict = self._check_this_stage(answer)
+                for stage in self.then:
+                    if not verdict.passed:
+                        break
+                    verdict = stage._check_this_stage(answer)
+                return verdict
+        except Exception as error:  # from what no one thought of, such as an object without a type
+            kind = type(error).__name__
+            return self._not_yet(f"What your function returns cannot be read ({kind}: {error}).")
 
     def _check_this_stage(self, answer: Any) -> Verdict:
         if answer is ...:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from course_utils.teaching.closeness import as_array
@@ -32,7 +33,7 @@ class Outcome:
     """Either the value a function gave back or the exception that stopped it."""
 
     value: Any = None
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,30 @@ class NanAlike(Tolerance):
 
 def _of_one_shape(got: Any, expected: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Both as arrays; None where the shapes differ, which is seen before anything is copied."""
-    if getattr(got, "shape", ()) != getattr(expected, "shape", ()) and not _is_nested(
-        got, expected
-    ):
+    if _shape(got) != _shape(expected) and not _is_nested(got, expected):
         return None
     arrays = as_array(got, "got"), as_array(expected, "expected")
     return arrays if arrays[0].shape == arrays[1].shape else None
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a tensor has a shape and no values."""
+    return isinstance(value, torch.Tensor) and value.is_meta
+
+
+def _shape(value: Any) -> tuple[Any, ...] | None:
+    """The shape of a tensor or an array, ``()`` of what is neither, None where there is no one.
+
+    A nested tensor has rows of several lengths. A module of Python is no array, though ``torch``
+    has a function ``detach`` and ``numpy`` one called ``shape``.
+    """
+    if isinstance(value, torch.Tensor) and value.is_nested:
+        return None
+    return tuple(value.shape) if _has_shape(value) else ()
+
+
+def _has_shape(value: Any) -> bool:
+    return isinstance(getattr(value, "shape", None), tuple)
 
 
 def _is_nested(*values: Any) -> bool:
@@ -92,7 +111,9 @@ def observe(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Outcome:
     """
     try:
         return Outcome(value=function(*copy.deepcopy(list(inputs.values()))))
-    except Exception as error:  # a student's function may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a student's function may raise anything, SystemExit too
         return Outcome(error=error)
 
 
@@ -182,8 +203,8 @@ def _wrong_kind_of_one(got: Any, expected: Any, name: str) -> str | None:
         return (
             None if isinstance(got, str) else f"`{name}` should be a text, you gave {describe(got)}"
         )
-    if hasattr(expected, "detach"):
-        if not hasattr(got, "detach"):
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(got, torch.Tensor) or got.is_nested:
             return f"`{name}` should be a torch tensor, you gave {describe(got)}"
         if got.shape != expected.shape:
             return (
@@ -206,8 +227,8 @@ def _wrong_kind_of_one(got: Any, expected: Any, name: str) -> str | None:
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool | str) or value is None:
         return False
-    if hasattr(value, "shape"):
-        return tuple(value.shape) == ()
+    if isinstance(value, torch.Tensor) or _has_shape(value):
+        return _shape(value) == ()
     return isinstance(value, numbers.Real)
 
 
@@ -221,15 +242,17 @@ def describe(value: Any) -> str:
         return "nothing (None), as a function without `return` does"
     if isinstance(value, bool | complex):
         return str(value)
-    if _is_number(value):
+    if isinstance(value, numbers.Rational) and abs(value) >= 1e300:  # no float holds it
+        return "a number with more than 300 digits"
+    if _is_number(value) and not _is_empty(value):
         number = float(value)
         whole = math.isfinite(number) and number == round(number) and abs(number) < 1e9
         return str(round(number)) if whole else f"{number:.4g}"
     if isinstance(value, str):
         return f"'{value}'"
-    if hasattr(value, "detach"):
-        return f"a tensor of shape {tuple(value.shape)}"
-    if hasattr(value, "shape"):
+    if isinstance(value, torch.Tensor):
+        return "a nested tensor" if value.is_nested else f"a tensor of shape {tuple(value.shape)}"
+    if _has_shape(value):
         return f"a numpy array of shape {tuple(value.shape)}"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"

@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-__all__ = ["find", "functions_of", "how_to_bring", "lines_of", "source_of", "unknown_names"]
+__all__ = [
+    "find",
+    "functions_of",
+    "how_to_bring",
+    "is_without_text",
+    "lines_of",
+    "source_of",
+    "unknown_names",
+]
 
 
 def lines_of(text: str) -> list[str]:
@@ -44,6 +52,12 @@ def functions_of(answer: Any) -> list[FunctionType]:
     members = vars(answer).values() if inspect.isclass(answer) else (answer,)
     unwrapped = (inspect.unwrap(each) for each in members if callable(each))
     return [each for each in unwrapped if inspect.isfunction(each)]
+
+
+def is_without_text(answer: Any) -> bool:
+    """Whether its code was run where Python keeps no text of it: by ``%%time``, or by ``exec``."""
+    files = [each.__code__.co_filename for each in functions_of(answer)]
+    return bool(files) and not any(map(linecache.getlines, files))
 
 
 def source_of(answer: Any, part: str) -> str:

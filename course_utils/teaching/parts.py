@@ -7,9 +7,14 @@ run from the file and without the notebook. What the reader writes into the file
 from __future__ import annotations
 
 import ast
+import contextlib
+import importlib.util
 import re
 import stat
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from course_utils.files import write_whole
@@ -17,17 +22,22 @@ from course_utils.teaching.part_source import (
     find,
     functions_of,
     how_to_bring,
+    is_without_text,
     lines_of,
     source_of,
     unknown_names,
 )
+from course_utils.teaching.time_limit import OutOfTimeError, within
+from course_utils.teaching.usual_torch import usual_torch
 
 if TYPE_CHECKING:
     from course_utils.teaching.exercise import Exercise
+    from course_utils.teaching.verdict import Verdict
 
-__all__ = ["PartsError", "folder_of_copies", "keep", "my_parts"]
+__all__ = ["PartsError", "folder_of_copies", "judge_alone", "keep", "my_parts"]
 
-FILE, REPLACED = "my_gpt.py", "my_gpt_replaced.py"
+SECONDS = 30.0  # for the file, and for the check of each part
+MODULE, FILE, REPLACED = "my_gpt", "my_gpt.py", "my_gpt_replaced.py"
 COPY = b'"course_edition"'  # in the metadata of a reader's copy, and of no other notebook
 HEADER = '''\
 """Your GPT: each part is what you wrote in a lecture, and it passed its check.
@@ -60,15 +70,33 @@ def folder_of_copies() -> Path | None:
 def my_parts(folder: Path | None = None) -> dict[str, Any]:
     """Run `my_gpt.py` and return what it defines, by name; nothing where there is no such file.
 
+    It is then the module ``my_gpt``, as after an import.
+
     Raises:
         PartsError: if the file cannot be read or stops.
     """
     folder = folder or folder_of_copies()
+    path = folder / FILE if folder else None
     try:
-        content = _read(folder / FILE) if folder else None
-        return _run(_text(content)) if content else {}
+        content = _read(path) if path else None
     except OSError as error:
         raise PartsError(f"it cannot be read ({error.strerror}).") from error
+    return _run(_text(content), path) if path and content else {}
+
+
+def judge_alone(exercise: Exercise, part: Any) -> Verdict:
+    """Judge a part that comes from the file.
+
+    Raises:
+        PartsError: if that takes longer than `SECONDS`.
+    """
+    try:
+        return within(SECONDS, lambda: exercise.judge(part))
+    except OutOfTimeError:
+        raise PartsError(
+            f"run from the file, `{exercise.kept_as}` was stopped after {SECONDS:g} s: look for a "
+            "loop in it that never ends."
+        ) from None
 
 
 def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
@@ -79,6 +107,8 @@ def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
         return f"Not kept in {FILE}: {error}"
     except OSError as error:
         return f"Not kept in {FILE}: it cannot be read or written ({error.strerror})."
+    except Exception as error:  # whatever it is, the answer has passed
+        return f"Not kept in {FILE}: {type(error).__name__}: {error}."
 
 
 def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
@@ -100,7 +130,8 @@ def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
     else:
         lines += [f"\n\n# {_heading(exercise)}\n", source]
     text = "".join(lines)
-    _must_pass_alone(exercise, answer, source, text)
+    with _module_put_back():
+        _must_pass_alone(exercise, answer, source, text, path)
     if there:
         with open(folder / REPLACED, "a", encoding="utf-8", newline="") as stream:
             stream.write(f"{there.rstrip()}\n\n\n")
@@ -120,6 +151,11 @@ def _source(answer: Any, part: str) -> str:
     """The code that the reader wrote, defining ``part``."""
     ours = str(getattr(answer, "__module__", "")).startswith("course_utils.")
     source = "" if ours else source_of(answer, part)
+    if not source and not ours and is_without_text(answer):
+        raise PartsError(
+            "its code was run by a magic such as `%%time` or by `exec`, and cannot be found. Run "
+            "it in a cell without that, then this one again."
+        )
     if not source:
         raise PartsError(
             f"write it yourself, as `def {part}` or `class {part}` at the left edge of a cell."
@@ -127,7 +163,7 @@ def _source(answer: Any, part: str) -> str:
     return source
 
 
-def _must_pass_alone(exercise: Exercise, answer: Any, source: str, text: str) -> None:
+def _must_pass_alone(exercise: Exercise, answer: Any, source: str, text: str, path: Path) -> None:
     """Run the file with the new part, and check that part as the exercise does."""
     part = exercise.kept_as
     if unknown := unknown_names(source, text):
@@ -137,20 +173,45 @@ def _must_pass_alone(exercise: Exercise, answer: Any, source: str, text: str) ->
             f"`{part}` uses names from elsewhere in the notebook. Write this inside it, then run "
             f"its cell and this one again: {missing}."
         )
-    verdict = exercise.judge(_run(text)[part])
+    verdict = judge_alone(exercise, _run(text, path)[part])
     if not verdict.passed:
         raise PartsError(f"run from that file, `{part}` does not pass. {verdict.message}")
 
 
-def _run(text: str) -> dict[str, Any]:
-    """Run the file; return its names. It is the reader's own code, as are the cells."""
-    names: dict[str, Any] = {"__name__": "my_gpt"}
+def _run(text: str, path: Path) -> dict[str, Any]:
+    """Run the file as an import does; return its names. It is the reader's own code."""
+    spec = importlib.util.spec_from_file_location(MODULE, path)
+    assert spec
+    module = sys.modules[MODULE] = importlib.util.module_from_spec(spec)
+    code = compile(text, str(path), "exec", dont_inherit=True)
     try:
-        exec(compile(text, FILE, "exec"), names)
-    except (Exception, SystemExit) as error:
+        with usual_torch():
+            within(SECONDS, lambda: exec(code, vars(module)))
+    except BaseException as error:
+        sys.modules.pop(MODULE, None)
+        if isinstance(error, OutOfTimeError):
+            inside = [at for at in extract_tb(error.__traceback__) if at.filename == str(path)]
+            raise PartsError(
+                f"the file was stopped after {SECONDS:g} s, in line {inside[-1].lineno}: look for "
+                "a loop there that never ends."
+            ) from None
+        if isinstance(error, KeyboardInterrupt):
+            raise
         why = f"{type(error).__name__}: {error}"
         raise PartsError(f"the file stops with {why}. Fix that first.") from error
-    return names
+    return vars(module)
+
+
+@contextlib.contextmanager
+def _module_put_back() -> Iterator[None]:
+    """Afterwards ``my_gpt`` is the module that the reader has imported, or none."""
+    before = sys.modules.get(MODULE)
+    try:
+        yield
+    finally:
+        sys.modules.pop(MODULE, None)
+        if before:
+            sys.modules[MODULE] = before
 
 
 def _read(path: Path) -> bytes | None:
@@ -165,14 +226,17 @@ def _text(content: bytes) -> str:
     """The file as text, which is known to be Python."""
     try:
         text = content.decode("utf-8-sig")
-        ast.parse(text, FILE)
+    except UnicodeDecodeError:
+        raise PartsError("the file is not saved as UTF-8. Save it as UTF-8 first.") from None
+    try:
+        compile(text, FILE, "exec", dont_inherit=True)
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise PartsError(f"the file is not valid Python ({error}). Fix that first.") from error
     return text
 
 
 def _write(path: Path, content: bytes, before: bytes | None) -> None:
-    """Write the file, unless it is no longer what was read."""
-    write_whole(path, content, unless=lambda: _read(path) != before)
+    """Write the file, unless it is no longer what was read. A link of the reader's stays one."""
+    write_whole(path.resolve(), content, unless=lambda: _read(path) != before)
     if _read(path) != content:
         raise PartsError("the file changed while this cell ran. Run it again.")

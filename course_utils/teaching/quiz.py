@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from course_utils.explorers.shown import replace_shown
 from course_utils.teaching.cards import card, inline
 from course_utils.widgets import widget_view
 
@@ -130,8 +131,10 @@ class Quiz:
         return card(f"<div><strong>Quiz: {inline(self.title)}</strong></div>{questions}")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        live = widget_view(self.live().box)
-        return {**live, "text/html": self.html(), "text/plain": repr(self)}
+        live = self.live()
+        replace_shown(live)
+        view = widget_view(live.box)
+        return {**view, "text/html": self.html(), "text/plain": repr(self)}
 
 
 def read_quiz(path: Path) -> Quiz:

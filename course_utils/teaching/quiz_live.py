@@ -50,6 +50,16 @@ def _html(value: str = "") -> widgets.HTML:
     return widgets.HTML(value, layout=widgets.Layout(width="auto", max_width="50em"))
 
 
+def _close(widget: widgets.Widget) -> None:
+    """Close a widget and all that it is made of: what is in it, its layout and its style."""
+    for part in (*getattr(widget, "children", ()), getattr(widget, "style", None)):
+        if isinstance(part, widgets.Widget):
+            _close(part)
+    if isinstance(widget, widgets.DOMWidget):
+        widget.layout.close()
+    widget.close()
+
+
 class LiveQuestion:
     """One question on the page. ``radio``, ``button`` and ``feedback`` are its widgets."""
 
@@ -132,6 +142,10 @@ class LiveQuiz:
         for question, place in zip(self.questions, quiz.chosen, strict=False):
             if place is not None:
                 question.choose(place)
+
+    def close(self) -> None:
+        """Close the widgets. Running a cell again closes what it showed before."""
+        _close(self.box)
 
     def _count(self, _: Any) -> None:
         right = sum(question.right for question in self.questions)

@@ -91,14 +91,41 @@ def test_keys_choose(page):
 
 
 def test_a_number_is_guessed(page):
-    page.get_by_role("spinbutton", name="your guess, GB").fill("130")
+    page.get_by_role("textbox", name="your guess, GB").fill("130")
     page.keyboard.press("Enter")
     line = page.locator(".predict .ce-caption").last
     wait_for(lambda: "It is 128 GB." in line.inner_text(), line.inner_text)
     assert guesses(page) == ["no guess", "130 GB ✓"] and opened_folds(page) == ["third"]
     page.reload()
-    number = page.get_by_role("spinbutton")
+    number = page.get_by_role("textbox")
     wait_for(lambda: number.input_value() == "130", number.input_value)
+
+
+def test_a_number_with_a_comma_is_meant_as_typed(page):
+    number = page.get_by_role("textbox")
+    number.press_sequentially("132,5")
+    page.keyboard.press("Enter")
+    wait_for(lambda: guesses(page)[1] == "132.5 GB ✓", lambda: guesses(page)[1])
+    assert "You guessed 132.5 GB" in page.locator(".predict .ce-caption").last.inner_text()
+
+
+def test_what_is_no_number_or_too_long_is_refused_when_typed(page):
+    number = page.get_by_role("textbox")
+    number.press_sequentially("about ten")
+    page.keyboard.press("Enter")
+    assert number.evaluate("box => box.validationMessage").startswith("Your guess must be a number")
+    number.fill("")
+    number.press_sequentially("1" * 23)
+    assert number.input_value() == "1" * 20
+    page.keyboard.press("Enter")
+    wait_for(lambda: guesses(page)[1].startswith("1" * 20 + " GB"), lambda: guesses(page)[1])
+    assert page.locator(".ce-problem:visible").count() == 0
+
+
+def test_a_guess_that_an_earlier_page_kept_and_that_is_too_long_is_no_guess(page):
+    page.evaluate("localStorage.setItem('course-guess/l09_sums/bytes', '1'.repeat(25))")
+    page.reload()
+    assert page.get_by_role("textbox").input_value() == ""
 
 
 def test_all_guesses_are_forgotten_together(page):

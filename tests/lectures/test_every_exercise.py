@@ -1,5 +1,7 @@
 """Every exercise of every lecture, from what it declares: mistakes, reference, stub, solution."""
 
+import re
+
 import pytest
 import torch
 
@@ -57,6 +59,7 @@ def test_a_mistake_gets_its_own_diagnosis(stage, mistake):
     assert (verdict.passed, verdict.started) == (False, True)
     assert stage.recognise(mistake.answer) is mistake
     assert "{" not in verdict.message, "a field was not filled"
+    assert "cannot be read" not in verdict.message, "the diagnosis itself has failed"
     assert mistake.message.count("`") % 2 == 0
 
 
@@ -95,6 +98,47 @@ def test_the_solution_passes(lecture, exercise):
     assert exercise.check(defined(source, exercise.function)).passed
     level, minutes = SOLUTION.fullmatch(heading).groups()
     assert exercise.heading == f"{exercise.title} ({level}, {minutes} min)"
+
+
+def _attend(line):
+    return f"""
+def attend(q, k, v, may_attend=None):
+    scores = ({line}) / q.shape[-1] ** 0.5
+    if may_attend is not None:
+        scores = scores.masked_fill(~may_attend, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    return weights @ v, weights
+"""
+
+
+def _dispatch(line):
+    return f"""
+def dispatch(x, chosen, gates, experts, room):
+    out = torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        token, place = torch.where(chosen == number)
+        token, place = token[:room], place[:room]
+        if len(token):
+            out.index_add_(0, token, {line} * expert(x[token]))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "function", "name", "follow"),
+    [
+        (0, "attend", "keys not transposed", _attend),
+        (7, "dispatch", "no gates", _dispatch),
+    ],
+)
+def test_who_follows_the_advice_passes(number, function, name, follow):
+    (exercise,) = (
+        e for e in COURSE[number].module("exercises").EXERCISES if e.function == function
+    )
+    (mistake,) = (mistake for mistake in exercise.mistakes if mistake.name == name)
+    advice = re.findall("`(.+?)`", mistake.message)[-1]
+    verdict = exercise.judge(defined(follow(advice), function))
+    assert verdict.passed, verdict.message
 
 
 @pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)

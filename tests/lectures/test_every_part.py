@@ -1,9 +1,12 @@
 """Every part of the reader's GPT: its solution is kept, runs from the file alone, and is listed."""
 
+import sys
+
 import pytest
 import torch
 
 from course_utils.lectures.parts import collect_parts, parts_of_the_course
+from course_utils.teaching import parts
 from course_utils.teaching.parts import my_parts
 from tests.teaching.support_exercises import solution
 from tests.teaching.support_reader import Reader, make_copies
@@ -67,6 +70,29 @@ class TestTable:
         (folder / "my_gpt.py").write_text("1 / 0")
         assert table.main([str(folder)]) == 1
         assert "my_gpt.py: the file stops with ZeroDivisionError" in capsys.readouterr().out
+
+    def test_parts_that_exit_or_never_end(self, folder, capsys, monkeypatch):
+        monkeypatch.setattr(parts, "SECONDS", 2)
+        bad = "def attend(*inputs): raise SystemExit\ndef softmax(*inputs):\n    while True: pass\n"
+        (folder / "my_gpt.py").write_text(bad)
+        assert table.main([str(folder)]) == 1
+        said = capsys.readouterr().out
+        assert "attend         lecture 00   does not pass\n" in said and "SystemExit" in said
+        assert "softmax        lecture 02   takes too long\n" in said
+        assert "`softmax` was stopped after 2 s" in said
+        assert PARTS[-1][1].kept_as in said.splitlines()[-1]
+        collected = repr(collect_parts(folder)).splitlines()
+        assert "softmax      lecture 02   ours: yours takes too long" in collected
+        assert collected[-1].startswith("my_gpt.py: run from the file, `softmax`")
+
+    def test_a_module_beside_the_file(self, folder, capsys, monkeypatch):
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        monkeypatch.chdir("/")
+        (folder / "of_mine.py").write_text("from torch import softmax as s\n")
+        late = "def softmax(scores):\n    import of_mine\n    return of_mine.s(scores, -1)"
+        (folder / "my_gpt.py").write_text(f"import of_mine\n{late}")
+        table.main([str(folder)])
+        assert "ModuleNotFoundError" not in capsys.readouterr().out
 
 
 class TestCollected:

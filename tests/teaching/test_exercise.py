@@ -1,5 +1,6 @@
 """The exercise engine: what it says about right, wrong, broken and missing answers."""
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -39,6 +40,12 @@ PAIR = Exercise(
     ),
     facts=lambda inputs, got: {"size": inputs["x"].numel()},
 )
+
+
+def nested(layout):
+    """A tensor with rows of two lengths; the older layout is announced with a warning."""
+    with warnings.catch_warnings(action="ignore"):
+        return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
 
 
 def said(exercise, answer):
@@ -213,6 +220,48 @@ class TestUnknownMistakes:
 
         assert not said(PAIR, in_place).passed
         assert PAIR.probes[0]["x"].sum() == 15
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            torch.empty(2, 3, device="meta"),
+            torch.empty((), device="meta"),
+            nested(torch.strided),
+            nested(torch.jagged),
+            torch.ones(2, 3).to_sparse(),
+            torch.nn.Linear(3, 2),
+            torch,
+            np,
+            10**400,
+            Fraction(10**400, 3),
+            object(),
+            type("Bad", (), {"shape": property(lambda self: 1 / 0)})(),
+            torch.nn.Linear,
+        ],
+        ids=str,
+    )
+    def test_nothing_is_raised_whatever_an_answer_is_or_gives(self, odd):
+        for verdict in (DOUBLE.check(odd), DOUBLE.check(lambda x, y: odd)):
+            assert not verdict.passed and verdict.message
+        assert PAIR.check(lambda x: (x.sum(-1), odd)).message
+        assert PAIR.check(lambda x: (x.sum(0)[:2], odd)).message  # a mistake in the other part
+
+    @pytest.mark.parametrize("kind", [SystemExit, GeneratorExit])
+    def test_an_answer_that_ends_the_process_is_told_so(self, kind):
+        def ends(x, y):
+            raise kind(4)
+
+        assert f"your function stopped with {kind.__name__}: 4" in said(DOUBLE, ends).message
+
+    def test_an_error_without_words(self):
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError("nothing to say")
+
+        def mute(x, y):
+            raise Mute
+
+        assert "nothing to say" in said(DOUBLE, mute).message
 
     def test_an_interrupt_is_not_swallowed(self):
         def interrupted(x, y):

@@ -1,7 +1,9 @@
 """`my_gpt.py`: what passed its check is kept, runs alone, and nothing that is there is lost."""
 
 import os
+import re
 import stat
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -96,6 +98,11 @@ class TestKept:
             "left edge of a cell."
         )
         assert not reader.file.exists()
+
+    def test_a_magic_that_leaves_no_text_is_named(self, reader):
+        """`%%time` runs what stands below it as `exec` does."""
+        said = reader.check("shares", f"exec(compile({SIMPLE!r}, '<timed exec>', 'exec'))")
+        assert "`%%time`" in said and not reader.file.exists()
 
     def test_a_wrong_answer_is_not_kept(self, reader):
         reader.run("def shares(x): return x.softmax(-1) / 2")
@@ -202,7 +209,10 @@ class TestNothingIsLost:
         ("content", "said"),
         [
             (b"def f(:\n", "the file is not valid Python (invalid syntax (my_gpt.py, line 1))"),
-            (b"\xff\xfe", "the file is not valid Python ('utf-8' codec can't decode byte 0xff"),
+            ("# für\n".encode("latin-1"), "the file is not saved as UTF-8. Save it as UTF-8 first."),
+            (b"def f(a, a): ...\n", "the file is not valid Python (duplicate argument 'a'"),
+            (b"nonlocal x\n", "the file is not valid Python (nonlocal"),
+            (b"def f():\n  return 1\nreturn 2\n", "the file is not valid Python ('return' outside"),
             (b"x = 1\0", "the file is not valid Python ("),
             (b"x = y\n", "the file stops with NameError: name 'y' is not defined. Fix that first."),
             (b"raise SystemExit(3)\n", "the file stops with SystemExit: 3. Fix that first."),
@@ -267,6 +277,104 @@ def mix_rows(x):
             "Not kept in my_gpt.py: it cannot be read or written (No space left on device)."
         )
         assert reader.text == before and len(os.listdir(folder)) == 2
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows lets few users make links")
+    def test_a_link_and_its_mode_stay(self, reader, tmp_path):
+        linked = tmp_path / "repository" / "gpt.py"
+        linked.parent.mkdir()
+        linked.write_text("width = 64\n")
+        linked.chmod(0o640)
+        reader.file.symlink_to(linked)
+        assert reader.check("shares", SIMPLE) == "Kept as `shares` in my_gpt.py."
+        assert reader.file.is_symlink() and "def shares" in linked.read_text()
+        assert stat.S_IMODE(linked.stat().st_mode) == 0o640
+        assert os.listdir(linked.parent) == ["gpt.py"]
+
+    def test_what_nobody_thought_of_leaves_the_verdict(self, reader, monkeypatch):
+        def broken(text, name):
+            raise LookupError("no such thing")
+
+        monkeypatch.setattr(parts, "find", broken)
+        assert (
+            reader.check("shares", SIMPLE) == "Not kept in my_gpt.py: LookupError: no such thing."
+        )
+
+
+FUTURE = """from __future__ import annotations
+from dataclasses import dataclass
+from pathlib import Path
+import pickle
+
+@dataclass
+class Sizes:
+    width: int = 64
+
+HERE = Path(__file__).name
+"""
+
+
+class TestAsAnImport:
+    def test_the_file_may_do_what_a_module_may(self, reader, folder):
+        reader.file.write_text(FUTURE, encoding="utf-8")
+        cell = (
+            "def shares(x):\n    from dataclasses import dataclass\n    @dataclass\n"
+            "    class Row:\n        row: 'int' = 0\n    return x.softmax(-1)"
+        )
+        assert reader.check("shares", cell) == "Kept as `shares` in my_gpt.py."
+        assert "my_gpt" not in sys.modules
+        mine = my_parts(folder)
+        assert mine["HERE"] == "my_gpt.py" and mine["Sizes"]() == mine["Sizes"](64)
+        assert mine["pickle"].loads(mine["pickle"].dumps(mine["Sizes"](7))).width == 7
+        assert torch.allclose(mine["shares"](X), X.softmax(-1))
+
+    def test_a_part_may_be_a_dataclass(self, reader, folder):
+        cell = (
+            "from dataclasses import dataclass\n@dataclass\nclass Twice:\n    width: int = 3\n"
+            "    def __call__(self, x):\n        return self.width * x * 2 / 3"
+        )
+        reader.file.write_text("from dataclasses import dataclass\n", encoding="utf-8")
+        assert reader.check("Twice", cell) == "Kept as `Twice` in my_gpt.py."
+        assert torch.equal(my_parts(folder)["Twice"](3)(X), 2 * X)
+
+    def test_the_readers_own_import_stays(self, reader, monkeypatch):
+        theirs = SimpleNamespace()
+        monkeypatch.setitem(sys.modules, "my_gpt", theirs)
+        reader.check("shares", SIMPLE)
+        assert sys.modules["my_gpt"] is theirs
+
+    def test_what_it_sets_ends_with_it(self, reader, folder):
+        sets = "import torch\ntorch.set_grad_enabled(False)\ntorch.manual_seed(0)\n"
+        sets += "torch.set_default_dtype(torch.float64)\ntorch.set_default_device('meta')\n"
+        reader.file.write_text(sets, encoding="utf-8")
+        before = torch.get_rng_state()
+        assert reader.check("shares", SIMPLE) == "Kept as `shares` in my_gpt.py."
+        my_parts(folder)
+        assert torch.is_grad_enabled() and torch.get_default_dtype() == torch.float32
+        assert torch.get_default_device().type == "cpu"
+        assert torch.equal(torch.get_rng_state(), before)
+
+
+class TestTime:
+    @pytest.fixture(autouse=True)
+    def soon(self, monkeypatch):
+        monkeypatch.setattr(parts, "SECONDS", 0.5)
+
+    def test_a_file_that_never_ends(self, reader, folder):
+        content = "def count():\n    while True:\n        pass\n\n\ncount()\n"
+        reader.file.write_text(content, encoding="utf-8")
+        said = reader.check("shares", SIMPLE)
+        assert "the file was stopped after 0.5 s, in line " in said
+        assert int(re.search(r"line (\d)", said)[1]) in (2, 3)
+        with pytest.raises(PartsError, match=r"stopped after 0\.5 s"):
+            my_parts(folder)
+        assert reader.text == content
+
+    def test_a_part_that_never_ends_in_the_file(self, reader):
+        reader.file.write_text("def shares(x):\n    while True:\n        pass\n", encoding="utf-8")
+        reader.run(SHARES_CELL)
+        said = reader.check("mix_rows", MIX_CELL)
+        assert "run from the file, `mix` was stopped after 0.5 s" in said
+        assert "mix" not in reader.text
 
 
 class TestWhere:

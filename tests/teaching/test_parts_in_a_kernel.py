@@ -26,6 +26,8 @@ CELLS = [
     "flipped = lambda x: x.T",
     "exercises.check_mix_rows(mix_rows)",
     "from my_gpt import shares\nexercises.check_shares(shares)",
+    "%%time\n" + SHARES_CELL,
+    "exercises.check_shares(shares)",
 ]
 
 
@@ -44,6 +46,7 @@ def test_parts_are_kept_from_a_real_kernel(tmp_path):
     kept = "Passed. Right. Kept as `{}` in my_gpt.py."
     assert said[1:3] == [kept.format("shares"), kept.format("Twice")]
     assert said[3].endswith("cell and this one again: the definition of `flipped`.")
-    assert said[4:] == ["Passed. Right. `shares` is in my_gpt.py."]
+    assert said[4] == "Passed. Right. `shares` is in my_gpt.py."
+    assert said[5].startswith("Passed. Right. Not kept in my_gpt.py: its code was run by a magic")
     mine = my_parts(folder)
     assert (mine["Twice"](3)(X) == 2 * X).all() and "mix" not in mine

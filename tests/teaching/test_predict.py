@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from ipywidgets import Widget
 
 from course_utils.explorers.page import fragment
 from course_utils.teaching.predict import Prediction, Predictions, read_predictions
@@ -92,6 +93,36 @@ def test_the_page_says_what_python_says(predictions):
     guesses = [(sum_, guess) for guess in ("", "5", "6")]
     guesses += [(registers, guess) for guess in ("", "120", "136", "119", "1e3", "-0.5")]
     assert [guess for _, guess in check_page_and_python(guesses)] == ["5", "120", "136"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("0,75", "0.75"), ("-3,5", "-3.5"), ("−2", "-2"), ("1,024", "1024"), ("0,125", "0.125"),
+        ("12,345,678.5", "12345678.5"), ("1 000", "1000"), (" 7 ", "7"), (".5", ".5"),
+        ("1e3", "1e3"), ("", None), ("a few", None), ("1,2,3", None), ("0x10", None),
+        ("1e999", None), ("12 %", None), ("Infinity", None), ("1_000", None),
+    ],
+)  # fmt: skip
+def test_a_number_as_people_type_it(typed, number):
+    """What the page takes for a number, Python reads as the same one."""
+    source = f"""
+import {{ asNumber }} from {json.dumps((KIT / "predict.compute.js").as_uri())};
+const read = asNumber(told);
+console.log(JSON.stringify([read, read === null ? null : Number(read)]));
+"""
+    text, value = run_module(source, typed)
+    assert text == number and (number is None or float(number) == value)
+
+
+def test_predictions_are_shown_again_after_all_widgets_were_closed(predictions):
+    predictions.ask("sum")._repr_mimebundle_()
+    predictions.ask("sum").set(guess="6")
+    Widget.close_all()
+    again = predictions.ask("sum")
+    data, _ = again._repr_mimebundle_()
+    assert again.values == {"guess": "6"} and "You chose 6" in data["text/plain"]
+    assert predictions.guesses()._repr_mimebundle_()[0]["text/plain"].endswith("128 of them.")
 
 
 def test_a_cell_that_runs_again_knows_the_guess(predictions):

@@ -1,11 +1,15 @@
 """Quizzes: answered as widgets, read as a page."""
 
+import itertools
 import re
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import pytest
+from ipywidgets import Widget
+from ipywidgets.widgets.widget import _instances
 
+from course_utils.explorers import shown
 from course_utils.teaching import Option, Question, Quiz
 from course_utils.teaching.quiz import read_quiz
 
@@ -106,6 +110,34 @@ class TestRecorded:
         recorded = SMALL.with_answers("a b")
         assert recorded.html() == SMALL.html() and repr(recorded) == repr(SMALL)
         assert SMALL.chosen == ()
+
+
+class TestClosed:
+    @pytest.fixture
+    def run(self, monkeypatch):
+        """Run a cell that shows the quiz, as a kernel would; return the new widgets' models."""
+        runs = itertools.count()
+
+        def run(cell):
+            header = {"metadata": {"cellId": cell}, "header": {"msg_id": str(next(runs))}}
+            kernel = SimpleNamespace(get_parent=lambda channel: header)
+            monkeypatch.setattr(shown, "get_ipython", lambda: SimpleNamespace(kernel=kernel))
+            before = {*_instances}
+            SMALL._repr_mimebundle_()
+            return {*_instances} - before
+
+        return run
+
+    def test_a_cell_that_runs_again_closes_what_it_showed(self, run):
+        first, other = run("a"), run("b")
+        assert len(first) == len(other) > 10
+        again = run("a")
+        assert len(again) == len(first)
+        assert first.isdisjoint(_instances) and other < {*_instances}
+
+    def test_a_quiz_shows_again_after_all_widgets_were_closed(self, run):
+        Widget.close_all()
+        assert SMALL._repr_mimebundle_()[LIVE]["model_id"] in _instances
 
 
 class Page(HTMLParser):

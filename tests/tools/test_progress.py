@@ -101,7 +101,7 @@ class TestCopies:
             ("", "Its cell defines no `merge`."),
             (
                 "def merge(*state):\n    raise SystemExit(3)",
-                "The check called `merge`: SystemExit: 3",
+                "With m_a of shape",
             ),
         ],
     )

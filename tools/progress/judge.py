@@ -8,19 +8,17 @@ is known when a later cell takes the process with it.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import json
 import os
 import re
 import sys
-import threading
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from course_utils.teaching.quiz import Option
+from course_utils.teaching.time_limit import within
 from tools.notebook_file import NotebookFileError
 from tools.progress.copies import Answer, Copy, read_copy
 
@@ -68,8 +66,7 @@ class Run:
         if self.reply:  # whoever reads it will know where this process was ended
             _write(self.reply, self._progress() | {"at": name})
         try:
-            with _interrupted_after(self.seconds):
-                result = self.shell.run_cell(source)
+            result = within(self.seconds, lambda: self.shell.run_cell(source))
             error = result.error_before_exec or result.error_in_exec
         except BaseException as raised:
             error = raised
@@ -91,9 +88,9 @@ class Run:
 
     def _verdict(self, answer: Answer) -> tuple[str, str]:
         try:
-            with _interrupted_after(self.seconds):
-                verdict = answer.exercise.check(self.shell.user_ns[answer.name])
-        except BaseException as error:  # an answer may raise SystemExit
+            given = self.shell.user_ns[answer.name]
+            verdict = within(self.seconds, lambda: answer.exercise.check(given))
+        except BaseException as error:  # the time is up
             return "not yet", f"The check called `{answer.name}`: {_words(error, self.seconds)}"
         return verdict.word.lower(), verdict.message
 
@@ -116,16 +113,6 @@ def _shell() -> Any:
             pass
 
     return Shell(config=Config(HistoryManager={"enabled": False}))
-
-
-@contextlib.contextmanager
-def _interrupted_after(seconds: float) -> Iterator[None]:
-    timer = threading.Timer(seconds, _thread.interrupt_main)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _words(error: BaseException, seconds: float) -> str:

@@ -20,6 +20,7 @@ from tools.editions.my_course import MY_COURSE
 def main(arguments: list[str]) -> int:
     """Print a line for each part; return the exit status."""
     folder = Path(*arguments[:1] or [MY_COURSE])
+    sys.path.insert(0, str(folder.resolve()))  # as in a notebook there: for modules beside the file
     try:
         mine = my_parts(folder)
     except PartsError as error:

@@ -4,6 +4,16 @@
 export const isRight = ({ choices, truth, within }, guess) =>
   choices.length ? guess === truth : Math.abs(Number(guess) - truth) <= within;
 
+const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+const THOUSANDS = /^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/;
+
+/** A typed number as Python reads it, null for none: 2,1 is 2.1, and 1,024 is 1024. */
+export function asNumber(text) {
+  const typed = text.replace(/\s/g, "").replace("−", "-");
+  const plain = THOUSANDS.test(typed) ? typed.replaceAll(",", "") : typed.replace(",", ".");
+  return NUMBER.test(plain) && Number.isFinite(Number(plain)) ? plain : null;
+}
+
 export const compute = ({ guess }, given) => ({
   guess,
   right: guess !== "" && isRight(given, guess),

@@ -1,7 +1,7 @@
 // A prediction: two to four buttons, or a box for a number; a line once something is guessed.
 
 import { explorer } from "./explorer.js";
-import { caption, compute } from "./predict.compute.js";
+import { asNumber, caption, compute } from "./predict.compute.js";
 import style from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
 import { html, set } from "./svg.js";
@@ -13,15 +13,17 @@ export default explorer({ mount, compute, caption, style });
 
 function mount(stage, hand) {
   const { key, choices } = hand.given;
+  const { longest } = hand.inputs.guess;
   const root = stage.closest(".ce");
   root.classList.replace("course-explorer", "predict"); // no picture, no presets
   const guess = text => remember(key, text); // comes back below, as from another cell
-  const shown = choices.length ? buttons(choices, guess) : box(hand.given, guess);
+  const shown = choices.length ? buttons(choices, guess) : box(hand.given, longest, guess);
   stage.append(shown.element);
   const heard = (where, text) => where === key && hand.change({ guess: text });
   hand.onClose(onGuess(heard));
   const before = recall(key);
-  const isKnown = choices.length ? choices.includes(before) : isNumber(before);
+  const isNumber = Boolean(before) && asNumber(before) === before && before.length <= longest;
+  const isKnown = choices.length ? choices.includes(before) : isNumber;
   if (isKnown) hand.change({ guess: before });
   return (state, values) => {
     shown.show(values.guess);
@@ -29,8 +31,6 @@ function mount(stage, hand) {
     if (values.guess !== "") unfold(root);
   };
 }
-
-const isNumber = text => Boolean(text?.trim()) && Number.isFinite(Number(text));
 
 function buttons(choices, guess) {
   const made = choices.map((text, i) => {
@@ -55,15 +55,23 @@ function buttons(choices, guess) {
   return { element, show };
 }
 
-function box({ unit }, guess) {
+/** A box for text: a browser's own box for numbers drops a comma, so that 2,1 becomes 21. */
+function box({ unit }, longest, guess) {
   const label = unit ? `your guess, ${unit}` : "your guess";
-  const input = html("input", { type: "number", step: "any", "aria-label": label });
+  const kind = { type: "text", inputmode: "decimal", autocomplete: "off", maxlength: longest };
+  const input = html("input", { ...kind, "aria-label": label });
   const button = html("button", { type: "submit" }, "Guess");
   const element = html("form", { class: "predict-choices" }, input, unit, button);
   element.addEventListener("submit", event => {
     event.preventDefault();
-    if (isNumber(input.value)) guess(input.value);
+    const number = asNumber(input.value);
+    if (number) guess(number);
+    else if (input.value.trim()) {
+      input.setCustomValidity("Your guess must be a number, such as 2.5");
+      input.reportValidity();
+    }
   });
+  input.addEventListener("input", () => input.setCustomValidity(""));
   const show = value => {
     if (document.activeElement !== input) input.value = value;
   };

@@ -231,7 +231,7 @@ ATTEND = Exercise(
             "keys not transposed",
             _softmax_of(lambda q, k: q @ k / math.sqrt(q.shape[-1])),
             "`q @ k` multiplies ({T}, {D}) by ({S}, {D}), which does not fit. A score is the dot "
-            "product of a row of q with a row of k: `q @ k.T`.",
+            "product of a row of q with a row of k: `q @ k.mT`.",
         ),
         Mistake(
             "mixes the keys",

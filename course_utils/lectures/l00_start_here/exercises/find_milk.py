@@ -33,7 +33,7 @@ def _found(value: Any, x: Tensor) -> Found:
     """What the last word attends to, from the queries and keys that an answer gave."""
     match value:
         case (Tensor(shape=one) as q, Tensor(shape=other) as k) if one == other == x.shape:
-            weights = attend(q.float(), k.float(), x)[1][-1]
+            weights = attend(q.to(x.dtype), k.to(x.dtype), x)[1][-1]
         case _:
             shape = tuple(x.shape)
             raise ValueError(

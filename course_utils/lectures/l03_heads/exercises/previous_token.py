@@ -137,13 +137,13 @@ PREVIOUS_TOKEN = Exercise(
             lambda weights: _best(_at(weights, 1)),
             _WEIGHT
             + "Yours attends to the *next* one, with {following}. A row is a query t, a column a "
-            "key: the previous token is at `[t, t - 1]`, `diagonal(offset=-1)`.",
+            "key: the previous token is at `[t, t - 1]`, `offset=-1` in `diagonal`.",
         ),
         Mistake(
             "the token itself",
             lambda weights: _best(_at(weights, 0)),
             _WEIGHT + "Yours attends to the token itself, with {itself}: that is the diagonal. The "
-            "previous token is one below it, `diagonal(offset=-1)`.",
+            "previous token is one below it, `offset=-1` in `diagonal`.",
         ),
         Mistake(
             "one row alone",

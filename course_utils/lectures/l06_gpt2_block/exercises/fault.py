@@ -37,7 +37,7 @@ class _FewBits(nn.Linear):
     """The weights are rounded to bfloat16."""
 
     def forward(self, x):
-        return F.linear(x, self.weight.bfloat16().float(), self.bias)
+        return F.linear(x, self.weight.bfloat16().to(x.dtype), self.bias)
 
 
 class _OtherCurve(FeedForward):

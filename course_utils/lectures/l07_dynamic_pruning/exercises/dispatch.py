@@ -183,7 +183,7 @@ WITH_ROOM_FOR_ALL = Exercise(
             "no gates",
             _dispatch_with(weigh=lambda gates, token, place: 1.0),
             _AT + "The experts' outputs are added as they are. Each counts by its gate, "
-            "`gates[token, place]`.",
+            "`gates[token, place, None]`.",
         ),
         Mistake(
             "the last expert wins",
