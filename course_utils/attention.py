@@ -149,7 +149,8 @@ def unit_vectors(x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
     """
     # float16 cannot represent 1e-12; its smallest normal number takes its place.
     shortest = max(1e-12, torch.finfo(x.dtype).tiny)
-    return x / x.norm(dim=-1, keepdim=True).clamp_min(shortest)
+    # Under autocast a GPU computes the length of a 16-bit vector in float32.
+    return (x / x.norm(dim=-1, keepdim=True).clamp_min(shortest)).to(x.dtype)
 
 
 def top_k_attend(

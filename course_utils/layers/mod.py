@@ -151,7 +151,8 @@ class MixtureOfDepths(nn.Module):
             out = kept + r * (out - kept)
         else:  # r - r is 0: it adds nothing, except its gradient
             out = out + (r - r.detach()) * (out - kept)
-        return x.scatter(1, rows, out)
+        # Under autocast the block, or the weights given, may have another dtype than x.
+        return x.scatter(1, rows, out.to(x.dtype))
 
     def _check(self, x: Tensor, cache: KVCache | None, routing: str) -> None:
         __tracebackhide__ = True

@@ -133,7 +133,9 @@ class MixtureOfExperts(nn.Module):
             token, place = torch.where((routing.chosen == number) & routing.kept)
             if len(token):
                 gates = routing.gates[token, place, None]  # (load, 1)
-                out.index_add_(0, token, gates * expert(tokens[token]))
+                computed = gates * expert(tokens[token])
+                # Under autocast an expert answers in 16 bits.
+                out.index_add_(0, token, computed.to(out.dtype))
         for expert in self.shared:
             out = out + expert(tokens)
         return out.view_as(x), routing
