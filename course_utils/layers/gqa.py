@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_utils.attention import attend
 from course_utils.checks import check_divides, check_may_attend
 from course_utils.layers.attention import MultiHeadAttention
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.shapes import Bool, Float
 
@@ -95,6 +95,7 @@ class GroupedQueryAttention(nn.Module):
         grouped.load_state_dict(weights)
         return grouped
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

@@ -26,7 +26,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from course_utils.checks import check_choice
 from course_utils.formats import round_up
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.shapes import Bool, Float, Int
 
 __all__ = [
@@ -93,6 +93,7 @@ class MixtureOfDepths(nn.Module):
         hidden = -(-width // 4)  # about a fiftieth of the block's cost
         self.predictor = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

@@ -22,6 +22,7 @@ from course_utils.layers import (
     LayerNorm,
     Rotary,
 )
+from course_utils.layers.cache import whole_step
 from course_utils.masks import causal_mask
 from course_utils.models.positions_of import positions_of
 from course_utils.positions import sinusoidal_positions
@@ -108,6 +109,7 @@ class CausalLM(nn.Module):
             del self.positions
             self.register_buffer("positions", sinusoidal_positions(*shape), persistent=False)
 
+    @whole_step
     def forward(
         self,
         token_ids: Int[Tensor, "B T"],
@@ -124,7 +126,8 @@ class CausalLM(nn.Module):
                 combine it with ``causal_mask`` to keep the model causal.
 
         Raises:
-            TypeError, ValueError: if an id is out of range, or the sequence is too long.
+            TypeError, ValueError: if an id is out of range, the sequence is too long, or the caches
+                differ in length.
         """
         sizes = self.config
         positions = positions_of(

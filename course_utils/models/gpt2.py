@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from course_utils.checks import check_divides
 from course_utils.layers import AttentionTrace, FeedForward, KVCache, LayerNorm, MultiHeadAttention
+from course_utils.layers.cache import whole_step
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.masks import causal_mask
 from course_utils.models.positions_of import positions_of
@@ -121,6 +122,7 @@ class GPT2Block(nn.Module):
         self.feedforward_norm = LayerNorm(config.width, config.eps)
         self.feedforward = FeedForward(config.width, config.hidden, "gelu_tanh")
 
+    @whole_step
     def forward(
         self, x: Float[Tensor, "B T C"], cache: KVCache | None = None
     ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
@@ -179,6 +181,7 @@ class GPT2(nn.Module):
         self.norm = LayerNorm(config.width, config.eps)
         self._draw_weights()
 
+    @whole_step
     def forward(
         self,
         token_ids: Int[Tensor, "B T"],
@@ -194,7 +197,8 @@ class GPT2(nn.Module):
             last_only: whether to score only the last position, as generation needs.
 
         Raises:
-            TypeError, ValueError: if an id is out of range, or the sequence is too long.
+            TypeError, ValueError: if an id is out of range, the sequence is too long, or the caches
+                differ in length.
         """
         h = self._embed(token_ids, caches)
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
