@@ -46,7 +46,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         position: PositionScheme | None = None,
     ) -> None:
-        check_divides("num_heads", num_heads, "width", width)
+        num_heads, width = check_divides("num_heads", num_heads, "width", width)
         super().__init__()
         self.width, self.num_heads, self.position = width, num_heads, position
         self.query = nn.Linear(width, width, bias=bias)

@@ -46,8 +46,8 @@ class GroupedQueryAttention(nn.Module):
     """
 
     def __init__(self, width: int, num_heads: int, num_kv_heads: int, *, bias: bool = True) -> None:
-        check_divides("num_heads", num_heads, "width", width)
-        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+        num_heads, width = check_divides("num_heads", num_heads, "width", width)
+        num_kv_heads, _ = check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
         super().__init__()
         self.width, self.num_heads, self.num_kv_heads = width, num_heads, num_kv_heads
         shared = num_kv_heads * (width // num_heads)  # G * D

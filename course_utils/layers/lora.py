@@ -12,6 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.shapes import Float
 
 __all__ = ["LoRALinear", "add_lora"]
@@ -47,6 +48,7 @@ class LoRALinear(nn.Module):
     """
 
     def __init__(self, base: nn.Linear, rank: int, *, alpha: float | int | None = None) -> None:
+        rank = check_int("rank", rank)
         super().__init__()
         self.base = base.requires_grad_(False)
         self.in_features, self.out_features = base.in_features, base.out_features

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_divides
+from course_utils.checks import check_choice, check_divides, make_ints
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
@@ -47,7 +47,8 @@ class CausalLMConfig:
         feedforward_width: hidden width of the feed-forward sublayers; 4 * C if None.
 
     Raises:
-        ValueError: if the heads do not divide the width, or the position scheme is unknown.
+        TypeError, ValueError: if a size is not a positive integer, the heads do not divide the
+            width, or the position scheme is unknown.
     """
 
     vocab_size: int
@@ -59,6 +60,10 @@ class CausalLMConfig:
     feedforward_width: int | None = None
 
     def __post_init__(self) -> None:
+        make_ints(
+            self, "vocab_size", "width", "num_layers", "num_heads", "max_positions",
+            "feedforward_width",
+        )  # fmt: skip
         check_divides("num_heads", self.num_heads, "width", self.width)
         check_choice("positions", self.positions, POSITIONS)
 

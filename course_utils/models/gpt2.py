@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_divides
+from course_utils.checks import check_divides, check_finite, make_ints
 from course_utils.layers import AttentionTrace, FeedForward, KVCache, LayerNorm, MultiHeadAttention
 from course_utils.layers.cache import whole_step
 from course_utils.layers.gqa import GroupedQueryAttention
@@ -50,7 +50,8 @@ class GPT2Config:
             gives each query head its own, as in GPT-2.
 
     Raises:
-        ValueError: if the heads do not divide the width, or G does not divide H.
+        TypeError, ValueError: if a size is not a positive integer, the heads do not divide the
+            width, or G does not divide H.
 
     >>> GPT2Config().block_parameters, GPT2Config().parameters
     (7087872, 124439808)
@@ -66,6 +67,11 @@ class GPT2Config:
     num_kv_heads: int | None = None
 
     def __post_init__(self) -> None:
+        make_ints(
+            self, "vocab_size", "max_positions", "width", "num_layers", "num_heads",
+            "feedforward_width", "num_kv_heads",
+        )  # fmt: skip
+        object.__setattr__(self, "eps", check_finite("eps", self.eps))
         check_divides("num_heads", self.num_heads, "width", self.width)
         if self.num_kv_heads is not None:
             check_divides("num_kv_heads", self.num_kv_heads, "num_heads", self.num_heads)
