@@ -9,8 +9,9 @@ checks hide their own frames (IPython and pytest read ``__tracebackhide__``).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -28,20 +29,27 @@ __all__ = [
     "check_may_attend",
     "check_rank",
     "check_values",
+    "make_ints",
 ]
 
 
 def check_int(name: str, value: object, *, minimum: int = 1, maximum: int | None = None) -> int:
     """Return ``value`` as an int if it is an integer in [minimum, maximum].
 
+    One of numpy's or a tensor with a single one is an integer, too: ``ids.max() + 1``.
+
     >>> check_int("window", 0)
     Traceback (most recent call last):
     ValueError: window must be at least 1, got 0
     """
     __tracebackhide__ = True
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__})")
-    number = int(value)
+    is_bool = isinstance(value, bool) or getattr(value, "dtype", None) == torch.bool
+    try:
+        number = operator.index(None if is_bool else value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"{name} must be an integer, got {value!r} ({type(value).__name__})"
+        ) from None
     if number < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {number}")
     if maximum is not None and number > maximum:
@@ -59,16 +67,29 @@ def check_finite(name: str, value: object) -> float:
     return float(value)
 
 
-def check_divides(divisor_name: str, divisor: int, name: str, value: int) -> None:
-    """Check that ``divisor`` divides ``value``, where ``//`` would round in silence.
+def check_divides(divisor_name: str, divisor: int, name: str, value: int) -> tuple[int, int]:
+    """Return both as ints if ``divisor`` divides ``value``, where ``//`` would round in silence.
 
     >>> check_divides("num_heads", 7, "width", 512)
     Traceback (most recent call last):
     ValueError: num_heads (7) must divide width (512)
     """
     __tracebackhide__ = True
-    if value % check_int(divisor_name, divisor):
+    divisor, value = check_int(divisor_name, divisor), check_int(name, value, minimum=0)
+    if value % divisor:
         raise ValueError(f"{divisor_name} ({divisor}) must divide {name} ({value})")
+    return divisor, value
+
+
+def make_ints(config: object, *names: str) -> None:
+    """Make the sizes of a frozen config ints. None stays: it stands for a default.
+
+    numpy's integers would build a model and train it, and then not become JSON.
+    """
+    __tracebackhide__ = True
+    for name in names:
+        if (size := getattr(config, name)) is not None:
+            object.__setattr__(config, name, check_int(name, size))
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:

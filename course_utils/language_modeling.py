@@ -127,7 +127,7 @@ def text_loss(model: nn.Module, ids: Int[Tensor, " N"], *, length: int) -> float
         (inputs[None, whole:], targets[None, whole:]),
     ]
     losses = [next_token_loss(model, x, y) * x.numel() for x, y in batches if x.numel()]
-    return (torch.stack(losses).double().sum() / len(inputs)).item()
+    return (torch.stack(losses).cpu().double().sum() / len(inputs)).item()
 
 
 def unigram_entropy(ids: Int[Tensor, " N"], vocab_size: int) -> float:
@@ -143,7 +143,7 @@ def unigram_entropy(ids: Int[Tensor, " N"], vocab_size: int) -> float:
     >>> print(f"{unigram_entropy(torch.tensor([0, 1, 0, 1, 2, 2, 3, 3]), 5):.4f} = ln 4")
     1.3863 = ln 4
     """
-    shares = ids.bincount(minlength=vocab_size).double() / len(ids)
+    shares = ids.bincount(minlength=vocab_size).cpu().double() / len(ids)
     return -torch.special.xlogy(shares, shares).sum().item()
 
 

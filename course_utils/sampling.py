@@ -4,7 +4,8 @@ Each function takes logits (..., V), adjusts how peaked the distribution is, and
 probabilities (..., V) that sum to 1. ``torch.multinomial`` draws a token from them.
 
 Of equal logits, the one with the lower token id comes first. A sum counts as p if it is at most a
-millionth part smaller: rounding may lose that much.
+millionth part smaller: rounding may lose that much. -inf rules a token out. NaN, infinity, or
+nothing but -inf is an error at every temperature: no token could be called the most probable.
 """
 
 import torch
@@ -36,7 +37,8 @@ def with_temperature(
         temperature: 0 or more.
 
     Raises:
-        TypeError, ValueError: if temperature is not a finite number of at least 0.
+        TypeError, ValueError: if temperature is not a finite number of at least 0, or a row of the
+            logits has no finite maximum.
 
     Source: Ackley, Hinton, Sejnowski, "A learning algorithm for Boltzmann machines", 1985.
 
@@ -57,7 +59,8 @@ def with_top_k(logits: Float[Tensor, "*batch V"], k: int) -> Float[Tensor, "*bat
         k: number of tokens to keep, 1 or more.
 
     Raises:
-        TypeError, ValueError: if k is not an integer of at least 1.
+        TypeError, ValueError: if k is not an integer of at least 1, or a row of the logits has no
+            finite maximum.
 
     Source: Fan, Lewis, Dauphin, "Hierarchical neural story generation", 2018, section 5.4.
 
@@ -78,7 +81,8 @@ def with_top_p(logits: Float[Tensor, "*batch V"], p: float | int) -> Float[Tenso
         p: share of the probability to keep, above 0, at most 1.
 
     Raises:
-        TypeError, ValueError: if p is not a number above 0 and at most 1.
+        TypeError, ValueError: if p is not a number above 0 and at most 1, or a row of the logits
+            has no finite maximum.
 
     Source: Holtzman et al., "The curious case of neural text degeneration", 2019, section 3.1.
 
@@ -137,16 +141,22 @@ def _check_p(p: float | int) -> float:
     return float(p)
 
 
-# The functions below compute in float64, so that probabilities are rounded once, at the end.
+# The functions below compute in float64, so that probabilities are rounded once, at the end. Apple's
+# GPUs have no float64: there it is float32.
 
 
 def _softmax(logits: Tensor, temperature: float = 1.0) -> Tensor:
-    logits = logits.double()
+    __tracebackhide__ = True
+    logits = logits.float() if logits.device.type == "mps" else logits.double()
+    largest = logits.amax(dim=-1, keepdim=True)
+    if not bool(largest.isfinite().all()):
+        wrong = largest[~largest.isfinite()][0].item()
+        raise ValueError(f"logits must have a finite maximum in each row, got {wrong}")
     if temperature == 0:
         return torch.zeros_like(logits).scatter(-1, logits.argmax(dim=-1, keepdim=True), 1.0)
     # The largest is shifted to 0 first, so that no division by a small temperature overflows.
-    shifted = logits - logits.amax(dim=-1, keepdim=True)
-    return (shifted / temperature).softmax(dim=-1)
+    temperature = max(temperature, torch.finfo(logits.dtype).tiny)  # 0 / 0 would be NaN
+    return ((logits - largest) / temperature).softmax(dim=-1)
 
 
 def _top_k(probabilities: Tensor, logits: Tensor, k: int) -> Tensor:

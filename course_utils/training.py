@@ -262,4 +262,5 @@ def _copy_back(stacked: dict[str, Tensor], models: list[nn.Module]) -> None:
 
 @torch.no_grad()
 def _evaluate(evaluate: Callable[[nn.Module], Tensor | float], models: list[nn.Module]) -> Tensor:
-    return torch.tensor([float(evaluate(model)) for model in models], dtype=torch.float64)
+    scores = [float(evaluate(model)) for model in models]
+    return torch.tensor(scores, dtype=torch.float64, device="cpu")

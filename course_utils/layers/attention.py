@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from course_utils.attention import attend
 from course_utils.checks import check_divides
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.layers.position_schemes import PositionScheme
 from course_utils.shapes import Bool, Float
@@ -46,7 +46,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         position: PositionScheme | None = None,
     ) -> None:
-        check_divides("num_heads", num_heads, "width", width)
+        num_heads, width = check_divides("num_heads", num_heads, "width", width)
         super().__init__()
         self.width, self.num_heads, self.position = width, num_heads, position
         self.query = nn.Linear(width, width, bias=bias)
@@ -54,6 +54,7 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(width, width, bias=bias)
         self.output = nn.Linear(width, width, bias=bias)
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

@@ -9,7 +9,7 @@ needs one more norm at its end.
 from torch import Tensor, nn
 
 from course_utils.layers.attention import MultiHeadAttention
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.layers.feedforward import FeedForward
 from course_utils.layers.heads import AttentionTrace
 from course_utils.layers.norm import LayerNorm
@@ -60,6 +60,7 @@ class EncoderBlock(nn.Module):
         self.feedforward = FeedForward(width, hidden, activation)
         self.feedforward_norm = LayerNorm(width, eps)
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

@@ -5,6 +5,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.shapes import Float
 
 __all__ = ["ACTIVATIONS", "FeedForward", "SwiGLU"]
@@ -35,6 +36,7 @@ class FeedForward(nn.Module):
     """
 
     def __init__(self, width: int, hidden: int, activation: str = "gelu") -> None:
+        width, hidden = check_int("width", width), check_int("hidden", hidden)
         super().__init__()
         self.activation = ACTIVATIONS[activation]
         self.expand = nn.Linear(width, hidden)
@@ -68,8 +70,9 @@ class SwiGLU(nn.Module):
     """
 
     def __init__(self, width: int, hidden: int | None = None) -> None:
+        width = check_int("width", width)
         super().__init__()
-        self.hidden = round(8 * width / 3) if hidden is None else hidden
+        self.hidden = round(8 * width / 3) if hidden is None else check_int("hidden", hidden)
         self.gate = nn.Linear(width, self.hidden, bias=False)
         self.expand = nn.Linear(width, self.hidden, bias=False)
         self.contract = nn.Linear(self.hidden, width, bias=False)

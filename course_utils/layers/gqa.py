@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_utils.attention import attend
 from course_utils.checks import check_divides, check_may_attend
 from course_utils.layers.attention import MultiHeadAttention
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.layers.heads import AttentionTrace, merge_heads, split_heads
 from course_utils.shapes import Bool, Float
 
@@ -46,8 +46,8 @@ class GroupedQueryAttention(nn.Module):
     """
 
     def __init__(self, width: int, num_heads: int, num_kv_heads: int, *, bias: bool = True) -> None:
-        check_divides("num_heads", num_heads, "width", width)
-        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+        num_heads, width = check_divides("num_heads", num_heads, "width", width)
+        num_kv_heads, _ = check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
         super().__init__()
         self.width, self.num_heads, self.num_kv_heads = width, num_heads, num_kv_heads
         shared = num_kv_heads * (width // num_heads)  # G * D
@@ -95,6 +95,7 @@ class GroupedQueryAttention(nn.Module):
         grouped.load_state_dict(weights)
         return grouped
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

@@ -12,6 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.shapes import Float
 
 __all__ = ["LoRALinear", "add_lora"]
@@ -25,6 +26,9 @@ class LoRALinear(nn.Module):
     ``y = x W^T + b + (alpha / r) * (x A^T) B^T``. A (``down``) is initialised like a fresh
     ``nn.Linear``, B (``up``) is zero, so the output starts as the base's, bit for bit. The gradient
     of each factor contains the other one: if both were zero, neither would ever change.
+
+    ``state_dict()`` has the original weights, merged or not, and ``load_state_dict`` leaves the
+    layer unmerged: so the change is never added twice.
 
     Args:
         base: the layer to adapt. It is not copied, and its weights are frozen.
@@ -44,6 +48,7 @@ class LoRALinear(nn.Module):
     """
 
     def __init__(self, base: nn.Linear, rank: int, *, alpha: float | int | None = None) -> None:
+        rank = check_int("rank", rank)
         super().__init__()
         self.base = base.requires_grad_(False)
         self.in_features, self.out_features = base.in_features, base.out_features
@@ -52,6 +57,8 @@ class LoRALinear(nn.Module):
         self.down = nn.Parameter(drawn.weight.detach())  # A, (r, in)
         self.up = nn.Parameter(base.weight.new_zeros(self.out_features, rank))  # B, (out, r)
         self._before_merge: Tensor | None = None
+        self.register_state_dict_post_hook(_save_unmerged)
+        self.register_load_state_dict_pre_hook(_load_unmerged)
 
     @property
     def weight(self) -> Float[Tensor, "out in"]:
@@ -107,6 +114,16 @@ class LoRALinear(nn.Module):
         __tracebackhide__ = True
         if self.merged != merged:
             raise ValueError(f"the layer must have merged={merged}, got merged={self.merged}")
+
+
+def _save_unmerged(layer: LoRALinear, state: dict, prefix: str, _: object) -> None:
+    if layer.merged:
+        state[f"{prefix}base.weight"] = layer._before_merge
+
+
+def _load_unmerged(layer: LoRALinear, *_: object) -> None:
+    if layer.merged:
+        layer.unmerge()
 
 
 def add_lora(

@@ -24,9 +24,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from course_utils.checks import check_choice
+from course_utils.checks import check_choice, check_int
 from course_utils.formats import round_up
-from course_utils.layers.cache import KVCache
+from course_utils.layers.cache import KVCache, whole_step
 from course_utils.shapes import Bool, Float, Int
 
 __all__ = [
@@ -87,12 +87,14 @@ class MixtureOfDepths(nn.Module):
         self, block: nn.Module, capacity: float | int, width: int, *, gate: str = "one"
     ) -> None:
         check_choice("gate", gate, GATES)
+        width = check_int("width", width)
         super().__init__()
         self.block, self.capacity, self.width, self.gate = block, capacity, width, gate
         self.router = nn.Linear(width, 1, bias=False)  # a bias would not change the order
         hidden = -(-width // 4)  # about a fiftieth of the block's cost
         self.predictor = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
+    @whole_step
     def forward(
         self,
         x: Float[Tensor, "B T C"],

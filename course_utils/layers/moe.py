@@ -103,6 +103,7 @@ class MixtureOfExperts(nn.Module):
         activation: str = "gelu",
         normalise: bool | None = None,
     ) -> None:
+        width, num_experts = check_int("width", width), check_int("num_experts", num_experts)
         k = check_int("k", k, maximum=num_experts)
         super().__init__()
         self.k, self.capacity = k, capacity

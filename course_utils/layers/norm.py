@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.shapes import Float
 
 __all__ = ["LayerNorm"]
@@ -27,6 +28,7 @@ class LayerNorm(nn.Module):
     """
 
     def __init__(self, width: int, eps: float = 1e-5) -> None:
+        width = check_int("width", width)
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(width))

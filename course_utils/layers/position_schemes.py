@@ -45,7 +45,7 @@ class Rotary:
     def rotate(self, x: Float[Tensor, "B H T D"], start: int) -> Float[Tensor, "B H T D"]:
         """Return x rotated by the positions start, start + 1, ..."""
         T, D = x.shape[-2:]
-        positions = torch.arange(start, start + T, device=x.device)
+        positions = torch.arange(start, start + T, device="cpu")  # as the angles
         positions = interpolated_positions(positions, self.interpolation)
         # Heads of width 2 have a single pair, which no base can slow.
         base = self.base if self.ntk == 1 else ntk_base(self.ntk, D, base=self.base)

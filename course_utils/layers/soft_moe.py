@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_utils.checks import check_int
 from course_utils.layers.moe import make_expert
 from course_utils.shapes import Float
 
@@ -60,6 +61,8 @@ class SoftMixtureOfExperts(nn.Module):
     def __init__(
         self, width: int, hidden: int, num_experts: int, slots: int, *, activation: str = "gelu"
     ) -> None:
+        width, slots = check_int("width", width), check_int("slots", slots)
+        num_experts = check_int("num_experts", num_experts)
         experts = [make_expert(width, hidden, activation) for _ in range(num_experts)]
         super().__init__()
         self.slots = slots

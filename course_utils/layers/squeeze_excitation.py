@@ -33,7 +33,7 @@ class SqueezeExcitation(nn.Module):
     """
 
     def __init__(self, channels: int, reduction: int) -> None:
-        check_divides("reduction", reduction, "channels", channels)
+        reduction, channels = check_divides("reduction", reduction, "channels", channels)
         super().__init__()
         self.narrow = nn.Linear(channels, channels // reduction)
         self.widen = nn.Linear(channels // reduction, channels)

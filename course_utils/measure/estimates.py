@@ -45,5 +45,5 @@ def estimate_mean(samples: Tensor) -> Interval:
     >>> 0.0 in estimate_mean(torch.randn(1000, generator=torch.Generator().manual_seed(0)))
     True
     """
-    values = samples.double()
+    values = samples.cpu().double()
     return Interval(float(values.mean()), Z_99 * float(values.std()) / math.sqrt(len(values)))

@@ -67,7 +67,7 @@ def score_stories(
         counts = torch.arange(longest) < torch.tensor([[len(story)] for story in some])
         scores = model(padded[:, :-1])
         losses = cross_entropy(scores.transpose(1, 2), padded[:, 1:], reduction="none")
-        nats += losses[counts].sum(dtype=torch.float64).item()
+        nats += losses[counts].cpu().sum(dtype=torch.float64).item()
         words += int(counts.sum())
         hit = (scores.argmax(-1) == padded[:, 1:]).tolist()
         for story, hits in zip(some, hit, strict=True):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_choice, check_divides
+from course_utils.checks import check_choice, check_divides, make_ints
 from course_utils.layers import (
     Alibi,
     EncoderBlock,
@@ -22,6 +22,7 @@ from course_utils.layers import (
     LayerNorm,
     Rotary,
 )
+from course_utils.layers.cache import whole_step
 from course_utils.masks import causal_mask
 from course_utils.models.positions_of import positions_of
 from course_utils.positions import sinusoidal_positions
@@ -46,7 +47,8 @@ class CausalLMConfig:
         feedforward_width: hidden width of the feed-forward sublayers; 4 * C if None.
 
     Raises:
-        ValueError: if the heads do not divide the width, or the position scheme is unknown.
+        TypeError, ValueError: if a size is not a positive integer, the heads do not divide the
+            width, or the position scheme is unknown.
     """
 
     vocab_size: int
@@ -58,6 +60,10 @@ class CausalLMConfig:
     feedforward_width: int | None = None
 
     def __post_init__(self) -> None:
+        make_ints(
+            self, "vocab_size", "width", "num_layers", "num_heads", "max_positions",
+            "feedforward_width",
+        )  # fmt: skip
         check_divides("num_heads", self.num_heads, "width", self.width)
         check_choice("positions", self.positions, POSITIONS)
 
@@ -108,6 +114,7 @@ class CausalLM(nn.Module):
             del self.positions
             self.register_buffer("positions", sinusoidal_positions(*shape), persistent=False)
 
+    @whole_step
     def forward(
         self,
         token_ids: Int[Tensor, "B T"],
@@ -124,7 +131,8 @@ class CausalLM(nn.Module):
                 combine it with ``causal_mask`` to keep the model causal.
 
         Raises:
-            TypeError, ValueError: if an id is out of range, or the sequence is too long.
+            TypeError, ValueError: if an id is out of range, the sequence is too long, or the caches
+                differ in length.
         """
         sizes = self.config
         positions = positions_of(

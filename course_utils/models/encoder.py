@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_ids
+from course_utils.checks import check_ids, make_ints
 from course_utils.layers import EncoderBlock, LayerNorm
 from course_utils.shapes import Bool, Float, Int
 
@@ -29,6 +29,9 @@ class EncoderConfig:
         max_positions: the longest sequence.
         num_segments: number of segment ids (BERT marks two sentences with 0 and 1).
         norm_eps: added to the variance, inside the root of LayerNorm.
+
+    Raises:
+        TypeError, ValueError: if a size is not a positive integer.
     """
 
     vocab_size: int
@@ -39,6 +42,12 @@ class EncoderConfig:
     max_positions: int
     num_segments: int = 2
     norm_eps: float = 1e-12
+
+    def __post_init__(self) -> None:
+        make_ints(
+            self, "vocab_size", "width", "num_layers", "num_heads", "feedforward_width",
+            "max_positions", "num_segments",
+        )  # fmt: skip
 
 
 class EncoderOutput(NamedTuple):

@@ -43,8 +43,8 @@ def generate(
         The prompts followed by the generated tokens.
 
     Raises:
-        TypeError, ValueError: if an id is out of range, the text becomes too long, or temperature,
-            k or p is out of range.
+        TypeError, ValueError: if an id is out of range, the text becomes too long, temperature, k
+            or p is out of range, or the model's scores become NaN or infinite.
 
     >>> from course_utils.models.gpt2 import GPT2Config
     >>> model = GPT2(GPT2Config(vocab_size=101, max_positions=32, width=12, num_heads=3))

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_utils.checks import check_divides
+from course_utils.checks import check_divides, check_finite, make_ints
 from course_utils.layers import AttentionTrace, FeedForward, KVCache, LayerNorm, MultiHeadAttention
+from course_utils.layers.cache import whole_step
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.masks import causal_mask
 from course_utils.models.positions_of import positions_of
@@ -49,7 +50,8 @@ class GPT2Config:
             gives each query head its own, as in GPT-2.
 
     Raises:
-        ValueError: if the heads do not divide the width, or G does not divide H.
+        TypeError, ValueError: if a size is not a positive integer, the heads do not divide the
+            width, or G does not divide H.
 
     >>> GPT2Config().block_parameters, GPT2Config().parameters
     (7087872, 124439808)
@@ -65,6 +67,11 @@ class GPT2Config:
     num_kv_heads: int | None = None
 
     def __post_init__(self) -> None:
+        make_ints(
+            self, "vocab_size", "max_positions", "width", "num_layers", "num_heads",
+            "feedforward_width", "num_kv_heads",
+        )  # fmt: skip
+        object.__setattr__(self, "eps", check_finite("eps", self.eps))
         check_divides("num_heads", self.num_heads, "width", self.width)
         if self.num_kv_heads is not None:
             check_divides("num_kv_heads", self.num_kv_heads, "num_heads", self.num_heads)
@@ -121,6 +128,7 @@ class GPT2Block(nn.Module):
         self.feedforward_norm = LayerNorm(config.width, config.eps)
         self.feedforward = FeedForward(config.width, config.hidden, "gelu_tanh")
 
+    @whole_step
     def forward(
         self, x: Float[Tensor, "B T C"], cache: KVCache | None = None
     ) -> tuple[Float[Tensor, "B T C"], AttentionTrace]:
@@ -179,6 +187,7 @@ class GPT2(nn.Module):
         self.norm = LayerNorm(config.width, config.eps)
         self._draw_weights()
 
+    @whole_step
     def forward(
         self,
         token_ids: Int[Tensor, "B T"],
@@ -194,7 +203,8 @@ class GPT2(nn.Module):
             last_only: whether to score only the last position, as generation needs.
 
         Raises:
-            TypeError, ValueError: if an id is out of range, or the sequence is too long.
+            TypeError, ValueError: if an id is out of range, the sequence is too long, or the caches
+                differ in length.
         """
         h = self._embed(token_ids, caches)
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):

@@ -23,6 +23,7 @@ from course_utils.data.model_folder import model_folder, read_json
 from course_utils.files import write_whole
 from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Config
+from course_utils.models.plain import check_plain
 from course_utils.models.skeleton import shapes_alone
 
 __all__ = [
@@ -101,12 +102,17 @@ def load_gpt2(path: str | Path) -> GPT2:
 def save_gpt2(model: GPT2, path: str | Path) -> None:
     """Save a GPT-2 to a folder, for ``load_gpt2`` and ``transformers``.
 
+    Both files are written beside those of a checkpoint that is there, and then take their place: a
+    model that cannot be saved leaves it as it was.
+
     Args:
         model: a GPT-2 whose query heads do not share keys and values.
         path: the folder, created if necessary.
 
     Raises:
-        ValueError: if query heads share keys and values: the format cannot express it.
+        TypeError, ValueError: if it is not a GPT-2 with the layers and sizes of its config, as one
+            that is compiled or adapted with LoRA; or if query heads share keys and values: the
+            format cannot express it.
 
     >>> import tempfile
     >>> model = GPT2(GPT2Config(vocab_size=101, max_positions=32, width=12, num_heads=3))
@@ -116,16 +122,24 @@ def save_gpt2(model: GPT2, path: str | Path) -> None:
     >>> torch.equal(again.tokens.weight, model.tokens.weight)
     True
     """
+    check_plain(model)
     if (shared := model.config.num_kv_heads) is not None:
         raise ValueError(f"model must have num_kv_heads=None, got num_kv_heads={shared}")
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
+    described = _config_to_hub(model.config, model.tokens.weight.dtype)
+    _config_from_hub(described)  # refuses what could not be loaded
+    config = (json.dumps(described, indent=2) + "\n").encode()
     tensors = _to_hub(model.state_dict(), model.config)
     named = {PREFIX + name: tensor for name, tensor in tensors.items()}
-    # A model that was loaded from this file may still read it.
-    write_whole(folder / WEIGHTS, safetensors.torch.save(named, metadata={"format": "pt"}))
-    described = _config_to_hub(model.config, model.tokens.weight.dtype)
-    write_whole(folder / CONFIG, (json.dumps(described, indent=2) + "\n").encode())
+    weights = safetensors.torch.save(named, metadata={"format": "pt"})
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def weights_first() -> bool:
+        write_whole(folder / WEIGHTS, weights)
+        return False
+
+    # Asked when the config is written beside its place: a full disk leaves both files as they were.
+    write_whole(folder / CONFIG, config, unless=weights_first)
 
 
 class PublishedGPT2(NamedTuple):

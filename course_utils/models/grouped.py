@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from course_utils.layers.gqa import GroupedQueryAttention
 from course_utils.models.gpt2 import GPT2
+from course_utils.models.plain import check_plain
 
 __all__ = ["with_grouped_attention"]
 
@@ -20,7 +21,7 @@ def with_grouped_attention(model: GPT2, num_kv_heads: int) -> GPT2:
         num_kv_heads: heads of keys and values, G; they divide the model's heads.
 
     Raises:
-        ValueError: if G does not divide the model's heads.
+        TypeError, ValueError: if the model is wrapped or adapted, or G does not divide its heads.
 
     Source: Ainslie et al., "GQA", 2023, section 2.1.
 
@@ -30,6 +31,7 @@ def with_grouped_attention(model: GPT2, num_kv_heads: int) -> GPT2:
     >>> model.config.parameters - grouped.config.parameters == 12 * 2 * (12 + 1) * 8
     True
     """
+    check_plain(model)
     grouped, sizes = copy.deepcopy(model), replace(model.config, num_kv_heads=num_kv_heads)
     grouped.config = sizes
     for block in grouped.blocks:

@@ -27,11 +27,18 @@ def positions_of(
         max_positions: the longest sequence.
 
     Raises:
-        TypeError, ValueError: if an id is out of range, or the sequence too long.
+        TypeError, ValueError: if an id is out of range, the sequence is too long, or the caches
+            differ in length.
     """
     __tracebackhide__ = True
     check_ids("token_ids", token_ids, "B T", vocab_size)
-    start = caches[0].length if caches else 0
+    lengths = {cache.length for cache in caches or ()} or {0}
+    if len(lengths) > 1:
+        raise ValueError(
+            "caches must all have the same number of tokens, one cache for each block, "
+            f"got {', '.join(str(cache.length) for cache in caches or ())}"
+        )
+    (start,) = lengths
     end = start + token_ids.shape[1]
     if end > max_positions:
         cached = f" ({start} of them in the caches)" if start else ""

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from course_utils.checks import check_int
 from course_utils.shapes import Float
 
 __all__ = ["alibi_bias", "alibi_slopes"]
@@ -26,6 +27,7 @@ def alibi_slopes(H: int) -> Float[Tensor, " H"]:
     >>> alibi_slopes(3).tolist()
     [0.0625, 0.00390625, 0.25]
     """
+    H = check_int("H", H)
     lower = 2 ** (H.bit_length() - 1)  # the largest power of two that is at most H
     slopes = [2 ** (-8 * h / lower) for h in range(1, lower + 1)]
     between = [2 ** (-4 * h / lower) for h in range(1, 2 * lower + 1, 2)]

@@ -1,8 +1,9 @@
 """RoPE: queries and keys are rotated by their position, so scores depend on the distance.
 
-Every angle is computed in float64, and only its sine and cosine are rounded. Most code uses
-float32, where the angles are off by up to 3.5e-4 radians at position 10,000 and by 4.7e-3 at
-100,000 (width 64). Then scores change with the position in the text, not only with the distance.
+Every angle is computed in float64, and only its sine and cosine are rounded. The CPU does that,
+since some devices have no float64. Most code uses float32, where the angles are off by up to 3.5e-4
+radians at position 10,000 and by 4.7e-3 at 100,000 (width 64). Then scores change with the position
+in the text, not only with the distance.
 """
 
 import torch
@@ -33,7 +34,7 @@ def rope_frequencies(D: int, *, base: float | int = 10_000.0) -> Float[Tensor, "
         base: what the frequencies are powers of.
 
     Returns:
-        The D / 2 frequencies, in float64.
+        The D / 2 frequencies, in float64 on the CPU.
 
     Raises:
         ValueError: if D is odd.
@@ -45,7 +46,7 @@ def rope_frequencies(D: int, *, base: float | int = 10_000.0) -> Float[Tensor, "
     """
     if D % 2:  # arange would round D up in silence
         raise ValueError(f"D must be even, as coordinates rotate in pairs, got {D}")
-    return base ** -(torch.arange(0, D, 2, dtype=torch.float64) / D)
+    return base ** -(torch.arange(0, D, 2, dtype=torch.float64, device="cpu") / D)
 
 
 def apply_rope(
@@ -89,10 +90,10 @@ def apply_rope(
             [0.5403, 0.8415]])
     """
     check_choice("pairing", pairing, PAIRINGS)
-    frequencies = rope_frequencies(x.shape[-1], base=base).to(positions.device)
-    angles = positions.double().unsqueeze(-1) * frequencies  # (..., T, D/2)
+    frequencies = rope_frequencies(x.shape[-1], base=base)
+    angles = positions.cpu().double().unsqueeze(-1) * frequencies  # (..., T, D/2)
     wide = torch.promote_types(x.dtype, torch.float32)
-    cos, sin = (part.to(x.device, wide) for part in (angles.cos(), angles.sin()))
+    cos, sin = (part.to(wide).to(x.device) for part in (angles.cos(), angles.sin()))
     # The two coordinates of a pair get their own axis.
     sizes, axis = ((2, -1), -2) if pairing == "half" else ((-1, 2), -1)
     a, b = x.unflatten(-1, sizes).unbind(axis)  # (..., T, D/2) each
@@ -129,7 +130,7 @@ def interpolated_positions(
         factor: how many times longer the text is than those of training, at least 1.
 
     Returns:
-        The positions, in float64.
+        The positions, in float64 on the CPU.
 
     Source: Chen et al., "Extending context window of large language models via positional
     interpolation", 2023, equation 4.
@@ -137,7 +138,7 @@ def interpolated_positions(
     >>> interpolated_positions(torch.arange(5), 4).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    return positions.double() / factor
+    return positions.cpu().double() / factor
 
 
 def ntk_base(factor: float | int, D: int, *, base: float | int = 10_000.0) -> float:

@@ -22,7 +22,7 @@ def sinusoidal_positions(T: int, C: int, *, base: float | int = 10_000.0) -> Flo
         base: what the frequencies are powers of.
 
     Returns:
-        The table, in torch's default dtype.
+        The table, in torch's default dtype and on its default device.
 
     Raises:
         ValueError: if C is odd.
@@ -32,9 +32,10 @@ def sinusoidal_positions(T: int, C: int, *, base: float | int = 10_000.0) -> Flo
     >>> print(sinusoidal_positions(2, 4)[1])
     tensor([0.8415, 0.5403, 0.0100, 0.9999])
     """
-    angles = torch.arange(T)[:, None] * rope_frequencies(C, base=base)  # (T, C/2)
+    positions = torch.arange(T, device="cpu")[:, None]
+    angles = positions * rope_frequencies(C, base=base)  # (T, C/2)
     table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-    return table.to(torch.get_default_dtype())
+    return table.to(torch.get_default_dtype()).to(torch.get_default_device())
 
 
 def shift_matrix(
@@ -52,7 +53,7 @@ def shift_matrix(
         base: what the frequencies are powers of.
 
     Returns:
-        An orthogonal matrix, in torch's default dtype.
+        An orthogonal matrix, in torch's default dtype and on its default device.
 
     Source: Vaswani et al., "Attention is all you need", 2017, section 3.5, states that it exists.
 
@@ -63,4 +64,5 @@ def shift_matrix(
     angles = offset * rope_frequencies(C, base=base)
     cos, sin = angles.cos(), angles.sin()
     blocks = torch.stack([cos, sin, -sin, cos], dim=-1).unflatten(-1, (2, 2))  # (C/2, 2, 2)
-    return torch.block_diag(*blocks).to(torch.get_default_dtype())
+    matrix = torch.block_diag(*blocks).to(torch.get_default_dtype())
+    return matrix.to(torch.get_default_device())

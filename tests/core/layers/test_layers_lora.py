@@ -91,6 +91,42 @@ def test_merged_as_unmerged(alpha):
     assert torch.equal(adapted(x), expected)
 
 
+@pytest.mark.parametrize("into_merged", [True, False])
+@pytest.mark.parametrize("merged", ["all", "some", "none"])
+def test_saved_while_merged(merged, into_merged):
+    """What is loaded computes the same as what was saved, whether or not either is merged."""
+    adapted, ids = learned(add_lora(ours(), R, alpha=5)), some_ids(2, 7)
+    expected = adapted(ids)
+    unmerged = copy.deepcopy(adapted.state_dict())
+    for number, (_, each) in enumerate(lora_layers(adapted)):
+        if merged == "all" or (merged == "some" and number % 2):
+            each.merge()
+    saved = adapted.state_dict()
+    assert saved.keys() == unmerged.keys()
+    assert all(torch.equal(weight, unmerged[name]) for name, weight in saved.items())
+    fresh = learned(add_lora(ours(seed=7), R, alpha=5))
+    for _, each in lora_layers(fresh):
+        if into_merged:
+            each.merge()
+    fresh.load_state_dict(saved)
+    torch.testing.assert_close(fresh(ids), expected)
+    for _, each in lora_layers(fresh):
+        each.merge()
+    # Two blocks, each of which adds W x + BA x in another order.
+    torch.testing.assert_close(fresh(ids), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_copy_of_a_merged_layer_is_its_own():
+    adapted, x = learned(layer()), torch.randn(5, IN)
+    before = adapted(x)
+    adapted.merge()
+    copied = copy.deepcopy(adapted)
+    copied.load_state_dict(learned(layer()).state_dict())
+    assert adapted.merged and not copied.merged
+    adapted.unmerge()
+    assert torch.equal(adapted(x), before)
+
+
 # As peft does it.
 
 
