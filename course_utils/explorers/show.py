@@ -37,9 +37,9 @@ class AnnotatedFigure:
 def show(picture: AnnotatedFigure) -> None:
     """Display a figure, sharp on any screen, and its caption under it.
 
-    JupyterLab reads no alternative text of an image, so the caption is an output of its own, too. It
-    marks the image as one that needs a light background; the course's
-    extension (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
+    JupyterLab reads no alternative text, so the caption is an output of its own, too. JupyterLab
+    marks the image as one that needs a light background; the course's extension
+    (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
     """
     width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
     png = base64.b64encode(sharp_png(picture.figure)).decode("ascii")

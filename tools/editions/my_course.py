@@ -7,8 +7,8 @@ A copy says in its metadata which edition it came from, by a digest. So it is kn
 record whether somebody has worked in it: its digest is then another. A copy that nobody has worked
 in follows its lecture. One that was worked in stays as it is, byte for byte; when its lecture
 changes, the new edition is put beside it. The picture that a copy came with is no part of the
-digest: a new one goes into untouched copies, and makes no edition. A copy that is deleted comes back
-as new. Python alone is needed.
+digest: a new one goes into untouched copies, and makes no edition. A copy that is deleted comes
+back as new. Python alone is needed.
 """
 
 from __future__ import annotations

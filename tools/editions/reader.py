@@ -1,8 +1,8 @@
-"""The reader's copy of a lecture: it opens on its picture, and no answer to a prediction is in sight.
+"""The reader's copy of a lecture: it opens on its picture, with no answer to a prediction in sight.
 
-The picture is there before anything has run. No other cell has an output, the presenter's cells are
-left out, and the text that says what came out of a prediction is folded: it opens with a click, once
-the cells above it have run.
+The picture is there before anything has run. No other cell has an output, the presenter's cells
+are left out, and the text that says what came out of a prediction is folded: it opens with a click,
+once the cells above it have run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 __all__ = ["SNAPSHOT", "open_on_picture", "reader_copy", "reader_text"]
@@ -50,30 +51,23 @@ def reader_copy(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_on_picture(cells: list[Cell]) -> Cell | None:
-    """Put the picture that a lecture opens on under its title, and fold the set-up; return its cell.
+    """Put the picture that a lecture opens on right under its title; return the picture's cell.
 
-    It is the first explorer, if no section begins before it. Its controls show what a prediction asks
-    for; as it stands there first, it gives no answer away.
+    It is the first explorer, if no section begins before it: as it is at first, it gives no answer
+    away. The cell of set-up, the first, is folded.
     """
-    code: list[int] = []
-    for place, cell in enumerate(cells):
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code":
-            code.append(place)
-            if EXPLORES.search(source):
-                break
-        elif source.startswith("## "):
-            return None
-    else:
+    opening = list(takewhile(lambda cell: not "".join(cell["source"]).startswith("## "), cells))
+    code = [place for place, cell in enumerate(opening) if cell["cell_type"] == "code"]
+    shown = [place for place in code[1:] if EXPLORES.search("".join(cells[place]["source"]))]
+    if not shown:
         return None
-    cells.insert(code[0] + 1, picture := cells.pop(code[-1]))
-    if len(code) > 1:
-        cells[code[0]]["metadata"]["jupyter"] = {"source_hidden": True}
+    cells[code[0]]["metadata"]["jupyter"] = {"source_hidden": True}
+    cells.insert(code[0] + 1, picture := cells.pop(shown[0]))
     return picture
 
 
 def snapshots(cell: Cell) -> list[dict[str, Any]]:
-    """Return the stored picture of an explorer's cell, marked as one; nothing where there is none."""
+    """Return the stored picture of an explorer's cell, marked as such, if there is one."""
     return [
         {
             "output_type": "display_data",
