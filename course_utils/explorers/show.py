@@ -37,13 +37,14 @@ class AnnotatedFigure:
 def show(picture: AnnotatedFigure) -> None:
     """Display a figure, sharp on any screen, and its caption under it.
 
-    Neither JupyterLab nor nbconvert reads an image's alt metadata, so the caption is an output of
-    its own. JupyterLab marks the image as one that needs a light background; the course's
-    extension (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
+    JupyterLab reads no alternative text, so the caption is an output of its own, too. JupyterLab
+    marks the image as one that needs a light background; the course's extension
+    (tools/setup/lab-extension) turns an image with that mark dark in a dark theme.
     """
     width, height = (round(side) for side in picture.figure.bbox.bounds[2:])
     png = base64.b64encode(sharp_png(picture.figure)).decode("ascii")
-    caption, on_page = picture.caption, {"width": width, "height": height}
+    caption = picture.caption
+    on_page = {"width": width, "height": height, "alt": caption}
     bundle = {"image/png": png, "text/plain": f"figure: {caption}"}
     display(bundle, metadata={"image/png": on_page, "needs_background": "light"}, raw=True)
     paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(caption)}</p>'

@@ -37,7 +37,7 @@ def shown(figure, words):
         result = show(AnnotatedFigure(figure, words))
     assert result is None, "a returned figure would be shown twice"
     assert captured.stdout == captured.stderr == ""
-    on_page = {"width": 300, "height": 200}
+    on_page = {"width": 300, "height": 200, "alt": words}
     assert captured.outputs[0].metadata == {"image/png": on_page, "needs_background": "light"}
     return [output.data for output in captured.outputs]
 

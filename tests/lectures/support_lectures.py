@@ -4,6 +4,7 @@ Rules as in `support_notebooks`: a notebook in, the places that break the rule o
 """
 
 import ast
+import itertools
 import re
 
 from nbformat import NotebookNode
@@ -11,6 +12,7 @@ from nbformat import NotebookNode
 from tests.lectures.support_notebooks import called, imported, markdown_cells, numbered, tree
 from tools.editions.notebook_outputs import code_cells, executed_sources, tags
 
+MAX_TITLE_WORDS = 80
 EXERCISE = "exercise"
 # Beside EXERCISE: the cell holds a whole function with a fault, which its reader fixes.
 FIX = "fix"
@@ -38,6 +40,20 @@ def rule_title_cell(notebook: NotebookNode) -> list[str]:
     for needed in ("prerequisites", "hardware"):
         if needed not in _prose(notebook).lower():
             found.append(f"the page does not say: {needed}")
+    return found
+
+
+def rule_first_screen(notebook: NotebookNode) -> list[str]:
+    """A question, a few sentences, an explorer: no list, no folded text, no house rules."""
+    title, found = notebook.cells[0].source, []
+    if (words := len(title.split())) > MAX_TITLE_WORDS:
+        found.append(f"the first cell has {words} words, at most {MAX_TITLE_WORDS}")
+    if re.search(r"^(?:[-*] |\d+\. |<details>|## )", title, re.M):
+        found.append("the first cell has a list, a fold or a section: link to them")
+    before = itertools.takewhile(lambda cell: not cell.source.startswith("## "), notebook.cells)
+    code = [cell for cell in before if cell.cell_type == "code"]
+    if not any("explorers.explore_" in cell.source for cell in code[1:3]):
+        found.append("no explorer among the three first code cells, before the first section")
     return found
 
 

@@ -251,6 +251,17 @@ def rule_images_have_words(notebook: NotebookNode) -> list[str]:
     return found
 
 
+def rule_pictures_have_alternative_text(notebook: NotebookNode) -> list[str]:
+    """Every stored picture carries its words where nbconvert and others look for them."""
+    return [
+        f"{where} stores a picture without alternative text; `make outputs` writes it"
+        for where, cell in numbered(code_cells(notebook))
+        for output in cell.outputs
+        for kind in output.get("data", {})
+        if kind.startswith("image/") and len(output.metadata.get(kind, {}).get("alt", "")) < 20
+    ]
+
+
 def rule_figures_have_words(notebook: NotebookNode) -> list[str]:
     """Every picture in an output has a sentence beside it, more than "<Figure size 800x400>"."""
     return [

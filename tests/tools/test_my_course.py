@@ -20,6 +20,18 @@ def notebook(text):
     return {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
+def with_picture(text, png):
+    """A lecture that opens on a picture."""
+    made = notebook(f"# {text}?")
+    for number, source in enumerate(["x = 3", "explorers.explore_x()"]):
+        cell = {"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": [source]}
+        made["cells"].append(cell | {"outputs": [], "execution_count": number})
+    data = {"image/png": png, "text/plain": ["How far?"]}
+    output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1, "data": data}
+    made["cells"][2]["outputs"] = [output]
+    return made
+
+
 class Course:
     """Two lectures, 00_a and 01_b, and a folder of copies."""
 
@@ -30,7 +42,10 @@ class Course:
             self.edit(stem, "first edition")
 
     def edit(self, stem, text):
-        (self.lectures / f"{stem}.ipynb").write_text(json.dumps(notebook(text)), encoding="utf-8")
+        self.write(stem, notebook(text))
+
+    def write(self, stem, lecture):
+        (self.lectures / f"{stem}.ipynb").write_text(json.dumps(lecture), encoding="utf-8")
 
     def update(self):
         return update_copies(self.lectures, self.copies, ("00_a", "01_b"))
@@ -221,6 +236,96 @@ def test_whatever_happens_no_work_is_lost(tmp_path_factory, steps):
     offered = stamped(reader_text(json.loads(newest)))
     # The present edition is there, unless its reader works in a copy that began as it.
     assert offered in course.held().values() or any(path.name in course.held() for path in work)
+
+
+def run_by_the_reader(content):
+    content["cells"][2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "7"}]
+
+
+def cleared_by_the_reader(content):
+    content["cells"][2]["outputs"] = []
+
+
+def saved_by_a_front_end(content):
+    """Each has its own way to break texts into lines, and writes a kernel's name unasked."""
+    data = content["cells"][2]["outputs"][0]["data"]
+    data["image/png"] = [f"{''.join(data['image/png'])}\n"]
+    content["metadata"]["kernelspec"] = {"name": "python3"}
+
+
+class TestThePictureOfACopy:
+    """It came with the copy: nobody's work, and no edition."""
+
+    @pytest.fixture
+    def pictured(self, course):
+        course.write("00_a", with_picture("Why", "AAAA"))
+        course.update()
+        return course
+
+    def change(self, course, how):
+        path = course.copies / "00_a.ipynb"
+        content = json.loads(path.read_bytes())
+        how(content)
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path.read_bytes()
+
+    def test_copies_made_before_there_were_pictures_are_untouched(self):
+        """The digest is the one that they have."""
+        cell = {"cell_type": "code", "id": "b", "metadata": {}, "source": ["explorers.explore_x()"]}
+        earlier = notebook("first edition")
+        earlier["cells"].append(cell | {"outputs": [], "execution_count": None})
+        earlier["metadata"] = {
+            my_course.EDITION: "c9f7e9ac54e2bfaa3e6a3e22c6c84c5dc23e2bf2b0ca4fc47a8c5df8e1f7de8b"
+        }
+        assert my_course.is_untouched(json.dumps(earlier).encode())
+        earlier["cells"][1]["source"] = ["x = 4"]
+        assert not my_course.is_untouched(json.dumps(earlier).encode())
+
+    @pytest.mark.parametrize("how", [lambda content: None, cleared_by_the_reader])
+    def test_a_new_one_goes_into_an_untouched_copy(self, pictured, how):
+        self.change(pictured, how)
+        pictured.write("00_a", with_picture("Why", "BBBB"))
+        assert pictured.update() == []
+        lecture = reader_text(with_picture("Why", "BBBB"))
+        assert pictured.held()["00_a.ipynb"] == stamped(lecture) and "BBBB" in lecture
+
+    def test_a_front_end_s_own_way_to_write_it_changes_nothing(self, pictured):
+        saved = self.change(pictured, saved_by_a_front_end)
+        assert pictured.update() == []
+        assert pictured.held()["00_a.ipynb"] == saved
+
+    def test_what_the_reader_s_run_has_made_stays(self, pictured):
+        mine = self.change(pictured, run_by_the_reader)
+        pictured.write("00_a", with_picture("Why", "BBBB"))
+        assert pictured.update() == []
+        pictured.write("00_a", with_picture("Why else", "CCCC"))
+        assert len(pictured.update()) == 1
+        assert pictured.held()["00_a.ipynb"] == mine
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(st.sampled_from([*map(chr, range(65, 70)), "run", "clear", "work"]), max_size=10)
+    )
+    def test_no_picture_makes_an_edition(self, tmp_path_factory, steps):
+        """A letter is a new picture. Only untouched copies follow, and nothing is ever said."""
+        course = Course(tmp_path_factory.mktemp("course"))
+        newest, mine = "AAAA", None
+        course.write("00_a", with_picture("Why", newest))
+        course.update()
+        for step in steps:
+            if step == "run":
+                mine = self.change(course, run_by_the_reader)
+            elif step == "work":
+                mine = course.work_in("00_a.ipynb", "my work")
+            elif step == "clear" and mine is None:
+                self.change(course, cleared_by_the_reader)
+            elif len(step) == 1:
+                newest = step * 4
+                course.write("00_a", with_picture("Why", newest))
+            assert course.update() == []
+            assert len(course.held()) == 2, "a copy for each lecture, no second edition"
+            untouched = stamped(reader_text(with_picture("Why", newest)))
+            assert course.held()["00_a.ipynb"] == (mine or untouched)
 
 
 class TestTrouble:

@@ -142,6 +142,14 @@ def with_page() -> nbformat.NotebookNode:
     return one_output(output_type="display_data", data={**words, snapshots.PAGE: "<p>A page</p>"})
 
 
+def test_a_picture_carries_its_words_and_its_size(monkeypatch):
+    monkeypatch.setattr(snapshots, "take_pictures", lambda pages: [png(90, 1, width=14)])
+    (output,) = snapshots.with_snapshots(with_page(), with_page()).cells[0].outputs
+    alt = "How far? The score is 0.73."
+    assert output.metadata["image/png"] == {"alt": alt, "width": 7, "height": 2}
+    assert output.metadata["needs_background"] == "light"
+
+
 @pytest.mark.parametrize("broken", ["missing", "not starting"])
 def test_without_chromium_earlier_pictures_stay(monkeypatch, tmp_path, capsys, broken):
     program = tmp_path / "chromium"

@@ -6,8 +6,9 @@
 A copy says in its metadata which edition it came from, by a digest. So it is known without any
 record whether somebody has worked in it: its digest is then another. A copy that nobody has worked
 in follows its lecture. One that was worked in stays as it is, byte for byte; when its lecture
-changes, the new edition is put beside it. A copy that is deleted comes back as new. Python alone is
-needed.
+changes, the new edition is put beside it. The picture that a copy came with is no part of the
+digest: a new one goes into untouched copies, and makes no edition. A copy that is deleted comes
+back as new. Python alone is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from course_utils.files import write_whole
 from course_utils.lectures import COURSE
-from tools.editions.reader import reader_text
+from tools.editions.reader import SNAPSHOT, reader_text
 from tools.files import exclusive
 
 __all__ = ["CopyError", "copies_of", "update_copies"]
@@ -84,7 +85,8 @@ def _update(stem: str, lectures: Path, folder: Path) -> list[str]:
         write_whole(_name(stem, folder, 1), new)
         return []
     newest, old = copies[-1], _read(copies[-1])
-    if edition_of(old) == edition_of(new):
+    same_edition = edition_of(old) == edition_of(new)
+    if same_edition and (not is_untouched(old) or pictures(old) == pictures(new)):
         return []
     if not is_untouched(old):
         why = "has your work, and its lecture changed" if work(old) else "is damaged: no notebook"
@@ -131,16 +133,36 @@ def _digest(content: bytes) -> str:
 
 def work(content: bytes) -> list[Any] | None:
     """Return what a reader may have worked on, cell by cell; None where this is no notebook."""
-    names = ("cell_type", "attachments", "outputs")
+    names = ("cell_type", "attachments")
     try:
         notebook = json.loads(content)
         cells = [
-            ["".join(cell["source"]), *map(cell.get, names), _asked(cell["metadata"])]
+            ["".join(cell["source"]), *map(cell.get, names), _made(cell), _asked(cell["metadata"])]
             for cell in notebook["cells"]
         ]
         return [_asked(notebook["metadata"]), *cells]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
+
+
+def _made(cell: dict[str, Any]) -> list[Any] | None:
+    """Return the outputs that a reader's run has made."""
+    outputs = cell.get("outputs")
+    return outputs and [output for output in outputs if not _is_snapshot(output)]
+
+
+def _is_snapshot(output: dict[str, Any]) -> bool:
+    return SNAPSHOT in output.get("metadata", {})
+
+
+def pictures(content: bytes) -> list[str]:
+    """Return the pictures that a copy came with, as text; its reader may have cleared them."""
+    return [
+        "".join(output.get("data", {}).get("image/png", "")).strip()
+        for cell in json.loads(content)["cells"]
+        for output in cell.get("outputs", [])
+        if _is_snapshot(output)
+    ]
 
 
 def _asked(metadata: dict[str, Any]) -> dict[str, Any]:

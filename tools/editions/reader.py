@@ -1,7 +1,8 @@
-"""The reader's copy of a lecture: no presenter cells, nothing that answers a prediction in sight.
+"""The reader's copy of a lecture: it opens on its picture, with no answer to a prediction in sight.
 
-No cell has an output, and the text that says what came out of a prediction is folded: it opens with
-a click, once the cells above it have run.
+The picture is there before anything has run. No other cell has an output, the presenter's cells
+are left out, and the text that says what came out of a prediction is folded: it opens with a click,
+once the cells above it have run.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
-__all__ = ["reader_copy", "reader_text"]
+__all__ = ["SNAPSHOT", "open_on_picture", "reader_copy", "reader_text"]
 
 Cell = dict[str, Any]
 
+# Says in an output's metadata that the copy came with this picture: no reader has made it.
+SNAPSHOT = "course_snapshot"
+HOW_TO_RUN = (
+    "**Shift+Enter** runs a cell and goes to the next. A picture moves once its cell has run."
+)
+EXPLORES = re.compile(r"\bexplore_\w+\(")
 ASKS = re.compile(r"\bpredict\(")  # a cell of buttons, above the code that gives the answer
 PREDICTION = re.compile(r"^.*\*\*(Predict|The claim, before the run)", re.MULTILINE)
 FOLDED = "<details>\n<summary>What came out</summary>\n\n{}\n\n</details>"
@@ -32,10 +40,50 @@ def reader_copy(notebook: dict[str, Any]) -> dict[str, Any]:
     notebook["cells"] = [cell for cell in notebook["cells"] if not for_the_presenter(cell)]
     for cell in notebook["cells"]:
         cell["metadata"].pop("slideshow", None)
-        if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
     fold_answers(notebook["cells"])
+    picture = open_on_picture(notebook["cells"])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = snapshots(cell) if cell is picture else []
+            cell["execution_count"] = None
+    say_how_to_run(notebook["cells"])
     return notebook
+
+
+def open_on_picture(cells: list[Cell]) -> Cell | None:
+    """Put the picture that a lecture opens on right under its title; return the picture's cell.
+
+    It is the first explorer, if no section begins before it: as it is at first, it gives no answer
+    away. The cell of set-up, the first, is folded.
+    """
+    opening = list(takewhile(lambda cell: not "".join(cell["source"]).startswith("## "), cells))
+    code = [place for place, cell in enumerate(opening) if cell["cell_type"] == "code"]
+    shown = [place for place in code[1:] if EXPLORES.search("".join(cells[place]["source"]))]
+    if not shown:
+        return None
+    cells[code[0]]["metadata"]["jupyter"] = {"source_hidden": True}
+    cells.insert(code[0] + 1, picture := cells.pop(shown[0]))
+    return picture
+
+
+def snapshots(cell: Cell) -> list[dict[str, Any]]:
+    """Return the stored picture of an explorer's cell, marked as such, if there is one."""
+    return [
+        {
+            "output_type": "display_data",
+            "data": output["data"],
+            "metadata": {**output["metadata"], SNAPSHOT: True},
+        }
+        for output in cell["outputs"]
+        if "image/png" in output.get("data", {})
+    ]
+
+
+def say_how_to_run(cells: list[Cell]) -> None:
+    """Add to the title how a cell is run."""
+    title = "".join(cells[0]["source"])
+    if title.startswith("# "):
+        cells[0]["source"] = f"{title}\n\n{HOW_TO_RUN}".splitlines(keepends=True)
 
 
 def for_the_presenter(cell: Cell) -> bool:

@@ -10,16 +10,18 @@ import base64
 import importlib.util
 import io
 from collections.abc import Iterator
+from typing import Any
 
 from nbformat import NotebookNode
 from PIL import Image
 
 from course_utils.explorers.explorer import PAGE
 from course_utils.explorers.page import page_of
+from course_utils.explorers.show import SHARP
 from tools.chromium import find_chromium
 from tools.editions.notebook_outputs import code_cells
 
-WIDTH = 900  # pixels of the page; the picture has twice as many
+WIDTH = 900  # pixels of the page
 COLOURS = 256
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 # The same letters on every machine: what matplotlib brings is what is installed most often.
@@ -46,7 +48,16 @@ def with_snapshots(new: NotebookNode, old: NotebookNode) -> NotebookNode:
     for output, png in zip(outputs, pictures, strict=True):
         if png:
             output.data["image/png"] = png
+            output.metadata = NotebookNode(on_page(png, output.data["text/plain"]))
     return new
+
+
+def on_page(png: str, words: str) -> dict[str, Any]:
+    """How a page shows a picture: its size, its alternative text, and that it is drawn on white."""
+    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
+        width, height = (side // SHARP for side in image.size)
+    size = {"width": width, "height": height}
+    return {"image/png": {**size, "alt": " ".join(words.split("\n"))}, "needs_background": "light"}
 
 
 def _earlier(outputs: list[NotebookNode], old: NotebookNode) -> list[str | None]:
@@ -90,7 +101,9 @@ def take_pictures(pages: list[str], *, part: str = ".ce", dark: bool = False) ->
         except Error:
             raise NoBrowserError(f"{chromium} does not start") from None
         tab = browser.new_page(
-            viewport={"width": WIDTH, "height": 640}, device_scale_factor=2, reduced_motion="reduce"
+            viewport={"width": WIDTH, "height": 640},
+            device_scale_factor=SHARP,
+            reduced_motion="reduce",
         )
         found = []
         for page in pages:
