@@ -81,19 +81,19 @@ function makeTable(stage, hand) {
     const column = (placeIn(map.canvas, event).x * POSITIONS) / map.canvas.clientWidth;
     hand.change({ n: hand.clamp("n", Math.floor(column)) });
   });
-  let painted;
+  let painted = [];
   return (state, theme, width) => {
     const inner = width - EDGE.left - EDGE.right;
     set(rows, { text: ROWS[state.code] });
-    const key = [state.code, width, theme.ink].join();
-    if (key !== painted) {
+    const asked = [state.code, width, theme];
+    if (asked.some((each, i) => each !== painted[i])) {
       const columns = Array.from({ length: POSITIONS }, (_, at) => codeOf(state.code, at));
       const rows = columns[0].length;
       const values = columns[0].flatMap((_, row) => columns.map(column => column[row]));
       map.draw(values, rows, POSITIONS, inner, TABLE, colourOf(state.code, theme));
       set(over, { width });
     }
-    painted = key;
+    painted = asked;
     frames.forEach(([name, frame]) =>
       set(frame, { x: EDGE.left + (state[name] * inner) / POSITIONS, width: inner / POSITIONS }));
   };

@@ -55,7 +55,7 @@ function makeSpace(box, hand) {
   const string = svg("g", {}, ...beads);
   drawing.append(string);
   let last;
-  let seen; // what the painted torus depends on
+  let seen = []; // what the painted torus depends on
   const spots = () => {
     const place = camera(eye, last.state.tube, last.width, HEIGHT);
     return Array.from(last.state.scores, (_, i) =>
@@ -75,9 +75,9 @@ function makeSpace(box, hand) {
   };
   const draw = () => {
     const { state, theme, width } = last;
-    const key = [eye.turn, eye.tilt, state.tube, state.slow_angles[1], width, theme.ink].join();
-    if (key !== seen) paintAgain(last);
-    seen = key;
+    const asked = [eye.turn, eye.tilt, state.tube, state.slow_angles[1], width, theme];
+    if (asked.some((each, i) => each !== seen[i])) paintAgain(last);
+    seen = asked;
     beads.forEach((each, i) => set(each, { fill: theme.signed(STRONG * state.scores[i]) }));
     const all = spots();
     handles.forEach(each => each(all, state));
