@@ -132,6 +132,7 @@ class Shown {
       const button = html("button", { type: "button" }, label);
       button.addEventListener("click", () => {
         this.ease();
+        button.scrollIntoView({ block: "nearest", inline: "nearest" }); // of a row that scrolls
         this.change(values);
       });
       return { button, values };

@@ -144,7 +144,7 @@ const knobOf = kind => (kind === "query"
 function makeHandle(name, drawn, hand) {
   const kind = HANDLES[name];
   const handle = drawn.mark(name, "g", { class: `codes-handle codes-${kind} ce-eased`,
-    role: "slider", tabindex: 0, "data-grab": true, "aria-label": hand.inputs[name].label,
+    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": hand.inputs[name].label,
     "aria-valuemin": 0, "aria-valuemax": LAST });
   handle.append(svg("circle", { class: "codes-reach", r: 20 }), knobOf(kind),
     svg("text", { y: 4.5 }));

@@ -45,7 +45,7 @@ function makeSpace(box, hand) {
   const canvas = html("canvas", { "aria-hidden": "true" });
   const drawing = svg("svg", { role: "group", "aria-label": "torus" });
   const ground = svg("rect", { class: "torus-ground", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": "look around", fill: "transparent" });
+    "data-grab": "shared", "aria-label": "look around", fill: "transparent" });
   const title = html("p", { class: "torus-title" }, "one bead per position, coloured by its score");
   const hint = svg("text", { "text-anchor": "middle", y: HEIGHT - 2 }, "drag m, n, or the doughnut");
   drawing.append(ground, hint);
@@ -176,7 +176,7 @@ function makeSum(box, hand) {
   ["fast", "slow", "scores"].forEach(name => drawn.mark(name, "path"));
   const knob = svg("rect", { x: -10, y: -10, width: 20, height: 20, rx: 5 });
   const dot = drawn.mark("dot", "g", { class: "torus-handle torus-key torus-dot ce-eased",
-    role: "slider", tabindex: 0, "data-grab": true, "aria-label": "key's position, on the curve",
+    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": "key's position, on the curve",
     "aria-valuemin": 0, "aria-valuemax": KEYS - 1 });
   dot.append(svg("circle", { class: "torus-reach", r: 22 }), knob, svg("text", { y: 4.5 }, "n"));
   const move = ({ x }) => hand.change({ n: hand.clamp("n", Math.round(drawn.xAt.inverse(x))) });

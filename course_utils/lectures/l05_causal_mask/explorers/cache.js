@@ -174,7 +174,7 @@ function drawLines(drawn, state, { memories, names }, top) {
 function makeHandle(drawn, hand) {
   const { min, max } = hand.inputs.filled;
   const handle = svg("g", { class: "cache-handle", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": "context length", "aria-valuemin": min });
+    "data-grab": "shared", "aria-label": "context length", "aria-valuemin": min });
   const reach = svg("rect", { class: "cache-reach", x: -22, width: 44 });
   const line = svg("path", { class: "cache-drop" });
   const dot = svg("circle", { class: "cache-dot", r: 11 });

@@ -107,7 +107,7 @@ function nameLaw(plane, i, N, power, dx, dy, anchor) {
 
 /** The budget's line, and its name at the lower right, which is dragged. */
 function makeBudget(plane, hand, move) {
-  const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": true });
+  const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": "shared" });
   const line = plane.mark("budget", "path", { class: "laws-budget" });
   const pill = svg("rect", { rx: 11, width: PILL[0], height: PILL[1], x: -PILL[0] / 2, y: -PILL[1] / 2 });
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });

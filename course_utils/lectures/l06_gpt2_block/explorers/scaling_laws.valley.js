@@ -65,7 +65,7 @@ function drawAdvice(valley, state) {
 function makePoint(valley, hand) {
   const words = svg("text", { class: "laws-mine" });
   const point = valley.mark("point", "g", { class: "laws-point", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": hand.inputs.ratio.label,
+    "data-grab": "shared", "aria-label": hand.inputs.ratio.label,
     "aria-valuemin": hand.inputs.ratio.min, "aria-valuemax": hand.inputs.ratio.max });
   point.append(svg("circle", { r: 22, class: "laws-reach" }), svg("circle", { class: "laws-ring", r: 10 }), words);
   const go = ratio => hand.change({ ratio: hand.clamp("ratio", Math.round(ratio * ROUND) / ROUND) });

@@ -113,7 +113,7 @@ function makeLosses(hand) {
     height: HEIGHT, edge: { left: 34 },
   });
   set(plot.svg, { role: "group" });
-  const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "",
+  const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "share of the tokens", "aria-valuemin": 1, "aria-valuemax": capacities.length },
   svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   plot.svg.append(ring);

@@ -24,7 +24,7 @@ export function makeGains(hand, rank) {
   });
   set(plot.svg, { role: "img" });
   const near = ({ x }) => rank.go(Math.round(plot.xAt.inverse(x)));
-  const room = svg("rect", { class: "lora-room lora-pick", "data-grab": "" });
+  const room = svg("rect", { class: "lora-room lora-pick", "data-grab": "shared" });
   const value = (table, i) => median(table.subarray(i * runs, (i + 1) * runs));
   const bar = (name, i, height, kind) => {
     const [left, right] = [plot.atX(places[i] - BAR / 2), plot.atX(places[i] + BAR / 2)];

@@ -26,7 +26,7 @@ export function makeSpectrum(hand, rank) {
   const line = svg("path", { class: "lora-cutline" });
   const knob = svg("rect", { class: "lora-knob", width: 8, height: 34, rx: 4 });
   const room = svg("rect", { class: "lora-room", width: 38 });
-  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "",
+  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "rank of the cut", "aria-valuemin": 1, "aria-valuemax": rank.all.at(-1) },
   room, line, knob);
   plot.svg.append(edge);
