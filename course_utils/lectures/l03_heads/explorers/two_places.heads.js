@@ -49,7 +49,7 @@ export function makeHeads(box, hand) {
   drawing.append(here);
   return (values, width) => {
     const slot = width / (PLACES + 1);
-    set(drawing, { width, height: values.two ? HEIGHT : BELOW + MORE + 44 });
+    set(drawing, { width, height: HEIGHT }); // with one head too: what is below stays in its place
     const middle = place => (place + 0.5) * slot;
     tiles.forEach((show, place) => show(values.text, middle(place)));
     here.style.transform = `translateX(${middle(PLACES)}px)`;

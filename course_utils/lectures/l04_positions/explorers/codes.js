@@ -5,6 +5,7 @@ import { explorer } from "../../../explorers/kit/explorer.js";
 import { draggable, focusOn, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
+import { around, freePlace } from "../../../explorers/kit/labels.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./codes.css";
@@ -129,8 +130,12 @@ function makeCurve(stage, hand) {
     const tooLong = state.code === KINDS[0]; // the other codes are no longer than a word's vector
     set(drawn.mark("word", "line"),
       { x1: left, x2: right, y1: y, y2: y, visibility: !tooLong && "hidden" });
-    drawn.text("word-name", LAST + 0.5, WORD, tooLong ? "length of a word's vector of width 12" : "",
-      { dy: -6, "text-anchor": "end" });
+    const words = tooLong ? "length of a word's vector of width 12" : "";
+    const knobs = Object.keys(HANDLES).map(name =>
+      around([drawn.atX(state[name]), drawn.atY(state.apart[state[name]])], 14));
+    const [x, , anchor] = freePlace(
+      [[right, y - 6, "end"], [left + 4, y - 6, "start"]], words, knobs);
+    drawn.mark("word-name", "text", { x, y: y - 6, "text-anchor": anchor, text: words });
     drawn.line("curve", [...state.apart.keys()], state.apart);
     handles.forEach(show => show(state));
   };

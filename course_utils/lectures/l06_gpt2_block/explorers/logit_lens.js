@@ -75,7 +75,9 @@ function makeSentence(count, hand) {
 
 /** The grid: a row for each token, a column for each layer; at its end, what the text says. */
 function makeGrid(count, hand) {
-  const rows = Array.from({ length: count }, (_, row) => makeRow(row));
+  // So many are there for every prepared text: what is below stays in its place.
+  const least = Math.max(0, ...hand.given.texts.map(each => each.tokens.length));
+  const rows = Array.from({ length: count }, (_, row) => makeRow(row, row < least));
   const cells = rows.map(each => each.cells);
   const cover = html("button", { type: "button", class: "lens-cover" },
     html("b", {}, "?"), html("span", {}, "Guess first. Then press to see what it would say after fewer blocks."));
@@ -100,7 +102,7 @@ function makeGrid(count, hand) {
     const by = ALONG[event.key];
     if (!by || event.target === cover) return;
     event.preventDefault();
-    const last = rows.findLastIndex(each => !each.parts[0].hidden);
+    const last = rows.findLastIndex(each => !each.parts.at(-1).hidden);
     const position = clamp(Math.min(hand.values.position, last) + by[0], 0, last);
     const layer = hand.values.inside ? clamp(hand.values.layer + by[1], 0, LAST) : LAST;
     hand.change({ position, layer });
@@ -117,7 +119,7 @@ function makeGrid(count, hand) {
 }
 
 /** A row: its token, a cell for each layer, and the token that comes next in the text. */
-function makeRow(row) {
+function makeRow(row, keepsRoom) {
   const token = html("span", { class: "lens-token", "data-cell": `${row} ${LAST + 1}` });
   const cells = LAYERS.map((_, layer) =>
     html("span", { class: "lens-cell", role: "radio", "data-cell": `${row} ${layer}` }));
@@ -131,7 +133,9 @@ function makeRow(row) {
   };
   const fill = (state, text, theme) => {
     const isThere = row < text.tokens.length;
-    [token, ...cells, next].forEach(each => { each.hidden = !isThere; });
+    token.style.visibility = isThere ? "" : "hidden";
+    token.hidden = !isThere && !keepsRoom;
+    [...cells, next].forEach(each => { each.hidden = !isThere; });
     if (!isThere) return;
     write(token, text.tokens[row]);
     write(next, text.tokens[row + 1] ?? "…");

@@ -19,8 +19,7 @@ const ORDER = [0, 2, 1]; // of what the laws say, from below
 /** The valley: { draw }. */
 export function makeValley(stage, hand) {
   const valley = chart(stage, { label: "loss along the budget", x: SIZES,
-    y: { label: "loss at this budget (nats per token)", domain: [2, 2.5], ticks: [] },
-    height: 400 });
+    y: { label: "loss at this budget (nats per token)", domain: [2, 2.5], ticks: [] }, height: 400 });
   set(valley.svg, { role: "group" });
   const clip = svg("clipPath", { id: `laws-${Math.random().toString(36).slice(2)}` });
   const room = svg("rect");
