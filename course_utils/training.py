@@ -192,7 +192,7 @@ def rate_factor() -> float:
 
 
 def with_bar(steps: Sequence[Step], label: str) -> Iterable[Step]:
-    """Return the steps, with a progress bar; ``TQDM_DISABLE=1`` hides the bar.
+    """Return the steps, with a progress bar until they are done; ``TQDM_DISABLE=1`` hides it.
 
     Args:
         steps: what to iterate over.
@@ -203,7 +203,7 @@ def with_bar(steps: Sequence[Step], label: str) -> Iterable[Step]:
     """
     # tqdm itself reads the variable only once, when it is imported.
     hidden = os.environ.get("TQDM_DISABLE", "") not in ("", "0")
-    return tqdm(steps, desc=label or None, disable=hidden)
+    return tqdm(steps, desc=label or None, disable=hidden, leave=False)
 
 
 def with_weights(

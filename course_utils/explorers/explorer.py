@@ -117,8 +117,8 @@ class Explorer:
             self._widget.values = self.values
 
     def widget(self) -> Any:
-        """The live widget."""
-        if self._widget is None:
+        """The live widget: a new one where there is none, or a reader has closed all widgets."""
+        if self._widget is None or self._widget.comm is None:
             from course_utils.explorers.widget import SHELF, ExplorerWidget, SharedKit, with_kit
 
             self._widget = ExplorerWidget(

@@ -58,6 +58,12 @@ RC: dict[Any, Any] = {
     "axes.prop_cycle": cycler(color=SERIES),
 }
 
+# Of the session, not of a figure.
+NOT_OURS = {"backend", "backend_fallback", "date.epoch", "interactive", "toolbar"}
+# Whatever a reader has set (dark_background, image.origin, text.usetex …), a figure looks the same.
+SETTINGS = {
+    name: value for name, value in matplotlib.rcParamsDefault.items() if name not in NOT_OURS
+} | RC
 
 # matplotlib has one set of settings for the whole process, so two threads must not draw at once.
 DRAW_LOCK = RLock()
@@ -65,15 +71,15 @@ DRAW_LOCK = RLock()
 
 @contextmanager
 def course_style() -> Iterator[None]:
-    """Draw with the course's type sizes and colours, and leave matplotlib's own untouched.
+    """Draw with the course's type sizes and colours over matplotlib's defaults.
 
-    Only what is changed is put back: ``rc_context`` copies all 300 settings, which takes three
-    times as long.
+    The reader's own settings are there again afterwards. Only those that differ are changed:
+    ``rc_context`` copies all 300, which takes three times as long.
     """
     settings = matplotlib.rcParams
     with DRAW_LOCK:
-        before = {name: settings[name] for name in RC}
-        settings.update(RC)
+        before = {name: settings[name] for name, ours in SETTINGS.items() if settings[name] != ours}
+        settings.update({name: SETTINGS[name] for name in before})
         try:
             yield
         finally:

@@ -6,16 +6,41 @@ from tests.browser.support_page import is_home
 
 DARK = "#12161d"
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
-# Words that reach beyond the explorer's sides.
+# Words that reach beyond the explorer's sides; of the presets the row scrolls.
 CUT_OFF = """() => {
   const edge = document.querySelector('.ce').getBoundingClientRect();
-  const words = '.ce-stage :is(text, span, p), .ce :is(button, label, output)';
+  const words = '.ce-stage :is(text, span, p), .ce-body :is(button, label, output)';
   return [...document.querySelectorAll(words)]
     .filter(each => each.textContent.trim() && each.checkVisibility?.({ opacityProperty: true }))
     .filter(each => { const box = each.getBoundingClientRect();
       return box.width && (box.left < edge.left - 1 || box.right > edge.right + 1); })
     .map(each => each.textContent);
 }"""
+# Pairs of labels that lie over each other. A letter alone is a mark of the data; what is turned, or
+# under a cover, or under the row of presets, is left out.
+OVERLAPPING = """() => {
+  const isTurned = each => each.getScreenCTM && Math.abs(each.getScreenCTM().b) > 0.01;
+  const found = [...document.querySelectorAll('.ce-stage :is(text, span, p, b, label, output)')]
+    .filter(each => each.textContent.trim().length > 1 && !isTurned(each))
+    .filter(each => ![...each.children].some(child => child.textContent.trim()) &&
+      each.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+    .map(each => {
+      const range = document.createRange();
+      range.selectNodeContents(each);
+      const box = (each instanceof SVGElement ? each : range).getBoundingClientRect();
+      return { words: each.textContent.trim(), box };
+    });
+  const over = (one, other) => Math.min(
+    Math.min(one.right, other.right) - Math.max(one.left, other.left) - 2,
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) - 4) > 0;
+  return found.flatMap((one, i) => found.slice(0, i)
+    .filter(other => over(one.box, other.box)).map(other => `${other.words} × ${one.words}`));
+}"""
+# All that a hand can change, as a screen reader hears it.
+HEARD = """() => [...document.querySelectorAll('.ce *')].flatMap(each =>
+  ['aria-valuenow', 'aria-valuetext', 'aria-checked', 'aria-pressed']
+    .map(name => each.getAttribute(name)).filter(Boolean))
+  .concat(document.querySelector('.ce-caption').textContent)"""
 
 
 @contextlib.contextmanager
@@ -86,14 +111,15 @@ def drag(tab, css, by, start=(0, 0)):
     return words(tab)
 
 
-def touch(tab, x, y, by):
-    """Drag by a finger; return the caption."""
+def touch(tab, x, y, by, rest=0):
+    """Drag by a finger, which first rests for some milliseconds; return the caption."""
     finger = tab.context.new_cdp_session(tab)
 
     def send(kind, *points):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
 
     send("touchStart", {"x": x, "y": y})
+    tab.wait_for_timeout(rest)
     for step in range(1, 7):
         send("touchMove", {"x": x + by[0] * step / 6, "y": y + by[1] * step / 6})
     send("touchEnd")

@@ -9,7 +9,15 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.lectures import EXPLORERS
-from tests.browser.support_explorer import CUT_OFF, PAINTED, opening, paint, touch
+from tests.browser.support_explorer import (
+    CUT_OFF,
+    HEARD,
+    OVERLAPPING,
+    PAINTED,
+    opening,
+    paint,
+    touch,
+)
 from tests.browser.support_page import seen
 
 pytestmark = pytest.mark.browser
@@ -23,6 +31,17 @@ PLACE_OF = """grip => {
   return parts.flatMap(x => parts.map(y => [box.x + x * box.width, box.y + y * box.height]))
     .find(place => grip.contains(document.elementFromPoint(...place)));
 }"""
+MOVED = """(rail, end) => {
+  rail.value = rail[end];
+  rail.dispatchEvent(new Event('input', { bubbles: true }));
+}"""
+# Scroll to a part of the picture.
+SCROLLED = """part => {
+  const box = document.querySelector('.ce-stage').getBoundingClientRect();
+  scrollBy(0, box.top + part * box.height - innerHeight / 2);
+}"""
+SHARP = """sharp => [...document.querySelectorAll('.ce canvas')].every(each =>
+  Math.abs(each.width - sharp * each.clientWidth) <= sharp)"""
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
 # Beside what is dragged, where a first press may fall: an element, and shares of its sides.
 PRESSED = {
@@ -86,17 +105,58 @@ def test_each_preset_shows_something_else_and_is_lit(tab):
 
 
 @pytest.mark.parametrize("width", [360, 620, WIDE, pytest.param(1100, marks=pytest.mark.slow)])
-def test_nothing_is_cut_off_at_any_preset(tab, width):
+def test_at_any_preset_nothing_is_cut_off_and_all_stays_in_its_place(tab, width):
     tab.set_viewport_size({"width": width, "height": 700})
     tab.evaluate(PAINTED)
+    heights = {}
     for button in tab.locator(".ce-presets button").all():
         button.click()
         settled(tab)
         at = f"{width} px, {button.inner_text()}"
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, at
         assert tab.evaluate(CUT_OFF) == [], at
-        if width >= 900:
-            assert tab.locator(".ce").bounding_box()["height"] <= TALLEST, at
+        assert tab.evaluate(OVERLAPPING) == [], at
+        assert len(tab.locator(".ce-caption").inner_text().split()) <= 25, at
+        heights[button.inner_text()] = round(tab.locator(".ce").bounding_box()["height"])
+    assert len(set(heights.values())) == 1, heights
+    assert width < 900 or max(heights.values()) <= TALLEST
+    tab.set_viewport_size({"width": WIDE, "height": 700})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 900])
+def test_at_the_ends_of_every_control_all_stays_in_its_place(tab, width):
+    tab.set_viewport_size({"width": width, "height": 844})
+    first = tab.locator(".ce-presets button").first
+    first.click()
+    settled(tab)
+    height = round(tab.locator(".ce").bounding_box()["height"])
+    for end in tab.locator(".ce :is(input[type=range], [role=slider])").all():
+        if not end.is_visible() or end.get_attribute("aria-disabled") == "true":
+            continue
+        for key, value in (("Home", "min"), ("End", "max")):
+            if end.get_attribute("type") == "range":
+                end.evaluate(MOVED, value)
+            else:
+                end.press(key)
+            settled(tab)
+            at = f"{end.get_attribute('aria-label') or end.get_attribute('id')}, {key}"
+            assert tab.evaluate(OVERLAPPING) == [], at
+            assert round(tab.locator(".ce").bounding_box()["height"]) == height, at
+        first.click()
+    tab.set_viewport_size({"width": WIDE, "height": 700})
+
+
+def test_on_a_phone_presets_and_controls_stay_in_sight(tab):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.evaluate("document.body.style.padding = '900px 0'")
+    for place in (0.4, 0.9):
+        tab.evaluate(SCROLLED, place)
+        for css in (".ce-presets", ".ce-controls"):
+            if tab.locator(css).is_visible():
+                box = tab.locator(css).bounding_box()
+                assert box["y"] >= 0 and box["y"] + box["height"] <= 844, (css, place)
+    tab.evaluate("document.body.style.padding = 0")
     tab.set_viewport_size({"width": WIDE, "height": 700})
 
 
@@ -109,7 +169,7 @@ def test_axe_finds_nothing(tab, dark):
     assert [(each["id"], each["nodes"][0]["html"][:150]) for each in found] == []
 
 
-def test_a_finger_moves_the_picture_and_never_scrolls(open_explorer, name):
+def test_a_finger_moves_the_picture_and_a_swipe_the_page(open_explorer, name):
     tab = open_explorer(name, 360, has_touch=True, is_mobile=True, reduced_motion="reduce")
     tab.evaluate("document.body.style.padding = '900px 0'")  # there is always more to scroll to
     grips = [each for each in tab.locator(".ce-stage [data-grab]").all() if each.is_visible()]
@@ -117,11 +177,18 @@ def test_a_finger_moves_the_picture_and_never_scrolls(open_explorer, name):
     for grip, way in itertools.product(grips[:4], (-40, 40)):
         grip.scroll_into_view_if_needed()
         if place := grip.evaluate(PLACE_OF):
-            at = tab.evaluate("scrollY")
-            touch(tab, *place, (way, way))
+            at, is_shared = tab.evaluate("scrollY"), grip.get_attribute("data-grab") == "shared"
+            touch(tab, *place, (way, way / 4 if is_shared else way))
             assert tab.evaluate("scrollY") == at > 0
             moved = moved or settled(tab) != before
     assert moved
+    for grip in [each for each in grips if each.get_attribute("data-grab") == "shared"][:3]:
+        grip.evaluate("grip => grip.scrollIntoView({ block: 'center' })")
+        if place := grip.evaluate(PLACE_OF):
+            at, heard = tab.evaluate("scrollY"), tab.evaluate(HEARD)
+            touch(tab, *place, (5, -90))
+            assert tab.evaluate("scrollY") > at
+            assert tab.evaluate(HEARD) == heard
 
 
 @pytest.mark.parametrize("pressed", PRESSED)
@@ -131,6 +198,15 @@ def test_a_press_in_the_picture_answers(open_explorer, pressed):
     before, box = settled(tab), tab.locator(css).bounding_box()
     tab.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
     assert settled(tab) != before
+
+
+def test_on_another_screen_canvases_are_as_sharp(tab):
+    screen = tab.context.new_cdp_session(tab)
+    for sharp in (3, 1, 2):
+        # Chromium tells a page of another ratio only where its size changes too.
+        size = {"width": WIDE, "height": 700 + sharp, "mobile": False}
+        screen.send("Emulation.setDeviceMetricsOverride", {**size, "deviceScaleFactor": sharp})
+        tab.wait_for_function(SHARP, arg=sharp)
 
 
 def test_without_javascript_the_caption_is_there(open_explorer, name):

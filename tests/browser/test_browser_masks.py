@@ -8,6 +8,7 @@ pytestmark = pytest.mark.browser
 
 NAME = "explore_masks"
 FIRST = "[data-pair='0 0']"
+RESTED = 300  # milliseconds after which a finger paints in any direction
 ONE_STOP = ".mask-cells [tabindex='0']"
 
 
@@ -44,7 +45,7 @@ def test_keys_paint(open_explorer):
 def test_a_finger_paints(open_explorer):
     tab = open_explorer(NAME, width=360, has_touch=True, is_mobile=True)
     before, (x, y) = allowed(tab), middle(tab, "[data-pair='2 4']")
-    touch(tab, x, y, (0, middle(tab, "[data-pair='0 4']")[1] - y))
+    touch(tab, x, y, (0, middle(tab, "[data-pair='0 4']")[1] - y), rest=RESTED)
     assert allowed(tab) == before | {"0 4", "1 4", "2 4"}
 
 

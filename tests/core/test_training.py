@@ -14,6 +14,7 @@ from course_utils.training import (
     learning_rates_times,
     rate_factor,
     train,
+    with_bar,
 )
 
 V, C, H, T, B = 7, 6, 2, 5, 3
@@ -219,3 +220,12 @@ def test_a_factor_on_the_rate_is_another_rate():
         assert rate_factor() == 3
     assert torch.equal(inside, losses(3 * 0.01))
     assert not torch.equal(inside, losses(0.01))
+
+
+def test_a_bar_is_there_while_it_counts_and_gone_when_done(monkeypatch, capsys):
+    monkeypatch.setenv("TQDM_DISABLE", "0")
+    steps = iter(with_bar(range(7), "counting"))
+    next(steps)
+    assert "counting" in capsys.readouterr().err
+    assert list(steps) == [1, 2, 3, 4, 5, 6]
+    assert capsys.readouterr().err.split("\r")[-1].strip() == ""

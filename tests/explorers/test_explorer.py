@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ipywidgets import Widget
 from ipywidgets.widgets.widget import _instances
 
 from course_utils.explorers import Explorer, shown
@@ -169,6 +170,21 @@ def test_a_page_holds_everything_and_no_script_ends_early():
     assert page.count("</script>") == 2 and "slope &lt; 5" in page
     assert "import(" not in page and "src=" not in page
     json.dumps(as_json(Toy().page_data()))
+
+
+@pytest.mark.parametrize("kind", [Toy, Served])
+def test_after_all_widgets_were_closed_an_explorer_is_shown_anew(kind):
+    explorer = kind()
+    explorer._repr_mimebundle_()
+    closed = explorer.widget()
+    Widget.close_all()
+    explorer.set(slope=4)
+    data, _ = explorer._repr_mimebundle_()
+    widget = explorer.widget()
+    assert widget is not closed and data[WIDGET]["model_id"] == widget.model_id
+    assert widget.values["slope"] == 4 and widget.shared.comm is not None
+    widget.values = {**explorer.values, "slope": 1}
+    assert explorer.values["slope"] == 1, "it listens"
 
 
 @pytest.mark.parametrize("kind", [Toy, Served])

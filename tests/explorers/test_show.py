@@ -13,7 +13,8 @@ from PIL import Image
 from traitlets.config import Config
 
 from course_utils.explorers import show
-from course_utils.explorers.show import AnnotatedFigure
+from course_utils.explorers.draw import heat_map
+from course_utils.explorers.show import AnnotatedFigure, sharp_png
 from course_utils.explorers.style import RC, course_style, new_figure
 
 WORDS = "A line that rises from 0 to 1. " + "It is blue and drawn on white. " * 5
@@ -55,6 +56,39 @@ def test_picture_and_words():
 def test_words_are_text_and_never_markup():
     _, words = shown(line_figure(), "a < b & c > d, $x_1$ and *stars*")
     assert "a &lt; b &amp; c &gt; d, $x_1$ and *stars*" in words["text/html"]
+
+
+# What readers have in their own matplotlibrc, or a cell above.
+OF_READERS = [
+    {"image.origin": "lower", "image.cmap": "jet", "image.interpolation": "bilinear"},
+    {"text.usetex": True},
+    {"xtick.bottom": False, "ytick.labelleft": False, "axes.grid": True, "lines.linestyle": ":"},
+    {"figure.constrained_layout.use": True, "axes.xmargin": 0.4, "figure.subplot.left": 0.4},
+    "dark_background",
+    "Solarize_Light2",
+]
+
+
+@pytest.mark.parametrize("own", OF_READERS, ids=str)
+def test_a_figure_is_the_same_whatever_the_reader_has_set(own):
+    from matplotlib import rc_context, rcParams, style
+
+    def picture():
+        figure = new_figure(3.0, 2.0)
+        with course_style():
+            left, right = figure.subplots(1, 2)
+            heat_map(left, np.arange(6).reshape(2, 3) / 6)
+            right.plot([0.5, 1, 0.25], label="curve")
+            right.set_title("$x_1$ of it")
+            right.legend()
+        return sharp_png(figure)
+
+    expected = picture()
+    with rc_context():
+        style.use(own)
+        before = dict(rcParams)
+        assert picture() == expected
+        assert dict(rcParams) == before
 
 
 def test_the_style_ends_with_its_block():

@@ -20,19 +20,19 @@ class Chart {
     Object.assign(this, options, { marks: new Map() });
     this.frame = svg("g", { "aria-hidden": "true" });
     this.layer = svg("g");
-    this.svg = svg("svg", { role: "img", "aria-label": this.label, height: this.height });
+    this.svg = svg("svg", { role: "img", "aria-label": this.label });
     this.svg.append(this.frame, this.layer);
     stage.append(this.svg);
   }
 
-  /** Lay the axes out again, if the width or an axis has changed. */
+  /** Lay the axes out again, if the width, an axis (`x`, `y`) or the `height` has changed. */
   fit(width, axes = {}) {
     Object.assign(this, axes);
-    const key = JSON.stringify([width, this.x, this.y]);
+    const key = JSON.stringify([width, this.height, this.x, this.y]);
     if (key === this.laidOut) return;
     this.laidOut = key;
     const { edge, height } = this;
-    set(this.svg, { width, viewBox: `0 0 ${width} ${height}` });
+    set(this.svg, { width, height, viewBox: `0 0 ${width} ${height}` });
     const [right, bottom] = [width - edge.right, height - edge.bottom];
     this.inner = { left: edge.left, right, top: edge.top, bottom };
     this.xAt = linear(this.x.domain, [this.inner.left, this.inner.right]);

@@ -41,6 +41,9 @@ function framed(spec, input, output) {
 function rail(spec, { most, from, to, step, words }, change) {
   const input = html("input", { type: "range", min: 0, max: most, step: 1 });
   const output = html("output", { "aria-hidden": "true" });
+  // As wide as the longest value, so that the label wraps the same at every value.
+  const longest = Math.max(...[0, most / 2, most].map(each => words(to(Math.round(each))).length));
+  output.style.minWidth = `${longest}ch`;
   let [value, shown] = [];
   const show = next => {
     const place = from(next);

@@ -5,7 +5,7 @@ import { absent, control } from "./controls.js";
 import { decode, lookUp } from "./data.js";
 import { clamp } from "./scale.js";
 import { freshId, html, set } from "./svg.js";
-import { followTheme } from "./theme.js";
+import { followSharpness, followTheme } from "./theme.js";
 import { parts, plain } from "./words.js";
 
 const REST = 500; // ms without a change, after which a screen reader is told
@@ -132,6 +132,7 @@ class Shown {
       const button = html("button", { type: "button" }, label);
       button.addEventListener("click", () => {
         this.ease();
+        button.scrollIntoView({ block: "nearest", inline: "nearest" }); // of a row that scrolls
         this.change(values);
       });
       return { button, values };
@@ -172,6 +173,11 @@ class Shown {
     });
     const sized = new ResizeObserver(() => this.resize());
     sized.observe(this.stage);
+    this.ends.push(followSharpness(() => {
+      if (!this.theme) return;
+      this.theme = { ...this.theme }; // for views that paint a canvas only where something is new
+      this.drawNow();
+    }));
     const spare = event => spareKey(event, this.root);
     window.addEventListener("keydown", spare, true);
     // The classic notebook listens further out, and would take a key for a command.

@@ -6,6 +6,9 @@ const STEPS = {
   ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
 };
 
+const REST = 200; // ms for which a finger that drags, and does not swipe, stays where it came down
+const SHAKE = 4; // pixels that a finger moves without meaning to
+
 /** How many steps a key asks for; 0 for another key. */
 export const stepsOf = event => (event.altKey || event.metaKey ? 0 : STEPS[event.key] ?? 0);
 
@@ -19,29 +22,71 @@ export function placeIn(element, event) {
 /** The focus goes to one of several, the tab stop from now on: marked later, the page is laid out. */
 export const focusOn = one => set(one, { tabindex: 0 }).focus({ preventScroll: true });
 
-/** Let an element be dragged: `start(place)`, then `move(place)`, places in pixels of `area`. */
+/**
+ * Let an element be dragged: `start(place)`, then `move(place)`, places in pixels of `area`.
+ *
+ * A finger takes a handle at once. Where `data-grab` is "shared", a swipe up or down scrolls the
+ * page, and a tap, a rest or a move sideways is for the picture: for what is large, or goes sideways.
+ */
 export function draggable(element, area, { start = () => {}, move, end = () => {} }) {
-  const moved = event => move(placeIn(area, event));
+  let held; // the pointer that drags
+  const moved = event => event.pointerId === held && move(placeIn(area, event));
+  const take = (event, isOver) => {
+    element.dataset.held = ""; // what a pointer has taken needs no frame; a key brings it back
+    element.focus?.({ preventScroll: true });
+    start(placeIn(area, event));
+    if (isOver) return end(placeIn(area, event));
+    held = event.pointerId;
+    element.setPointerCapture(held);
+    element.addEventListener("pointermove", moved);
+  };
   element.addEventListener("pointerdown", event => {
     if (event.button !== 0) return;
     event.preventDefault();
-    element.dataset.held = ""; // what a pointer has taken needs no frame; a key brings it back
-    element.focus?.({ preventScroll: true });
-    element.setPointerCapture(event.pointerId);
-    start(placeIn(area, event));
-    element.addEventListener("pointermove", moved);
+    const isUnsure = grabOf(event) === "shared" && event.pointerType === "touch";
+    if (isUnsure) whenMeant(element, event, isOver => take(event, isOver));
+    else take(event);
   });
   for (const over of ["keydown", "blur"]) {
     element.addEventListener(over, () => { delete element.dataset.held; });
   }
   for (const over of ["pointerup", "pointercancel"]) {
     element.addEventListener(over, event => {
+      if (event.pointerId !== held) return;
+      held = undefined;
       element.removeEventListener("pointermove", moved);
       end(placeIn(area, event));
     });
   }
   // Inside an SVG `touch-action` does not keep every browser from scrolling.
-  element.addEventListener("touchstart", event => event.preventDefault(), { passive: false });
+  const stay = event => {
+    if (grabOf(event) !== "shared" || held !== undefined) event.preventDefault();
+  };
+  for (const touched of ["touchstart", "touchmove"]) {
+    element.addEventListener(touched, stay, { passive: false });
+  }
+}
+
+/** How the innermost that can be dragged says that it is. */
+const grabOf = event => event.target.closest("[data-grab]")?.dataset.grab;
+
+/** Call `take(isOver)` once a finger is meant for the picture, and never if it scrolls the page. */
+function whenMeant(element, down, take) {
+  const ends = new AbortController();
+  const decide = (isMeant, isOver) => {
+    clearTimeout(resting);
+    ends.abort();
+    if (isMeant) take(isOver);
+  };
+  const resting = setTimeout(() => decide(true), REST);
+  const on = (name, act) => element.addEventListener(
+    name, event => event.pointerId === down.pointerId && act(event), { signal: ends.signal });
+  on("pointermove", event => {
+    const [across, along] = [event.clientX - down.clientX, event.clientY - down.clientY].map(Math.abs);
+    if (Math.max(across, along) > SHAKE) decide(across > along);
+  });
+  on("pointerup", () => decide(true, true));
+  on("pointercancel", () => decide(false));
 }
 
 /** Let arrow keys move an element that has the role of a slider: `step(count)`, Home and End. */

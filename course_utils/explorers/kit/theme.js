@@ -35,6 +35,19 @@ export function followTheme(root, changed) {
   };
 }
 
+/** Call `changed()` when the page comes to have more or fewer pixels; returns what ends it. */
+export function followSharpness(changed) {
+  let query;
+  const again = () => {
+    query?.removeEventListener("change", again);
+    if (query) changed();
+    query = matchMedia(`(resolution: ${window.devicePixelRatio || 1}dppx)`);
+    query.addEventListener("change", again);
+  };
+  again();
+  return () => query.removeEventListener("change", again);
+}
+
 function backgroundOf(root) {
   for (let node = root.parentElement; node; node = node.parentElement) {
     const [red, green, blue, alpha = 1] = numbers(getComputedStyle(node).backgroundColor);

@@ -81,7 +81,7 @@ const near = (place, hand, x) => hand.clamp("distance", Math.round(place.x.inver
 
 /** Wherever there is nothing else, the pointer follows the hand. */
 function makeArea(picture, place, hand) {
-  const area = svg("rect", { class: "reach-area", "data-grab": true, x: 0, y: 0, height: BASE - 14 });
+  const area = svg("rect", { class: "reach-area", "data-grab": "shared", x: 0, y: 0, height: BASE - 14 });
   const move = ({ x }) => hand.change({ distance: near(place, hand, x) });
   draggable(area, picture, { start: move, move });
   picture.append(area);
@@ -137,7 +137,7 @@ function makePointer(picture, place, hand) {
   const line = svg("path", { class: "reach-pointer" });
   const text = svg("text", { y: 4.5 });
   const { min, max, label } = hand.inputs.distance;
-  const chip = svg("g", { class: "reach-chip", role: "slider", tabindex: 0, "data-grab": true,
+  const chip = svg("g", { class: "reach-chip", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": label, "aria-valuemin": min, "aria-valuemax": max },
   svg("rect", { class: "reach-touch", x: -22, y: -22, width: 44, height: 44 }),
   svg("rect", { class: "reach-knob", x: -16, y: -12, width: 32, height: 24, rx: 12 }), text);

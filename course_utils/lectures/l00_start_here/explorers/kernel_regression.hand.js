@@ -18,7 +18,7 @@ const ROOM = 135; // pixels from the middle of a handle to the end of its name
 
 /** Where there is nothing else, a pointer moves the query; near a dot it takes the dot. */
 export function makeArea(picture, place, hand) {
-  const area = svg("rect", { class: "kernel-area", y: 0, x: 0, height: BASE - 16, "data-grab": true });
+  const area = svg("rect", { class: "kernel-area", y: 0, x: 0, height: BASE - 16, "data-grab": "shared" });
   const hovered = svg("circle", { class: "kernel-hovered", r: 0 });
   picture.append(area, hovered);
   let taken;
@@ -98,7 +98,7 @@ export function makePoint(picture, place, hand) {
 /** A round handle with a letter. */
 function makeChip(picture, letter, label, kind) {
   const chip = svg("g", { class: `kernel-chip kernel-${kind}`, role: "slider", "aria-label": label,
-    "data-grab": true, tabindex: 0 },
+    "data-grab": "shared", tabindex: 0 },
   svg("rect", { class: "kernel-reach", x: -22, y: -22, width: 44, height: 44 }),
   svg("circle", { r: 13 }), svg("text", { y: 4.5 }, letter));
   picture.append(chip);
@@ -130,7 +130,7 @@ export function makeBandwidth(picture, place, hand) {
     set(name, { x: x + side() * 19, "text-anchor": side() < 0 ? "end" : "start" });
     set(name, { text: isCut ? "" : `${label} ${number(bandwidth, digits)}` });
     chip.style.transform = `translate(${x}px, ${y}px)`;
-    set(chip, { tabindex: chooses ? -1 : 0, "data-grab": !chooses, "aria-disabled": chooses && "true",
+    set(chip, { tabindex: chooses ? -1 : 0, "data-grab": !chooses && "shared", "aria-disabled": chooses && "true",
       "aria-valuenow": number(bandwidth, digits), "aria-valuemin": min, "aria-valuemax": max,
       "aria-valuetext": number(bandwidth, digits) });
   } };

@@ -144,7 +144,7 @@ function makeDots(picture, place, { given }) {
 
 /** The output: the weighted mean, on the query's line. */
 function makeOutput(picture, place) {
-  const text = svg("text", { class: "kernel-said", y: PLOT[0] + 4 });
+  const text = svg("text", { class: "kernel-said", y: PLOT[0] + 11 }); // below what names the axis
   const mark = svg("circle", { class: "kernel-out ce-eased", r: 8 });
   picture.append(mark, text);
   return { draw({ out }, { at }) {

@@ -2,6 +2,7 @@
 
 import { explorer } from "../../../explorers/kit/explorer.js";
 import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { around, freePlace } from "../../../explorers/kit/labels.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -12,7 +13,7 @@ const ROOM = 58; // pixels around the plane, for what is written at its edge
 const ZOOMS = [3, 5, 9, 20]; // units from the middle of a plane to its edge
 const BAR = 44;
 const WIDE = 700; // pixels from which the planes are next to each other
-const LOW = 410; // a plane's greatest height
+const [LOW, LOWER] = [410, 296]; // a plane's greatest height; where planes are below each other
 const ROUND = 10; // places are rounded to tenths
 const widthOf = text => text.length * 8 + 16;
 const MATRICES = { w_q: "query", w_k: "key", w_v: "value" };
@@ -31,7 +32,7 @@ function mount(stage, hand) {
     const count = hand.width < WIDE ? 1 : planes.length;
     box.style.gridTemplateColumns = `repeat(${count}, minmax(0, 1fr))`;
     const width = Math.floor((hand.width - 16 * (count - 1)) / count);
-    const height = Math.min(width, isMade ? 318 : LOW);
+    const height = Math.min(width, count === 1 ? LOWER : isMade ? 318 : LOW);
     planes.forEach(each => each.draw(state, { values, theme, width, height }));
   };
 }
@@ -105,11 +106,14 @@ function makeChip(plane, hand, { name, word, text, kind }) {
     svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: kind === "query" ? 12 : 6 }),
     svg("text", { y: 4.5 }, text));
   if (input) takeInHand(chip, plane, hand, { name, word });
-  return at => {
-    const [x, y] = beyond(plane, at, wide);
+  return (at, others = []) => {
+    let [x, y] = beyond(plane, at, wide);
+    const isCovering = ([otherX, otherY]) => Math.abs(otherX - x) < 36 && Math.abs(otherY - y) < 26;
+    if (others.some(isCovering)) y += y < plane.height / 2 ? 30 : -30; // both can be read, and taken
     chip.style.transform = `translate(${x}px, ${y}px)`;
     const says = at.map(each => number(each, 1)).join(", ");
     set(chip, input ? { "aria-valuenow": at[0], "aria-valuetext": says } : { "aria-label": `${text} ${says}` });
+    return [x, y];
   };
 }
 
@@ -177,15 +181,16 @@ function makeKeys(hand, isMade) {
     const [x, y] = state.q.map(each => (each / (Math.hypot(...state.q) || 1)) * plane.far * 1.2);
     set(line, { d: `M${plane.place([-x, -y])}L${plane.place([x, y])}` });
     set(query, { d: arrow(zero, plane.place(state.q)) });
+    const keysAt = state.k.map((each, i) => beyond(plane, each, widthOf(WORDS[i])));
+    const queryAt = chip(state.q, keysAt);
     marks.forEach((each, i) => {
       const [tip, foot] = [plane.place(state.k[i]), plane.place(state.feet[i])];
       set(each.drop, { d: `M${tip}L${foot}` });
       set(each.shadow, { d: `M${zero}L${foot}` });
       set(each.arrow, { d: arrow(zero, tip) });
-      bars[i](beyond(plane, state.k[i], widthOf(WORDS[i])), state, theme, beyond(plane, state.q, widthOf("q")));
+      bars[i](keysAt[i], state, theme, queryAt);
       chips[i](state.k[i]);
     });
-    chip(state.q);
     matrices.forEach(each => each.show(values, theme));
   } };
 }
@@ -233,8 +238,13 @@ function makeValues(hand, isMade) {
     });
     const [x, y] = steps[3];
     out.style.transform = `translate(${x}px, ${y}px)`;
-    const left = x > plane.middle[0];
-    set(out.lastChild, { x: left ? -12 : 12, y: 22, "text-anchor": left ? "end" : "start" });
+    const boxes = state.v.map((each, i) =>
+      around(beyond(plane, each, widthOf(WORDS[i])), widthOf(WORDS[i]) / 2, 12));
+    const sides = [["end", -12], ["start", 12]];
+    if (x <= plane.middle[0]) sides.reverse();
+    const places = [22, -14].flatMap(down => sides.map(([side, by]) => [x + by, y + down, side]));
+    const at = freePlace(places, "output", boxes);
+    set(out.lastChild, { x: at[0] - x, y: at[1] - y, "text-anchor": at[2] });
     matrices.forEach(each => each.show(values, theme));
   } };
 }

@@ -106,7 +106,7 @@ function makeBand(scores, hand) {
     const exists = mean !== null;
     const moves = exists && Math.abs(edgeAt(widths.at(-1)) - edgeAt(widths[0])) > 1;
     for (const each of [area, left, right]) each.classList.toggle("width-gone", !exists);
-    for (const each of [left, right]) set(each, { "data-grab": moves });
+    for (const each of [left, right]) set(each, { "data-grab": moves && "shared" });
     set(right, { tabindex: moves && 0, "aria-disabled": !moves && "true", "aria-valuemin": widths[0],
       "aria-valuemax": widths.at(-1), "aria-valuenow": values.width,
       "aria-valuetext": `${values.width}, spread ${number(spread ?? state.spread, 2)}` });

@@ -85,7 +85,7 @@ export function makeHill(box, hand) {
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
     y: { label: "strength, at any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
   set(hill.svg, { role: "group" });
-  const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": true,
+  const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "temperature, along the strength" },
   svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
   svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));

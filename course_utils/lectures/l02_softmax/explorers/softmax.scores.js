@@ -9,6 +9,7 @@ import { number } from "../../../explorers/kit/words.js";
 const ZOOMS = [3, 6, 12, 25, 60]; // scores from 0 to the edge
 const EDGE = { left: 34, right: 6 };
 const GRIP = 9;
+const NARROW = 440; // pixels of width from which both are higher
 const ROOM = 1.14; // for the grips, and the number at one
 
 /** `point` tells which key is pointed at; draw(now, width), light(now, pointed). */
@@ -16,9 +17,9 @@ export function makeScores(box, hand, point) {
   const { min, max, label } = hand.inputs.scores;
   const count = hand.values.scores.length;
   const domain = [-0.6, count - 0.4];
-  const scores = chart(box, { label: "scores", height: 208, edge: { ...EDGE, bottom: 22 },
+  const scores = chart(box, { label: "scores", edge: { ...EDGE, top: 32, bottom: 22 },
     x: { label: "", domain, ticks: [] }, y: { label: "", domain: [-3, 3], ticks: [] } });
-  const weights = chart(box, { label: "weights", height: 158, edge: { ...EDGE, top: 36, bottom: 10 },
+  const weights = chart(box, { label: "weights", edge: { ...EDGE, top: 36, bottom: 10 },
     x: { label: "", domain, ticks: [] },
     y: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
   set(scores.svg, { role: "group" });
@@ -50,9 +51,10 @@ export function makeScores(box, hand, point) {
   const draw = ({ state, values }, width) => {
     const far = ZOOMS.find(each => Math.max(...state.scores.map(Math.abs)) <= each + 1e-9);
     scores.fit(width, { y: { label: "scores: drag them", domain: [-far * ROOM, far * ROOM],
-      ticks: [-far, 0, far].map(each => [each, number(each)]) } });
+      ticks: [-far, 0, far].map(each => [each, number(each)]) }, height: width < NARROW ? 174 : 208 });
     const told = number(state.effective, 1);
-    weights.fit(width, { y: { ...weights.y, label: `weights: effective tokens ${told}` } });
+    weights.fit(width, { y: { ...weights.y, label: `weights: effective tokens ${told}` },
+      height: width < NARROW ? 128 : 158 });
     const seen = state.scores.map(each => clamp(each / values.temperature, -far * ROOM, far * ROOM));
     scores.bars("raw", state.scores, { class: "soft-raw" });
     scores.bars("seen", seen, { class: "soft-seen" });

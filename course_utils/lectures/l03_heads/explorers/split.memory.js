@@ -31,7 +31,7 @@ export function makeMemory(box, hand) {
   const tokens = [...Array(TOKENS).keys()].map(token => svg("text", { y: TOP - 8 }, token));
   const frame = svg("rect", { class: "split-frame", rx: 3, y: TOP - 3, height: 2 * HIGH + 8 });
   const room = svg("rect", { class: "split-room", x: LEFT, y: TOP - 4, height: 2 * HIGH + 10 });
-  const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": true,
+  const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": hand.inputs.number.label, "aria-valuemin": 0, "aria-valuemax": COUNT - 1 },
   ...rows.flatMap(each => each.heads), frame, room);
   drawing.append(svg("text", { y: TOP - 8, x: 0 }, "memory"), ...tokens, slider);

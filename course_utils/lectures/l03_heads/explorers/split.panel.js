@@ -176,7 +176,7 @@ function makeMap(drawing) {
 function makeCut(drawing, hand) {
   const { values, label } = hand.inputs.heads;
   const line = svg("path", { class: "split-cut" });
-  const knob = svg("g", { class: "split-knob", role: "slider", tabindex: 0, "data-grab": true,
+  const knob = svg("g", { class: "split-knob", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": label, "aria-valuemin": values[0], "aria-valuemax": values.at(-1) },
   svg("rect", { class: "split-room", x: -16, y: -16, width: 32, height: 32 }),
   svg("circle", { r: 9 }), svg("path", { d: "M-2 -3l-3 3l3 3M2 -3l3 3l-3 3" }));

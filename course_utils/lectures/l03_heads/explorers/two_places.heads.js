@@ -7,6 +7,7 @@ import { ASKED, LETTERS, PLACES } from "./two_places.compute.js";
 
 const LONG = 108; // pixels of a bar of 100 %
 const TILE = 38;
+const REACH = 40; // pixels around a bar's end in which a finger has it at once
 const TOP = 44; // where a full bar of head 1 ends
 const TILES = TOP + LONG + 6;
 const BELOW = TILES + TILE + 26; // where the bars of head 2 begin
@@ -48,7 +49,7 @@ export function makeHeads(box, hand) {
   drawing.append(here);
   return (values, width) => {
     const slot = width / (PLACES + 1);
-    set(drawing, { width, height: values.two ? HEIGHT : BELOW + MORE + 44 });
+    set(drawing, { width, height: HEIGHT }); // with one head too: what is below stays in its place
     const middle = place => (place + 0.5) * slot;
     tiles.forEach((show, place) => show(values.text, middle(place)));
     here.style.transform = `translateX(${middle(PLACES)}px)`;
@@ -106,9 +107,10 @@ function makeSide(drawing, hand, { name, base, way, title }) {
     const knob = svg("rect", { class: "places-knob", height: 4, rx: 2 });
     const share = svg("text", { class: "places-share" });
     const room = svg("rect", { class: "places-room", height: LONG + 24, y: way < 0 ? base - LONG - 22 : base - 2 });
-    const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": true, "aria-valuemin": 0,
+    const reach = svg("rect", { class: "places-room", height: REACH, "data-grab": true });
+    const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared", "aria-valuemin": 0,
       "aria-valuemax": 100, "aria-orientation": "vertical",
-      "aria-label": `${label}, ${PLACES - place} back` }, rail, bar, knob, share, room);
+      "aria-label": `${label}, ${PLACES - place} back` }, rail, bar, knob, share, room, reach);
     group.append(slider);
     let before;
     const give = (from, percent) =>
@@ -125,6 +127,7 @@ function makeSide(drawing, hand, { name, base, way, title }) {
       const x = { x: middle - wide / 2, width: wide };
       set(rail, x);
       set(room, { x: middle - wide / 2 - 8, width: wide + 16 });
+      set(reach, { ...x, y: end - REACH / 2 });
       set(bar, { ...x, y: Math.min(base, end), height: Math.abs(end - base) });
       set(knob, { x: middle - wide / 2 + 4, width: wide - 8, y: end - 2 });
       set(share, { x: middle, y: end + (way < 0 ? -7 : 17) });

@@ -5,6 +5,7 @@ import { explorer } from "../../../explorers/kit/explorer.js";
 import { draggable, focusOn, placeIn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
+import { around, freePlace } from "../../../explorers/kit/labels.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 import style from "./codes.css";
@@ -81,19 +82,19 @@ function makeTable(stage, hand) {
     const column = (placeIn(map.canvas, event).x * POSITIONS) / map.canvas.clientWidth;
     hand.change({ n: hand.clamp("n", Math.floor(column)) });
   });
-  let painted;
+  let painted = [];
   return (state, theme, width) => {
     const inner = width - EDGE.left - EDGE.right;
     set(rows, { text: ROWS[state.code] });
-    const key = [state.code, width, theme.ink].join();
-    if (key !== painted) {
+    const asked = [state.code, width, theme];
+    if (asked.some((each, i) => each !== painted[i])) {
       const columns = Array.from({ length: POSITIONS }, (_, at) => codeOf(state.code, at));
       const rows = columns[0].length;
       const values = columns[0].flatMap((_, row) => columns.map(column => column[row]));
       map.draw(values, rows, POSITIONS, inner, TABLE, colourOf(state.code, theme));
       set(over, { width });
     }
-    painted = key;
+    painted = asked;
     frames.forEach(([name, frame]) =>
       set(frame, { x: EDGE.left + (state[name] * inner) / POSITIONS, width: inner / POSITIONS }));
   };
@@ -129,8 +130,12 @@ function makeCurve(stage, hand) {
     const tooLong = state.code === KINDS[0]; // the other codes are no longer than a word's vector
     set(drawn.mark("word", "line"),
       { x1: left, x2: right, y1: y, y2: y, visibility: !tooLong && "hidden" });
-    drawn.text("word-name", LAST + 0.5, WORD, tooLong ? "length of a word's vector of width 12" : "",
-      { dy: -6, "text-anchor": "end" });
+    const words = tooLong ? "length of a word's vector of width 12" : "";
+    const knobs = Object.keys(HANDLES).map(name =>
+      around([drawn.atX(state[name]), drawn.atY(state.apart[state[name]])], 14));
+    const [x, , anchor] = freePlace(
+      [[right, y - 6, "end"], [left + 4, y - 6, "start"]], words, knobs);
+    drawn.mark("word-name", "text", { x, y: y - 6, "text-anchor": anchor, text: words });
     drawn.line("curve", [...state.apart.keys()], state.apart);
     handles.forEach(show => show(state));
   };
@@ -144,7 +149,7 @@ const knobOf = kind => (kind === "query"
 function makeHandle(name, drawn, hand) {
   const kind = HANDLES[name];
   const handle = drawn.mark(name, "g", { class: `codes-handle codes-${kind} ce-eased`,
-    role: "slider", tabindex: 0, "data-grab": true, "aria-label": hand.inputs[name].label,
+    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": hand.inputs[name].label,
     "aria-valuemin": 0, "aria-valuemax": LAST });
   handle.append(svg("circle", { class: "codes-reach", r: 20 }), knobOf(kind),
     svg("text", { y: 4.5 }));

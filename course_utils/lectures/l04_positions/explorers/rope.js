@@ -57,7 +57,7 @@ function makeFace(box, hand) {
   const angle = svg("text", { class: "rope-strong", "text-anchor": "middle" });
   const name = svg("text", { class: "ce-axis", x: middle, y: size + 14, "text-anchor": "middle" });
   const plate = svg("circle", { class: "rope-face", cx: middle, cy: middle, r: radius });
-  const both = svg("g", { role: "slider", tabindex: 0, "data-grab": true }, plate);
+  const both = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared" }, plate);
   set(both, { "aria-label": "both positions" });
   const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind, hand));
   const drawing = svg("svg", { width: size, height: size + 42, role: "group" });
@@ -180,7 +180,7 @@ function makeCurve(box, hand) {
   drawn.line("curve", [], []);
   drawn.mark("drop", "line", { class: "rope-drop" });
   const dot = drawn.mark("dot", "g", {
-    role: "slider", tabindex: 0, "data-grab": true, "aria-label": "offset n − m",
+    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": "offset n − m",
     "aria-valuemin": -hand.inputs.m.max, "aria-valuemax": hand.inputs.m.max,
   });
   const reach = svg("circle", { r: 22, fill: "transparent" });

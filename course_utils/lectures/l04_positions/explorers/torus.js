@@ -45,7 +45,7 @@ function makeSpace(box, hand) {
   const canvas = html("canvas", { "aria-hidden": "true" });
   const drawing = svg("svg", { role: "group", "aria-label": "torus" });
   const ground = svg("rect", { class: "torus-ground", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": "look around", fill: "transparent" });
+    "data-grab": "shared", "aria-label": "look around", fill: "transparent" });
   const title = html("p", { class: "torus-title" }, "one bead per position, coloured by its score");
   const hint = svg("text", { "text-anchor": "middle", y: HEIGHT - 2 }, "drag m, n, or the doughnut");
   drawing.append(ground, hint);
@@ -55,7 +55,7 @@ function makeSpace(box, hand) {
   const string = svg("g", {}, ...beads);
   drawing.append(string);
   let last;
-  let seen; // what the painted torus depends on
+  let seen = []; // what the painted torus depends on
   const spots = () => {
     const place = camera(eye, last.state.tube, last.width, HEIGHT);
     return Array.from(last.state.scores, (_, i) =>
@@ -75,9 +75,9 @@ function makeSpace(box, hand) {
   };
   const draw = () => {
     const { state, theme, width } = last;
-    const key = [eye.turn, eye.tilt, state.tube, state.slow_angles[1], width, theme.ink].join();
-    if (key !== seen) paintAgain(last);
-    seen = key;
+    const asked = [eye.turn, eye.tilt, state.tube, state.slow_angles[1], width, theme];
+    if (asked.some((each, i) => each !== seen[i])) paintAgain(last);
+    seen = asked;
     beads.forEach((each, i) => set(each, { fill: theme.signed(STRONG * state.scores[i]) }));
     const all = spots();
     handles.forEach(each => each(all, state));
@@ -176,7 +176,7 @@ function makeSum(box, hand) {
   ["fast", "slow", "scores"].forEach(name => drawn.mark(name, "path"));
   const knob = svg("rect", { x: -10, y: -10, width: 20, height: 20, rx: 5 });
   const dot = drawn.mark("dot", "g", { class: "torus-handle torus-key torus-dot ce-eased",
-    role: "slider", tabindex: 0, "data-grab": true, "aria-label": "key's position, on the curve",
+    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": "key's position, on the curve",
     "aria-valuemin": 0, "aria-valuemax": KEYS - 1 });
   dot.append(svg("circle", { class: "torus-reach", r: 22 }), knob, svg("text", { y: 4.5 }, "n"));
   const move = ({ x }) => hand.change({ n: hand.clamp("n", Math.round(drawn.xAt.inverse(x))) });

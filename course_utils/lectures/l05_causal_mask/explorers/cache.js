@@ -3,6 +3,7 @@
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
 import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { boxOf, freePlace } from "../../../explorers/kit/labels.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -20,6 +21,7 @@ const CLOSEST = 5; // pixels between two texts, below which no gap is drawn
 const NAMED = 0.62; // of the height, where the dashed line has its name
 const ROOM = 160; // pixels that this name takes
 const SHORT = 110; // pixels that the name of a memory takes
+const SIZE = 84; // and what is in use at the chosen length
 const CROWDED = 18; // pixels above a memory's line in which its name is
 const LOWEST = 20; // pixels above the bottom, below which a memory has no line
 let count = 0;
@@ -40,8 +42,7 @@ function mount(stage, hand) {
       y: { ...drawn.y, domain: [0, top * GB], ticks: ticks.map(each => [each * GB, `${each}`]) },
     });
     drawBands(drawn, state, values);
-    drawLines(drawn, state, hand.given, top);
-    handle.draw(state);
+    handle.draw(state, drawLines(drawn, state, hand.given, top), hand.width);
     product(state, values);
   };
 }
@@ -129,10 +130,11 @@ function nameAlone(drawn, { weights, token, context, texts }, alone, most) {
   });
 }
 
-/** Names in the picture, the memories as lines, and where each is full. */
+/** Names in the picture, the memories as lines, and where each is full. Returns their boxes. */
 function drawLines(drawn, state, { memories, names }, top) {
   const { inner } = drawn;
   const middle = (inner.left + inner.right) / 2;
+  const boxes = [boxOf(inner.left, 12, drawn.y.label)];
   memories.forEach((size, i) => {
     const at = drawn.atY(size);
     const isShown = size <= top * GB && inner.bottom - at > LOWEST;
@@ -152,12 +154,11 @@ function drawLines(drawn, state, { memories, names }, top) {
     });
     const isFull = isShown && full > 0 ? "" : "none";
     mark("full", "circle", { class: "cache-full", r: 5, display: isFull, cx: x, cy: at });
-    const isRight = x > middle;
-    mark("at", "text", {
-      class: "cache-at", display: isFull, "text-anchor": isRight ? "end" : "start",
-      x: x + (isRight ? -10 : 10), y: isNear ? at + 17 : at - 6,
-      text: `full at ${number(full)} tokens`,
-    });
+    const [anchor, aside] = x > middle ? ["end", -10] : ["start", 10];
+    const words = `full at ${number(full)} tokens`;
+    const place = { x: x + aside, y: isNear ? at + 17 : at - 6 };
+    mark("at", "text", { ...place, class: "cache-at", display: isFull, "text-anchor": anchor, text: words });
+    if (!isFull) boxes.push(boxOf(place.x, place.y, words, anchor));
   });
   const isThin = inner.bottom - drawn.atY(state.weights) < LOWEST;
   const isHigh = inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // then other names are left
@@ -168,13 +169,14 @@ function drawLines(drawn, state, { memories, names }, top) {
     y: isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
     text: `weights ${sizeOf(state.weights)}`,
   });
+  return boxes;
 }
 
 /** The line at the chosen length, which is dragged, or moved by arrow keys. */
 function makeHandle(drawn, hand) {
   const { min, max } = hand.inputs.filled;
   const handle = svg("g", { class: "cache-handle", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": "context length", "aria-valuemin": min });
+    "data-grab": "shared", "aria-label": "context length", "aria-valuemin": min });
   const reach = svg("rect", { class: "cache-reach", x: -22, width: 44 });
   const line = svg("path", { class: "cache-drop" });
   const dot = svg("circle", { class: "cache-dot", r: 11 });
@@ -199,7 +201,7 @@ function makeHandle(drawn, hand) {
     by => hand.change({ filled: clamp(hand.values.filled + by, min, max) }),
     key => hand.change({ filled: key === "Home" ? min : max }),
   );
-  const draw = state => {
+  const draw = (state, boxes, width) => {
     const { inner } = drawn;
     const [x, y] = [drawn.atX(state.length), drawn.atY(state.total)];
     const isOff = y < inner.top;
@@ -210,9 +212,13 @@ function makeHandle(drawn, hand) {
     set(line, { d: `M0 ${at}V${inner.bottom}` });
     set(dot, { cy: at });
     set(arrow, { transform: `translate(0 ${at})` });
-    const anchor = x > inner.left + SHORT ? "end" : "start"; // the line rises to the right
-    set(size, { x: anchor === "end" ? -17 : 17, y: at - 9, "text-anchor": anchor });
-    set(size, { text: `${isOff ? "↑ " : ""}${sizeOf(state.total)}` });
+    const words = `${isOff ? "↑ " : ""}${sizeOf(state.total)}`;
+    const sides = [["end", -17], ["start", 17]]; // the line rises to the right
+    if (x < inner.left + SHORT) sides.reverse();
+    const places = [at - 9, at + 26].flatMap(high => sides.map(([side, by]) => [x + by, high, side]))
+      .filter(([from, , side]) => (side === "end" ? from - SIZE > inner.left : from + SIZE < width));
+    const [from, high, anchor] = freePlace(places, words, boxes, SIZE / words.length);
+    set(size, { x: from - x, y: high, "text-anchor": anchor, text: words });
     const heard = `${number(state.length)} tokens, ${sizeOf(state.total)}`;
     set(handle, { "aria-valuemin": state.context / FULL, "aria-valuemax": state.context,
       "aria-valuenow": state.length, "aria-valuetext": heard });

@@ -34,7 +34,7 @@ export function makeGrid(box, hand, all, point) {
   const asking = all.map(() =>
     text({ class: "mask-q", x: CELLS.left - 8, "text-anchor": "end", "data-press": true }));
   const empty = all.map(() => text({ class: "mask-empty", "text-anchor": "middle" }));
-  const layer = svg("g", { class: "mask-cells", tabindex: -1 }); // Tab goes to a cell
+  const layer = svg("g", { class: "mask-cells", tabindex: -1, "data-grab": "shared" }); // Tab goes to a cell
   const cells = all.map(t => all.map(s => makeCell(layer, t, s)));
   drawing.append(...axes, ...asked, ...asking, layer, frame, ...empty);
   asking.forEach((each, t) => each.addEventListener("click", () => hand.change({ word: t })));
@@ -96,7 +96,7 @@ function makeCell(layer, t, s) {
   const ground = svg("rect", { rx: 6 });
   const mark = svg("path");
   const group = svg("g", {
-    role: "checkbox", tabindex: t || s ? -1 : 0, "data-pair": `${t} ${s}`, "data-grab": true,
+    role: "checkbox", tabindex: t || s ? -1 : 0, "data-pair": `${t} ${s}`,
   }, room, ground, mark);
   layer.append(group);
   let shown = "";

@@ -10,6 +10,7 @@ import { makePaths } from "./masks.paths.js";
 const WIDE = 740; // pixels from which grid and layers stand next to each other
 const MOST = 42; // pixels of a cell
 const BETWEEN = 36;
+const LOW = 300; // pixels of the layers under the grid
 
 export default explorer({ mount, compute, caption, style });
 
@@ -29,7 +30,7 @@ function mount(stage, hand) {
     grid(state, words, side);
     paths.draw(state, words, {
       width: isWide ? hand.width - width - BETWEEN : width,
-      height: CELLS.top + all.length * side,
+      height: isWide ? CELLS.top + all.length * side : LOW,
     });
   };
 }

@@ -71,10 +71,11 @@ function makeBar(bar, hand, near) {
     const counts = state[bar.field];
     const total = bar.all(state);
     set(drawing, { width, height: isWide ? 55 : 82 });
-    set(name, { y: isWide ? TOP + 8 : 12, text: bar.name });
+    const display = isWide || state.shares ? false : "none"; // the cover lies over them
+    set(name, { y: isWide ? TOP + 8 : 12, text: bar.name, display });
     const many = state.tokens === 1 ? "1 token" : `${number(state.tokens)} tokens`;
     const behind = bar.field === "flops" && !isWide ? `, ${many}` : "";
-    set(all, { x: isWide ? 0 : bar.name.length * 8.4 + 8, y: isWide ? TOP + 24 : 12,
+    set(all, { display, x: isWide ? 0 : bar.name.length * 8.4 + 8, y: isWide ? TOP + 24 : 12,
       text: state.shares || bar.field === "parameters" ? `${total}${behind}` : many });
     set(inside, { transform: `translate(${left} ${isWide ? 0 : 18})`,
       display: state.shares ? false : "none" });

@@ -1,7 +1,7 @@
 // The logit lens: a sentence, and under it what each layer would say next, token by token.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { focusOn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 import { readableOn } from "../../../explorers/kit/theme.js";
@@ -41,27 +41,21 @@ function mount(stage, hand) {
 function makeSentence(count, hand) {
   const words = Array.from({ length: count }, () => html("span", { class: "lens-word" }));
   const end = html("span", { class: "lens-word lens-next" }, "?");
-  const track = html("span", { class: "lens-track", role: "slider", tabindex: 0, "data-grab": true,
+  const track = html("span", { class: "lens-track", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": hand.inputs.position.label, "aria-valuemin": 1 }, ...words, end);
   const element = html("p", { class: "lens-sentence" }, track,
     html("span", { class: "lens-hint" }, "↔ drag: it reads what is underlined and predicts the framed token"));
   let last = 0;
   const go = position => hand.change({ position: clamp(position, 0, last) });
-  const take = event => {
+  const take = ({ x, y }) => {
+    const home = element.getBoundingClientRect();
     const boxes = words.slice(0, last + 1).map(each => each.getBoundingClientRect());
     const far = boxes.map(({ left, right, top, bottom }) => Math.hypot(
-      Math.max(left - event.clientX, 0, event.clientX - right),
-      4 * Math.max(top - event.clientY, 0, event.clientY - bottom)));
+      Math.max(left - home.left - x, 0, x - right + home.left),
+      4 * Math.max(top - home.top - y, 0, y - bottom + home.top)));
     go(far.indexOf(Math.min(...far)));
   };
-  track.addEventListener("pointerdown", event => {
-    track.setPointerCapture(event.pointerId);
-    track.focus({ preventScroll: true });
-    event.preventDefault();
-    take(event);
-  });
-  track.addEventListener("pointermove", event => event.buttons && take(event));
-  track.addEventListener("touchstart", event => event.preventDefault(), { passive: false });
+  draggable(track, element, { start: take, move: take });
   stepped(track, by => go(Math.min(hand.values.position, last) + by),
     key => go(key === "Home" ? 0 : last));
   return { element, draw(state, text) {
@@ -81,7 +75,9 @@ function makeSentence(count, hand) {
 
 /** The grid: a row for each token, a column for each layer; at its end, what the text says. */
 function makeGrid(count, hand) {
-  const rows = Array.from({ length: count }, (_, row) => makeRow(row));
+  // So many are there for every prepared text: what is below stays in its place.
+  const least = Math.max(0, ...hand.given.texts.map(each => each.tokens.length));
+  const rows = Array.from({ length: count }, (_, row) => makeRow(row, row < least));
   const cells = rows.map(each => each.cells);
   const cover = html("button", { type: "button", class: "lens-cover" },
     html("b", {}, "?"), html("span", {}, "Guess first. Then press to see what it would say after fewer blocks."));
@@ -106,7 +102,7 @@ function makeGrid(count, hand) {
     const by = ALONG[event.key];
     if (!by || event.target === cover) return;
     event.preventDefault();
-    const last = rows.findLastIndex(each => !each.parts[0].hidden);
+    const last = rows.findLastIndex(each => !each.parts.at(-1).hidden);
     const position = clamp(Math.min(hand.values.position, last) + by[0], 0, last);
     const layer = hand.values.inside ? clamp(hand.values.layer + by[1], 0, LAST) : LAST;
     hand.change({ position, layer });
@@ -123,7 +119,7 @@ function makeGrid(count, hand) {
 }
 
 /** A row: its token, a cell for each layer, and the token that comes next in the text. */
-function makeRow(row) {
+function makeRow(row, keepsRoom) {
   const token = html("span", { class: "lens-token", "data-cell": `${row} ${LAST + 1}` });
   const cells = LAYERS.map((_, layer) =>
     html("span", { class: "lens-cell", role: "radio", "data-cell": `${row} ${layer}` }));
@@ -137,7 +133,9 @@ function makeRow(row) {
   };
   const fill = (state, text, theme) => {
     const isThere = row < text.tokens.length;
-    [token, ...cells, next].forEach(each => { each.hidden = !isThere; });
+    token.style.visibility = isThere ? "" : "hidden";
+    token.hidden = !isThere && !keepsRoom;
+    [...cells, next].forEach(each => { each.hidden = !isThere; });
     if (!isThere) return;
     write(token, text.tokens[row]);
     write(next, text.tokens[row + 1] ?? "…");

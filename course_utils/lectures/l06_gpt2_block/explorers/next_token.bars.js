@@ -26,7 +26,7 @@ export function makeBars(drawing, hand) {
   let xAt;
   const count = hand.inputs.k.max;
   const cut = makeGrip(drawing, hand, "k", place => placeOf(place.y, count),
-    () => Math.max(1, Math.round(hand.values.k / 20)));
+    () => Math.max(1, Math.round(hand.values.k / 20)), true);
   const heat = makeGrip(drawing, hand, "temperature", place =>
     temperatureOf(xAt.inverse(place.x), textOf(hand.values, hand.given).scores.logits), () => 0.05);
   let shown;

@@ -2,6 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { draggable, placeIn } from "../../../explorers/kit/hand.js";
+import { around, boxOf, freePlace, meet } from "../../../explorers/kit/labels.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { advised, describe, flopOf } from "./scaling_laws.compute.js";
 
@@ -11,7 +12,6 @@ const NARROW = 480; // pixels under which names are shorter
 const FITTED = [70e6, 16e9]; // parameters of the models that Chinchilla's law was fitted to
 const PILL = [122, 22];
 const LONG = 96; // pixels of a law's name
-const NAMED = [44, 16]; // pixels across and up in which two names would meet
 const ROUND = 20; // values are rounded to twentieths
 // Where a model's name is: [along, down, anchor].
 const BESIDE = { "GPT-3": [13, 14, "start"], Chinchilla: [11, 4, "start"],
@@ -27,7 +27,7 @@ const TOKENS = { label: "tokens of training", domain: [8.2, 15.5], scale: log,
 
 /** The plane: { draw }. */
 export function makePlane(stage, hand) {
-  const plane = chart(stage, { label: "parameters and tokens", x: SIZES, y: TOKENS, height: 400,
+  const plane = chart(stage, { label: "parameters and tokens", x: SIZES, y: TOKENS,
     edge: { left: 58 } });
   set(plane.svg, { role: "group", class: "laws-plane" });
   const fitted = plane.mark("fitted", "rect", { class: "laws-fitted" });
@@ -50,30 +50,33 @@ export function makePlane(stage, hand) {
   plane.svg.addEventListener("click", event => // a press anywhere brings the point there
     event.target.closest("[data-grab]") || to(...at(placeIn(plane.svg, event))));
   let laidOut;
+  let laws; // where their names are
   return { draw(state, values, width) {
     const label = width < NARROW ? "parameters (this lecture's: far left)" : OURS;
-    plane.fit(width, { x: { ...SIZES, label } });
+    plane.fit(width, { x: { ...SIZES, label }, height: width < NARROW ? 330 : 400 });
     if (laidOut !== width) {
       laidOut = width;
-      layOut(plane, hand.given, fitted, width < NARROW);
+      laws = layOut(plane, hand.given, fitted, width < NARROW);
     }
     state.best_sizes.forEach((N, i) =>
       plane.dot(`${LAWS[i]} dot`, N, state.best_tokens[i], { class: `laws-dot laws-${LAWS[i]}` }));
-    budget(state);
-    giveWay(plane, hand.given.models, point(state, values));
+    const pill = budget(state);
+    const [home, mine] = point(state, values, [pill, ...laws]);
+    giveWay(plane, hand.given.models, [around(home, 10), mine, pill]);
   } };
 }
 
-/** A model's name is not written where the reader's own stands. */
-function giveWay(plane, models, [x, y]) {
+/** A model's name is not written where the reader's own stands, or the budget's. */
+function giveWay(plane, models, boxes) {
   for (const { name, parameters, tokens } of models) {
-    const isAcross = Math.abs(plane.atX(parameters) - x) < NAMED[0];
-    const isLevel = Math.abs(plane.atY(tokens) + BESIDE[name][1] - y + 12) < NAMED[1];
-    set(plane.mark(`${name} name`, "text"), { display: isAcross && isLevel ? "none" : false });
+    const [dx, dy, anchor] = BESIDE[name];
+    const own = boxOf(plane.atX(parameters) + dx, plane.atY(tokens) + dy, name, anchor);
+    const isCovered = boxes.some(each => meet(each, own));
+    set(plane.mark(`${name} name`, "text"), { display: isCovered ? "none" : false });
   }
 }
 
-/** What does not move: the laws' lines, models that were trained, where the fits come from. */
+/** What does not move: the laws' lines, models, where the fits come from. Returns the laws' boxes. */
 function layOut(plane, given, fitted, isNarrow) {
   const { top, bottom } = plane.inner;
   const [from, until] = FITTED.map(each => plane.atX(each));
@@ -89,25 +92,30 @@ function layOut(plane, given, fitted, isNarrow) {
       { class: `ce-line laws-${law}` });
   });
   const place = (i, end, ...how) => nameLaw(plane, i, ends[end][i], [18, 26][end], ...how);
-  place(0, 0, 8, -10, "end");
-  place(1, 1, -10, 4, "end");
-  place(2, 1, Math.min(2, plane.inner.right + 8 - LONG - plane.atX(ends[1][2])), 17, "start");
+  const boxes = [
+    place(0, 0, 8, -10, "end"),
+    place(1, 1, -10, 4, "end"),
+    place(2, 1, Math.min(2, plane.inner.right + 8 - LONG - plane.atX(ends[1][2])), 17, "start"),
+  ];
   for (const { name, parameters, tokens } of given.models) {
     const [dx, dy, anchor] = BESIDE[name];
     plane.dot(name, parameters, tokens, { class: "laws-model", r: 4 });
     plane.text(`${name} name`, parameters, tokens, isNarrow ? name.replace("Llama 3.1 ", "") : name,
       { dx, dy, "text-anchor": anchor, class: "laws-model" });
   }
+  return boxes;
 }
 
 function nameLaw(plane, i, N, power, dx, dy, anchor) {
-  plane.text(`${LAWS[i]} name`, N, 10 ** power / 6 / N, NAMES[i],
+  const tokens = 10 ** power / 6 / N;
+  plane.text(`${LAWS[i]} name`, N, tokens, NAMES[i],
     { dx, dy, "text-anchor": anchor, class: `laws-${LAWS[i]}` });
+  return boxOf(plane.atX(N) + dx, plane.atY(tokens) + dy, NAMES[i], anchor);
 }
 
 /** The budget's line, and its name at the lower right, which is dragged. */
 function makeBudget(plane, hand, move) {
-  const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": true });
+  const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": "shared" });
   const line = plane.mark("budget", "path", { class: "laws-budget" });
   const pill = svg("rect", { rx: 11, width: PILL[0], height: PILL[1], x: -PILL[0] / 2, y: -PILL[1] / 2 });
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });
@@ -145,10 +153,14 @@ function makeBudget(plane, hand, move) {
     const x = Math.min(home[0], plane.inner.right - 56);
     const [pointX, pointY] = [plane.atX(state.parameters), plane.atY(state.tokens)];
     const isNear = Math.abs(x - pointX) < PILL[0] / 2 + 14; // then it is below the point
-    const y = isNear ? Math.max(home[1], pointY + PILL[1] / 2 + 16) : home[1];
+    const least = pointY + PILL[1] / 2 + 16;
+    const most = plane.inner.bottom - PILL[1] / 2 - 4;
+    const y = !isNear || least <= home[1] ? Math.min(home[1], most)
+      : least <= most ? least : pointY - PILL[1] / 2 - 16;
     grip.style.transform = `translate(${x}px, ${y}px)`;
     set(words, { text: flopOf(state.power) });
     set(grip, { "aria-valuenow": state.power, "aria-valuetext": flopOf(state.power) });
+    return around([x, y], PILL[0] / 2, PILL[1] / 2);
   };
 }
 
@@ -158,7 +170,7 @@ function makePoint(plane, hand, move, to) {
   const point = plane.mark("point", "g", { class: "laws-point ce-eased", role: "slider", tabindex: 0,
     "data-grab": true, "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
     "aria-valuemax": hand.inputs.ratio.max });
-  const name = svg("text", { class: "laws-mine", y: -12 }, "you");
+  const name = svg("text", { class: "laws-mine" }, "you");
   point.append(reach, svg("circle", { class: "laws-ring", r: 10 }), name);
   let home = [0, 0];
   let off = [0, 0];
@@ -174,13 +186,18 @@ function makePoint(plane, hand, move, to) {
     // Right is a larger model, up is more text.
     to(hand.values.compute + far * (by[0] + by[1]), hand.values.ratio + far * (by[1] - by[0]));
   });
-  return (state, values) => {
+  return (state, values, boxes) => {
     home = [plane.atX(state.parameters), plane.atY(state.tokens)];
-    point.style.transform = `translate(${home[0]}px, ${home[1]}px)`;
-    const isLeft = home[0] > plane.inner.right - 30;
-    set(name, { x: isLeft ? -12 : 12, "text-anchor": isLeft ? "end" : "start" });
+    const [x, y] = home;
+    point.style.transform = `translate(${x}px, ${y}px)`;
+    const isLeft = x > plane.inner.right - 40;
+    const right = [[x + 12, y - 12, "start"], [x + 14, y + 20, "start"]];
+    const left = [[x - 12, y - 12, "end"], [x - 14, y + 20, "end"]];
+    const over = [[x, y - 18, "middle"], [x, y + 28, "middle"]];
+    const at = freePlace([...(isLeft ? [] : right), ...left, ...over], "you", boxes);
+    set(name, { x: at[0] - x, y: at[1] - y, "text-anchor": at[2] });
     set(point, { "aria-valuenow": values.ratio,
       "aria-valuetext": `${describe(state.parameters)} parameters, ${describe(state.tokens)} tokens` });
-    return home;
+    return [home, boxOf(...at.slice(0, 2), "you", at[2])];
   };
 }

@@ -19,8 +19,7 @@ const ORDER = [0, 2, 1]; // of what the laws say, from below
 /** The valley: { draw }. */
 export function makeValley(stage, hand) {
   const valley = chart(stage, { label: "loss along the budget", x: SIZES,
-    y: { label: "loss at this budget (nats per token)", domain: [2, 2.5], ticks: [] },
-    height: 400 });
+    y: { label: "loss at this budget (nats per token)", domain: [2, 2.5], ticks: [] }, height: 400 });
   set(valley.svg, { role: "group" });
   const clip = svg("clipPath", { id: `laws-${Math.random().toString(36).slice(2)}` });
   const room = svg("rect");
@@ -65,7 +64,7 @@ function drawAdvice(valley, state) {
 function makePoint(valley, hand) {
   const words = svg("text", { class: "laws-mine" });
   const point = valley.mark("point", "g", { class: "laws-point", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": hand.inputs.ratio.label,
+    "data-grab": "shared", "aria-label": hand.inputs.ratio.label,
     "aria-valuemin": hand.inputs.ratio.min, "aria-valuemax": hand.inputs.ratio.max });
   point.append(svg("circle", { r: 22, class: "laws-reach" }), svg("circle", { class: "laws-ring", r: 10 }), words);
   const go = ratio => hand.change({ ratio: hand.clamp("ratio", Math.round(ratio * ROUND) / ROUND) });

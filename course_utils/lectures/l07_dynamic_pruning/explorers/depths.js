@@ -11,6 +11,7 @@ import { choices } from "./choices.js";
 import style from "./depths.css";
 
 const SHARES = { 0.125: "⅛", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "all" };
+const NARROW = 440; // pixels of width under which the chart is lower
 const WIDE = 700; // pixels from which chart and bars lie next to each other
 const HEIGHT = 208;
 const LABELS = {
@@ -110,10 +111,10 @@ function makeLosses(hand) {
       ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"], [0.75, "¾"], [1, "all"]] },
     y: { label: "loss on unseen text (nats)", domain: [3.6, Math.max(...every) + 0.2],
       ticks: [4, 4.5, 5, 5.5, 6].filter(each => each < Math.max(...every) + 0.2) },
-    height: HEIGHT, edge: { left: 34 },
+    edge: { left: 34 },
   });
   set(plot.svg, { role: "group" });
-  const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "",
+  const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "share of the tokens", "aria-valuemin": 1, "aria-valuemax": capacities.length },
   svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   plot.svg.append(ring);
@@ -131,7 +132,7 @@ function makeLosses(hand) {
   stepped(ring, steps => go(at() + Math.sign(steps)),
     end => go(end === "Home" ? 0 : capacities.length - 1));
   const show = (state, width) => {
-    plot.fit(Math.floor(width));
+    plot.fit(Math.floor(width), { height: width < NARROW ? 168 : HEIGHT });
     lines.forEach(({ name, shares, runs, medians }) => {
       const kind = `mod-line mod-${name} ${name === state.chooser ? "mod-now" : ""}`;
       plot.line(name, shares, medians, { class: kind });

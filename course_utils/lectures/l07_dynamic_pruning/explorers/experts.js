@@ -11,7 +11,7 @@ import { makePlane } from "./experts.plane.js";
 import { makeTraining } from "./experts.training.js";
 
 const WIDE = 760; // pixels from which plane and training lie next to each other
-const [MOST, GAP] = [368, 34]; // pixels of the plane, and beside it
+const [MOST, LESS, GAP] = [368, 290, 34]; // pixels of the plane, where it is alone, and beside it
 
 export default explorer({ mount, style: picks + style });
 
@@ -37,7 +37,7 @@ function mount(stage, hand) {
   }
   return (state, values) => {
     const isWide = hand.width >= WIDE;
-    const side = Math.min(MOST, hand.width);
+    const side = isWide ? MOST : Math.min(LESS, hand.width);
     for (const [name, row] of Object.entries(rows)) row.show(values[name]);
     body.classList.toggle("moe-wide", isWide);
     plane.show(state, side);

@@ -28,7 +28,7 @@ export function makeTraining(hand) {
   const room = svg("rect", { class: "moe-room" });
   const line = svg("path", { class: "moe-now" });
   const knob = svg("circle", { class: "moe-knob", r: 8 });
-  const edge = svg("g", { class: "moe-scrub", role: "slider", tabindex: 0, "data-grab": "",
+  const edge = svg("g", { class: "moe-scrub", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "training step", "aria-valuemin": 0, "aria-valuemax": steps[last] },
   room, line, knob);
   plot.svg.append(edge);

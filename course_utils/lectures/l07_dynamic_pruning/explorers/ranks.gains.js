@@ -20,11 +20,11 @@ export function makeGains(hand, rank) {
     x: { label: "", domain: [-0.6, 10], ticks: rank.all.map((each, i) => [i, String(each)]) },
     y: { label: "nats", domain: [-1.45, 2.6], ticks: [-1, 0, 1, 2].map(each =>
       [each, number(Math.abs(each))]) },
-    height: HEIGHT, edge: { left: 24, right: 2, top: 24, bottom: 42 },
+    edge: { left: 24, right: 2, top: 24, bottom: 42 },
   });
   set(plot.svg, { role: "img" });
   const near = ({ x }) => rank.go(Math.round(plot.xAt.inverse(x)));
-  const room = svg("rect", { class: "lora-room lora-pick", "data-grab": "" });
+  const room = svg("rect", { class: "lora-room lora-pick", "data-grab": "shared" });
   const value = (table, i) => median(table.subarray(i * runs, (i + 1) * runs));
   const bar = (name, i, height, kind) => {
     const [left, right] = [plot.atX(places[i] - BAR / 2), plot.atX(places[i] + BAR / 2)];
@@ -40,7 +40,7 @@ export function makeGains(hand, rank) {
   const below = (name, at, words, row) =>
     plot.text(name, at, -1.45, words, { dy: row, "text-anchor": "middle" });
   const show = (state, width) => {
-    plot.fit(width);
+    plot.fit(width, { height: width < NARROW ? 214 : HEIGHT });
     const { inner } = plot;
     places.forEach((_, i) => {
       const now = rank.all[i] === state.rank ? "lora-now" : "";

@@ -13,7 +13,7 @@ export function makeMatrices(hand, rank) {
   const [up, down] = ["B", "A"].map(() => svg("rect", { class: "lora-thin", y: TOP, rx: 2 }));
   const knobs = [0, 1].map(() => svg("rect", { class: "lora-knob", rx: 4 }));
   const room = svg("rect", { class: "lora-room", y: TOP - 4 });
-  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "",
+  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "rank", "aria-valuemin": 1, "aria-valuemax": rank.all.at(-1) }, room, knobs[0]);
   const other = svg("g", { class: "lora-edge", "data-grab": "" },
     svg("rect", { class: "lora-room" }), knobs[1]);

@@ -6,6 +6,7 @@ import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
 const HEIGHT = 196;
+const NARROW = 420; // pixels of width under which the chart is lower
 const PALE = 0.5; // so that ink is read on every cell
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
@@ -20,13 +21,13 @@ export function makeSpectrum(hand, rank) {
       ticks: [1, 2, 4, 8, 16, 32, 64, 128].map(each =>
         [Math.sqrt(each * (each + 1)), String(each)]) }, // the middle of its bar
     y: { label: "", domain: [0, 1.06], ticks: [] },
-    height: HEIGHT, edge: { left: 2, right: 14, top: 6, bottom: 42 },
+    edge: { left: 2, right: 14, top: 6, bottom: 42 },
   });
   set(plot.svg, { role: "group" });
   const line = svg("path", { class: "lora-cutline" });
   const knob = svg("rect", { class: "lora-knob", width: 8, height: 34, rx: 4 });
   const room = svg("rect", { class: "lora-room", width: 38 });
-  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "",
+  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": "rank of the cut", "aria-valuemin": 1, "aria-valuemax": rank.all.at(-1) },
   room, line, knob);
   plot.svg.append(edge);
@@ -46,7 +47,7 @@ export function makeSpectrum(hand, rank) {
     return d;
   };
   const show = (state, width, theme) => {
-    plot.fit(width);
+    plot.fit(width, { height: width < NARROW ? 158 : HEIGHT });
     const at = hand.inputs.matrix.values.indexOf(state.matrix);
     const row = state.block * hand.inputs.matrix.values.length + at;
     const values = spectra.subarray(row * count, (row + 1) * count);

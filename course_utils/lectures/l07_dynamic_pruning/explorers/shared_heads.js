@@ -48,7 +48,7 @@ function mount(stage, hand) {
 
 /** A slider's element: keys, a name, and its value. */
 function handle(label, by, attributes) {
-  const element = svg("g", { role: "slider", tabindex: 0, "aria-label": label, "data-grab": "",
+  const element = svg("g", { role: "slider", tabindex: 0, "aria-label": label, "data-grab": "shared",
     "aria-valuemin": 1, ...attributes });
   stepped(element, steps => by(steps), end => by(0, end));
   return element;

@@ -97,7 +97,7 @@ function place(lines, plot, { x, y, way, taken, isNarrow, wide }) {
     !isNarrow && top + high > plot.height - CHIP.high && left + wide > right - CHIP.wide;
   const hits = box => left < box.right && left + wide > box.left && top < box.bottom && top + high > box.top;
   let left = way === 0 ? x - 20 - wide : way === 2 ? x - (isNarrow ? 0 : wide / 2) : x + 16;
-  left = Math.min(Math.max(left, 2), right - wide);
+  left = Math.min(Math.max(left, plot.inner.left + 2), right - wide);
   let top = way === 0 ? y - 8 - high : y + 12;
   const isAbove = way === 0 || (way === 2 && isBehindChip());
   if (isAbove && way === 2) [left, top] = [Math.min(left, right - ROOF_NAME - wide), y - 14 - high];
@@ -107,7 +107,7 @@ function place(lines, plot, { x, y, way, taken, isNarrow, wide }) {
     if (isBehindChip()) left = right - CHIP.wide - wide;
   }
   taken.push({ left, right: left + wide, top, bottom: top + high });
-  const end = way === 0 && left > 2;
+  const end = way === 0 && left > plot.inner.left + 2;
   lines.forEach((line, i) => set(line, { x: end ? left + wide : left, y: top + 12 + i * LINE,
     "text-anchor": end ? "end" : "start" }));
 }

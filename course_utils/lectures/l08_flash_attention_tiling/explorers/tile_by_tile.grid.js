@@ -19,7 +19,7 @@ export function makeGrid(drawing, player) {
   const frame = svg("rect", { class: "tiles-window", rx: 2 });
   const window = svg("g", { class: "ce-eased" }, inside, frame);
   const touch = svg("rect", { class: "tiles-touch", fill: "transparent", role: "slider",
-    tabindex: 0, "data-grab": true, "aria-label": "tile of the grid", "aria-valuemin": 1 });
+    tabindex: 0, "data-grab": "shared", "aria-label": "tile of the grid", "aria-valuemin": 1 });
   const group = svg("g", {}, ...bands, done, dead, tiles, ...words, window, stairs, touch);
   let now; // the state and the place that are shown
   let laidOut;

@@ -10,12 +10,16 @@
     }
   }`;
 
+  // What is printed wraps between words: a model's stories are sentences.
+  const PRINTED = `.jp-RenderedText pre { word-break: normal; overflow-wrap: anywhere; }`;
+
   const plugin = {
     id: 'attention-course:plugin',
-    description: 'Figures at home in a dark theme.',
+    description: 'Figures at home in a dark theme; printed lines wrap between words.',
     autoStart: true,
     activate: () => {
-      document.head.append(Object.assign(document.createElement('style'), { textContent: FIGURES }));
+      const textContent = FIGURES + PRINTED;
+      document.head.append(Object.assign(document.createElement('style'), { textContent }));
     }
   };
 
