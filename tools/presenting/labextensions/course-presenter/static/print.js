@@ -1,6 +1,6 @@
 // All slides one after another, each on a page of its own: for a PDF.
 
-import { PAIRED } from './fit.js';
+import { PAIRED, SCROLLS, fit } from './fit.js';
 import { copyOf, emptyPanel, fill } from './preview.js';
 
 const QUIET = 150; // milliseconds without a change, after which a slide has its words and pictures
@@ -29,8 +29,10 @@ function pageOf(presenter, number) {
   foot.textContent = number;
   const panel = emptyPanel(document);
   const shown = [...presenter.stage.querySelectorAll('.cp-on')];
-  panel.className = `cp-panel ${presenter.panel.node.classList.contains(PAIRED) ? PAIRED : ''}`;
-  panel.style.setProperty('--cp-zoom', String(presenter.zoom));
+  const { classList } = presenter.panel.node;
+  classList.remove(SCROLLS); // on paper nothing scrolls
+  panel.classList.toggle(PAIRED, classList.contains(PAIRED));
+  panel.style.setProperty('--cp-zoom', String(fit(presenter.stage, presenter.zoom)));
   fill(panel, shown.map(node => copyOf(node, document)));
   page.append(panel, foot);
   return page;
