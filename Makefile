@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 export LECTURE SEEDS
 
-COMMANDS := lab test test-all parts present timing edit setup doctor test-browser test-hub test-colab site \
+COMMANDS := lab test test-all parts present pdf timing edit setup doctor test-browser test-hub test-colab site \
 	bench bench-gpu claims lint outputs gpt2 constraints clean
 
 .DEFAULT_GOAL := help

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 
-__all__ = ["find_chromium"]
+__all__ = ["FLAGS", "find_chromium"]
 
+# What a container does not allow, and Chromium's own traffic, off.
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

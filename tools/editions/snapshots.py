@@ -18,12 +18,11 @@ from PIL import Image
 from course_utils.explorers.explorer import PAGE
 from course_utils.explorers.page import page_of
 from course_utils.explorers.show import SHARP
-from tools.chromium import find_chromium
+from tools.chromium import FLAGS, find_chromium
 from tools.editions.notebook_outputs import code_cells
 
 WIDTH = 900  # pixels of the page
 COLOURS = 256
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 # The same letters on every machine: what matplotlib brings is what is installed most often.
 FONT = "DejaVu Sans"
 NIGHT = "#111111"  # the background of JupyterLab's dark theme

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from tools.notebook_file import Cell, NotebookFileError, calls, read_cells
@@ -40,6 +41,7 @@ class Slide:
         skipped: identifiers of cells that run after them and are not shown.
         minutes: for the presenter, None where nothing is planned.
         after_class: whether the notes say that it is for after class.
+        in_class: whether it is on the short path, the slides that the notes plan for class.
         explorers: the explorers on it, such as ``"explore_softmax"``.
     """
 
@@ -52,6 +54,7 @@ class Slide:
     skipped: list[str] = field(default_factory=list)
     minutes: int | None = None
     after_class: bool = False
+    in_class: bool = False
     explorers: list[str] = field(default_factory=list)
 
 
@@ -73,7 +76,20 @@ def read_slides(path: str | Path) -> tuple[Slide, ...]:
             _put(slides[-1], cell)
         elif cell.slide_type != "skip":
             raise NotebookFileError(f"the first cell shown must begin a slide: {cell.name}")
+    for place, slide in enumerate(slides):
+        slide.in_class = _is_in_class(slides, place)
     return tuple(slides)
+
+
+def _is_in_class(slides: list[Slide], place: int) -> bool:
+    """A slide without notes goes with the one before; the first of a section with the next."""
+    slide = slides[place]
+    if slide.after_class or slide.minutes is not None:
+        return not slide.after_class
+    if slide.kind == "subslide" and place:
+        return slides[place - 1].in_class
+    rest = takewhile(lambda each: each.kind == "subslide", slides[place + 1 :])
+    return next((not e.after_class for e in rest if e.after_class or e.minutes is not None), False)
 
 
 def _begun(slides: list[Slide], cell: Cell) -> Slide:

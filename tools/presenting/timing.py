@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
         return 2
     planned = sum(slide.minutes or 0 for slide in slides)
     print(f"{slides[0].title}: {len(slides)} slides, slot {slot} min\n")
-    for part in (_table(slides, seconds), _verdict(slides, slot, seconds), _later(cells)):
+    parts = (_table(slides, seconds), _verdict(slides, slot, seconds), _path(slides), _later(cells))
+    for part in parts:
         print("\n".join(part), end="\n\n")
     return int(planned > slot)
 
@@ -147,6 +148,18 @@ def _verdict(slides: tuple[Slide, ...], slot: int, seconds: Mapping[str, float])
         yield f"The longest slides: {_named(longest)}."
     waits = [s for slide in slides for s in _waits(slide, seconds).values()]
     yield f"{len(waits)} cells take a second or more: {sum(waits):.0f} s in all."
+
+
+def _path(slides: tuple[Slide, ...]) -> Iterator[str]:
+    """The slides of the short path, as ranges: those that the notes plan for class."""
+    ranges: list[list[int]] = []
+    for number in (slide.number for slide in slides if slide.in_class):
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    words = [f"{r[0]} to {r[-1]}" if len(r) > 1 else str(r[0]) for r in ranges]
+    yield f"The short path in class (key s) has slides {', '.join(words)}."
 
 
 def _named(slides: list[Slide]) -> str:

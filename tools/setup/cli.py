@@ -35,6 +35,7 @@ def setup(place: Place, arguments: list[str]) -> int:
 LAB = ("lab", "kernels")
 TEST = (*LAB, "test")
 SITE = (*LAB, "site")
+PDF = (*LAB, "browser")
 BROWSER = (*TEST, "site", "browser")
 CLASS = (*TEST, "class")
 ALL = (*BROWSER, "class")
@@ -44,6 +45,7 @@ COMMANDS = {
     "test-all": Command("run every test, in the browser and a hub too", tasks.test_all, ALL),
     "parts": Command("show which parts of your GPT are yours by now", tasks.parts, LAB),
     "present": Command("show LECTURE=01 as live slides", lab.present, LAB),
+    "pdf": Command("print the slides of LECTURE=01 into build/", tasks.pdf, PDF),
     "timing": Command("say whether the slides of LECTURE=01 fit its minutes", tasks.timing, TEST),
     "edit": Command("open the source of the lectures, or of LECTURE=04", lab.edit, LAB),
     "setup": Command("make the environment, and nothing else", setup, LAB),

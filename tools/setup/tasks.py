@@ -40,6 +40,7 @@ site = module("tools.site.build")
 outputs = module("tools.editions.outputs")
 parts = module("tools.progress.parts")
 gpt2 = module("tools.scripts.fetch_gpt2")
+pdf = module("tools.presenting.pdf")
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:

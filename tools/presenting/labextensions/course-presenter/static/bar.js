@@ -10,6 +10,9 @@ const TOOLS = [
   ['code', 'Code', 'Show or hide the code of a figure (c)'],
   ['notes', 'Notes', "The presenter's notes, in a window of their own (n)"],
   ['overview', 'All', 'All slides (o)'],
+  ['short', 'Short', 'Only the slides that are planned for class, or all (s)'],
+  ['pointer', 'Pointer', 'A pointer that all can see (p)'],
+  ['black', 'Black', 'A black screen (b)'],
   ['help', 'Keys', 'What the keys do (?)'],
   ['leave', 'Leave', 'Back to the notebook (Escape)']
 ];
@@ -68,9 +71,10 @@ export class Bar {
   }
 
   update() {
-    const { slides, slide, place, step, lastStep } = this.presenter;
+    const { slides, slide, place, step, lastStep, short } = this.presenter;
     const steps = lastStep ? `, step ${step + 1} of ${lastStep + 1}` : '';
-    this.where.textContent = `${place + 1} / ${slides.length}${steps}`;
+    const path = short ? ', short path' : '';
+    this.where.textContent = `${place + 1} / ${slides.length}${steps}${path}`;
     this.where.title = slide.title;
     this.heard.textContent = `${slide.title}, ${this.where.textContent}`;
     document.title = `${slide.title} (${place + 1} / ${slides.length})`;

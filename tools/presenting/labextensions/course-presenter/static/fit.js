@@ -1,7 +1,12 @@
 // The largest zoom at which a slide needs no scrolling.
 
-export const LARGEST = 1.7; // in a window of 1280 x 720
-export const SMALLEST = 0.5;
+export const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scrolls in a box of its own
+export const PAIRED = 'cp-paired'; // a picture, and beside it the words about it
+const LARGEST = 1.7; // in a window of 1280 x 720
+const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
+const BESIDE = 1.25; // leaves the words beside a picture half its width
+const READABLE = 1.15;
+const SMALLEST = 0.5;
 const STEP = 0.05;
 
 // How many times larger than 1280 x 720 the window is, at least 1: a slide looks the same on every
@@ -24,9 +29,31 @@ export function overflows(stage) {
   return [...boxes].some(box => box.offsetParent && box.scrollWidth > box.clientWidth + 1);
 }
 
-// Zoom the stage so that all of the slide is seen; return the zoom.
+// Zoom a slide so that all of it is seen; return the zoom. What an answer is about is beside it or
+// above it; where that makes it too small, the words alone are shown. A long table that would be
+// too small scrolls.
+export function fitSlide(stage, scale) {
+  const panel = stage.closest('.cp-panel');
+  const about = stage.querySelector('.cp-about');
+  const isPaired = Boolean(about?.querySelector('.ce, .jp-RenderedImage'));
+  panel.classList.toggle(PAIRED, isPaired);
+  panel.classList.remove(SCROLLS);
+  let zoom = fit(stage, scale * (isPaired ? BESIDE : LARGEST));
+  if (about && zoom < READABLE * scale) {
+    about.classList.remove('cp-on', 'cp-about');
+    panel.classList.remove(PAIRED);
+    zoom = fit(stage, scale * LARGEST);
+  }
+  if (zoom < READABLE * scale && stage.querySelector('.cp-on.cp-figure table')) {
+    panel.classList.add(SCROLLS);
+    zoom = fit(stage, scale * COMFORTABLE);
+  }
+  return zoom;
+}
+
+// Zoom the stage so that nothing is cut off; return the zoom.
 // Sizes change in steps: halving the interval of steps finds the largest that fits.
-export function fit(stage, largest = LARGEST) {
+export function fit(stage, largest) {
   let fits = Math.round(SMALLEST / STEP);
   let tooLarge = Math.round(largest / STEP) + 1;
   while (tooLarge - fits > 1) {

@@ -17,6 +17,10 @@ const FREE = {
   o: 'overview',
   k: 'restart',
   f: 'fullscreen',
+  s: 'short',
+  p: 'pointer',
+  b: 'black',
+  '.': 'black',
   '?': 'help'
 };
 export const HELP = [
@@ -31,13 +35,18 @@ export const HELP = [
   ['c', 'shows or hides the code of a figure'],
   ['n', "the presenter's notes, in a window of their own"],
   ['o', 'all slides'],
+  ['s', 'the short path: only the slides that are planned for class; again: all'],
+  ['p', 'a pointer that all can see; again: none'],
+  ['b .', 'a black screen; any key comes back'],
   ['f', 'the whole screen'],
   ['Escape', 'leaves the slides; the button “Slides” comes back']
 ];
 
 // The number beside a slider is text as well: whoever clicks it types another.
-const TYPING =
-  '[contenteditable=true], textarea, select, input:not([type=radio]):not([type=checkbox])';
+const TEXT =
+  '[contenteditable=true], textarea, select, ' +
+  'input:not([type=radio]):not([type=checkbox]):not([type=range])';
+const TYPING = `${TEXT}, input[type=range]`;
 const MOVED = '[role=slider], [role=radio], [role=checkbox], input';
 const CONTROL = `${MOVED}, button, summary, a[href]`;
 const MOVES = /^(Arrow.*|Home|End)$/;
@@ -70,6 +79,12 @@ export function actionOf(event) {
 // commands, which would insert, cut or delete cells behind the slide.
 export function mayPass(event) {
   return belongs(event) || event.ctrlKey || event.metaKey || /^(Tab|F\d+)$/.test(event.key);
+}
+
+// Whether a mouse or a finger that has done with a control leaves the keys to the slides: not in a
+// text, nor in a list, which is open then.
+export function letsGo(node) {
+  return Boolean(node?.closest?.('.jp-OutputArea-output')) && !node.closest(TEXT);
 }
 
 // Whether the control that has the focus uses this key itself. A button is pressed, not moved:

@@ -1,6 +1,7 @@
 // The presenter's own window: notes, the clock, what comes next. It turns slides as well.
 
 import { actionOf } from './keys.js';
+import { Preview } from './preview.js';
 
 const PAGE = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Notes</title><style>
@@ -11,6 +12,10 @@ const PAGE = `<!doctype html>
   header b { font-variant-numeric: tabular-nums; }
   h1 { font-size: 26px; margin: 14px 0 6px; }
   #next { color: #444; border-top: 1px solid #888; margin-top: 18px; padding-top: 8px; }
+  #preview { aspect-ratio: 1280 / 684; width: 100%; max-width: 720px; margin: 8px 0 14px;
+             overflow: hidden; border: 1px solid #888; }
+  #preview[hidden] { display: none; }
+  #preview iframe { border: 0; transform-origin: 0 0; }
   button { font: inherit; padding: 4px 14px; }
   summary { font-weight: 600; }
   .earlier { color: #555; border-left: 4px solid #bbb; padding-left: 12px; }
@@ -18,7 +23,7 @@ const PAGE = `<!doctype html>
 <header><span>Clock <b id="clock"></b></span><span>Since the start <b id="since"></b></span>
 <span id="plan"></span><button id="again" type="button">From 0:00</button></header>
 <h1 id="title"></h1><div id="where"></div><main id="notes" aria-live="polite"></main>
-<div id="next"></div>
+<div id="next"></div><div id="preview"></div>
 <p><button id="previous" type="button">◀ Back</button>
 <button id="on" type="button">On ▶</button></p>
 </body></html>`;
@@ -32,7 +37,7 @@ export class NotesWindow {
   open() {
     if (!this.window || this.window.closed) {
       // One that was open before this page was loaded again is found by its name.
-      this.window = window.open('', 'course-notes', 'width=760,height=640');
+      this.window = window.open('', 'course-notes', 'width=760,height=900');
       if (!this.window) {
         this.presenter.bar.say('The browser blocked the notes window: allow it for this page');
         return;
@@ -57,6 +62,7 @@ export class NotesWindow {
     };
     this.window.addEventListener('keydown', event => this.onKey(event));
     this.window.setInterval(() => this.tick(), 500);
+    this.preview = new Preview(this.presenter, page.getElementById('preview'));
     this.tick();
   }
 
@@ -87,16 +93,20 @@ export class NotesWindow {
     if (!this.window.document.getElementById('title')) {
       this.write(); // its page was loaded again by hand, which leaves it empty
     }
-    const { slides, place, slide, bar } = this.presenter;
+    const { presenter } = this;
+    const { slides, place, slide, bar, black } = presenter;
     const page = this.window.document;
     page.getElementById('title').textContent = slide.title;
-    page.getElementById('where').textContent = bar.where.textContent;
+    const screen = black.isOn ? ' · the screen is black' : '';
+    page.getElementById('where').textContent = bar.where.textContent + screen;
     page.getElementById('plan').textContent = `planned by the end of this: ${this.planned()} min`;
     const { notes, earlier } = this.current();
     page.getElementById('notes').replaceChildren(...notes.map(at => this.noteOf(at, page)));
     page.getElementById('notes').className = earlier ? 'earlier' : '';
-    const next = slides[place + 1];
+    const next = slides[presenter.placeFrom(place, 1)];
     page.getElementById('next').textContent = next ? `Next: ${next.title}` : 'This is the end.';
+    page.getElementById('preview').hidden = !next;
+    this.preview.show(next);
   }
 
   // The notes of this slide, or the last ones of its section: an answer often comes a slide later.
@@ -122,12 +132,8 @@ export class NotesWindow {
 
   // Minutes of all notes up to and with this slide.
   planned() {
-    const { slides, place, notebook } = this.presenter;
-    const places = slides.slice(0, place + 1).flatMap(slide => slide.notes);
-    const minutes = places.map(at => {
-      const source = notebook.widgets[at].model.sharedModel.getSource();
-      return Number(source.match(/For the presenter, (\d+) min/)?.[1] ?? 0);
-    });
+    const { slides, place } = this.presenter;
+    const minutes = slides.slice(0, place + 1).map(slide => slide.planned ?? 0);
     return minutes.reduce((sum, each) => sum + each, 0);
   }
 }

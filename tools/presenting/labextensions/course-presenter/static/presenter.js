@@ -1,18 +1,18 @@
 // One slide at a time: the notebook's own cells, so every slider and every line of code is live.
 
 import { Bar } from './bar.js';
+import { Black } from './black.js';
 import { overview, help } from './dialogs.js';
-import { LARGEST, fit, overflows, scaleToWindow } from './fit.js';
-import { actionOf, mayPass } from './keys.js';
+import { PAIRED, SCROLLS, fit, fitSlide, overflows, scaleToWindow } from './fit.js';
+import { actionOf, letsGo, mayPass } from './keys.js';
 import { NotesWindow } from './notes.js';
+import { Pointer } from './pointer.js';
 import { Runner } from './runner.js';
 import { fragmentsOf, hidesCode, slidesOf } from './slides.js';
 
 const TEXTS = '.cm-content[contenteditable=true]';
-const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
-const READABLE = 1.15;
+const SILENT = ['Shift', 'Control', 'Alt', 'Meta', 'CapsLock']; // do nothing by themselves
 const OVER = 'dialog[open], .lm-Menu'; // what lies over the slides has the keys
-const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scrolls in a box of its own
 
 export class Presenter {
   constructor(app, panel) {
@@ -24,6 +24,7 @@ export class Presenter {
     this.zoom = 1;
     this.active = false;
     this.scale = 1;
+    this.byHand = false; // whether the mouse or a finger, not a key, did the last thing
     if (!this.begun) {
       this.begin();
     }
@@ -34,11 +35,16 @@ export class Presenter {
     );
     this.bar = new Bar(this);
     this.notes = new NotesWindow(this);
+    this.black = new Black(() => this.notes.update());
+    this.pointer = new Pointer();
     this.watch = new ResizeObserver(() => this.shrinkIfNeeded());
     window.addEventListener('keydown', event => this.onKey(event), { capture: true });
     window.addEventListener('resize', () => this.active && this.lay());
     window.addEventListener('click', event => this.onClick(event), { capture: true });
     window.addEventListener('dblclick', event => this.onDoubleClick(event), { capture: true });
+    window.addEventListener('pointerdown', () => (this.byHand = true), { capture: true });
+    window.addEventListener('pointerup', () => this.letGo(), { capture: true });
+    window.addEventListener('change', event => this.onChange(event), { capture: true });
   }
 
   // The slides of the notebook as it is now: a cell may have been added while presenting.
@@ -87,13 +93,14 @@ export class Presenter {
 
   leave() {
     this.active = false;
+    this.pointer.hide();
     document.body.classList.remove('cp-presenting');
-    this.panel.node.classList.remove('cp-panel', SCROLLS);
+    this.panel.node.classList.remove('cp-panel', SCROLLS, PAIRED);
     document.querySelectorAll('.cp-around').forEach(box => box.classList.remove('cp-around'));
     this.stage.style.removeProperty('--cp-zoom');
     this.watch.disconnect();
     for (const cell of this.notebook.widgets) {
-      cell.node.classList.remove('cp-on', 'cp-covered', 'cp-figure');
+      cell.node.classList.remove('cp-on', 'cp-covered', 'cp-figure', 'cp-about');
       cell.node.removeAttribute('inert');
     }
     document.querySelectorAll('.cp-off').forEach(node => node.classList.remove('cp-off'));
@@ -114,42 +121,30 @@ export class Presenter {
 
   // Put the cells of this slide on the stage, and zoom until they fit.
   lay() {
-    const { cells } = this.slide;
-    const shown = new Map(cells.map(cell => [cell.place, cell]));
+    const { cells, about } = this.slide;
+    const shown = new Set(cells.map(cell => cell.place));
     this.watch.disconnect();
     this.scale = scaleToWindow();
     this.notebook.widgets.forEach((cell, place) => {
       const { classList } = cell.node;
-      classList.toggle('cp-on', shown.has(place));
-      classList.toggle('cp-figure', cell.model.type === 'code' && this.leavesCodeOut(cell));
+      const isAbout = place === about;
+      const isFigure = cell.model.type === 'code' && (isAbout || this.leavesCodeOut(cell));
+      classList.toggle('cp-on', isAbout || shown.has(place));
+      classList.toggle('cp-about', isAbout);
+      classList.toggle('cp-figure', isFigure);
     });
     this.cover();
     this.stage.scrollTop = 0;
-    this.zoom = this.fitAll();
-    for (const place of shown.keys()) {
-      this.watch.observe(this.notebook.widgets[place].node);
-    }
+    this.zoom = fitSlide(this.stage, this.scale);
+    this.stage.querySelectorAll('.cp-on').forEach(node => this.watch.observe(node));
     // An explorer that was hidden draws within two frames: then the slide has its size.
     const slide = this.place;
     const fitAgain = () => {
       if (this.active && this.place === slide && this.stage.querySelector('.cp-on .ce')) {
-        this.zoom = this.fitAll();
+        this.zoom = fitSlide(this.stage, this.scale);
       }
     };
     requestAnimationFrame(() => requestAnimationFrame(fitAgain));
-  }
-
-  // The zoom at which all is seen; a long table that would be too small scrolls.
-  fitAll() {
-    const zoom = this.fitAs(false);
-    const isSmall = zoom < READABLE * this.scale;
-    const hasTable = this.stage.querySelector('.cp-on.cp-figure table');
-    return isSmall && hasTable ? this.fitAs(true) : zoom;
-  }
-
-  fitAs(scrolls) {
-    this.panel.node.classList.toggle(SCROLLS, scrolls);
-    return fit(this.stage, this.scale * (scrolls ? COMFORTABLE : LARGEST));
   }
 
   leavesCodeOut(cell) {
@@ -188,16 +183,33 @@ export class Presenter {
   next() {
     if (this.step < this.lastStep) {
       this.uncover(this.step + 1);
-    } else if (this.place < this.slides.length - 1) {
-      this.show(this.place + 1, 0);
+    } else {
+      this.turn(this.placeFrom(this.place, 1), 0);
     }
   }
 
   previous() {
     if (this.step > 0) {
       this.uncover(this.step - 1);
-    } else if (this.place > 0) {
-      this.show(this.place - 1, Infinity);
+    } else {
+      this.turn(this.placeFrom(this.place, -1), Infinity);
+    }
+  }
+
+  // The place of the nearest slide to come, or to go back to; on the short path of those in class.
+  placeFrom(place, direction) {
+    const slides = this.slides;
+    let at = place + direction;
+    while (this.short && slides[at] && !slides[at].inClass) {
+      at += direction;
+    }
+    return at;
+  }
+
+  // Show a slide, if there is one at this place.
+  turn(place, step) {
+    if (this.slides[place]) {
+      this.show(place, step);
     }
   }
 
@@ -242,6 +254,15 @@ export class Presenter {
   }
 
   onKey(event) {
+    this.byHand = false;
+    if (this.black.isOn) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (!SILENT.includes(event.key)) {
+        this.black.hide();
+      }
+      return;
+    }
     if (!this.active || document.querySelector(OVER)) {
       return;
     }
@@ -252,6 +273,22 @@ export class Presenter {
       this.act(action, event.target);
     } else if (!mayPass(event)) {
       event.stopImmediatePropagation();
+    }
+  }
+
+  // A list that was opened by hand closes with its choice.
+  onChange({ target }) {
+    if (this.active && this.byHand && target.matches('select')) {
+      target.blur();
+    }
+  }
+
+  // What a mouse or a finger has moved or pressed leaves the keys to the slides; Tab brings them back.
+  letGo() {
+    const held = document.activeElement;
+    if (this.active && letsGo(held)) {
+      // After the click that follows, which may look for the focus.
+      setTimeout(() => held.blur());
     }
   }
 
@@ -279,6 +316,10 @@ export class Presenter {
     if (!this.active) {
       return;
     }
+    if (this.black.isOn) {
+      this.black.hide();
+      return;
+    }
     const preset = action.match(/^preset-(\d)$/);
     if (preset) {
       this.preset(Number(preset[1]));
@@ -287,8 +328,8 @@ export class Presenter {
     const actions = {
       next: () => this.next(),
       previous: () => this.previous(),
-      first: () => this.show(0, 0),
-      last: () => this.show(this.slides.length - 1, 0),
+      first: () => this.turn(this.placeFrom(-1, 1), 0),
+      last: () => this.turn(this.placeFrom(this.slides.length, -1), 0),
       run: () => this.runSlide(),
       restart: () => this.restart(),
       'run-cell': () => this.runner.run([this.cellOf(target)]),
@@ -296,7 +337,10 @@ export class Presenter {
       code: () => this.toggleCode(),
       notes: () => this.notes.open(),
       overview: () => overview(this),
-      help: () => help(),
+      help: () => help(this),
+      short: () => this.toggleShort(),
+      pointer: () => this.pointer.toggle(),
+      black: () => this.black.show(),
       fullscreen: () => this.toggleFullscreen(),
       leave: () => this.leave()
     };
@@ -305,6 +349,17 @@ export class Presenter {
 
   cellOf(node) {
     return this.notebook.widgets.findIndex(cell => cell.node.contains(node.closest(TEXTS) ?? node));
+  }
+
+  toggleShort() {
+    sessionStorage.setItem(`${this.key}:short`, this.short ? '' : 'yes');
+    this.bar.update();
+    this.notes.update();
+  }
+
+  // Whether only the slides in class are walked.
+  get short() {
+    return Boolean(sessionStorage.getItem(`${this.key}:short`));
   }
 
   toggleCode() {

@@ -6,9 +6,13 @@ const FENCE = /^```[^]*?^```/gm;
 const SHOWS =
   /^\s*(?:\w+\s*=\s*)?(?:\w+\.)*(?:explore_\w+|show\w*|predict|guesses|source_note|Markdown|\w+_table)\(|^\w+\.QUIZ\b/m;
 
+const PLANNED = /For the presenter, (?:(\d+) min|after class)/;
+
 // Group cells, given as {type, slide, source}, into slides:
-// {cells: [{place, fragment}], notes: [place], title, section, begins}; a place is a position in
-// `cells`, and `begins` is true for the first slide of a section.
+// {cells: [{place, fragment}], notes: [place], title, section, begins, planned, inClass, about};
+// a place is a position in `cells`, and `begins` is true for the first slide of a section. `planned`
+// are minutes, null for after class, undefined where nothing is said; `inClass` says whether it is
+// on the short path. `about` is the place of the cell that the words of an answer are about.
 export function slidesOf(cells) {
   const slides = [];
   let section = '';
@@ -19,6 +23,9 @@ export function slidesOf(cells) {
     }
     if (slide === 'notes') {
       last?.notes.push(place);
+      if (last) {
+        last.planned = plannedIn(source);
+      }
       return;
     }
     if (!last || slide === 'slide' || slide === 'subslide') {
@@ -36,9 +43,42 @@ export function slidesOf(cells) {
   });
   for (const [place, slide] of slides.entries()) {
     const continued = slide.section ? `${slide.section} (continued)` : `Slide ${place + 1}`;
+    slide.about = slide.title ? undefined : aboutOf(slides[place - 1], slide, cells);
     slide.title = slide.title || continued;
+    slide.inClass = isInClass(slides, place);
   }
   return slides;
+}
+
+// The minutes that notes plan for their slide; null for after class.
+function plannedIn(source) {
+  const [found, minutes] = source.match(PLANNED) ?? [];
+  return found && (minutes === undefined ? null : Number(minutes));
+}
+
+// A slide without notes goes with the slide before it; the first of a section with the next that
+// has notes.
+function isInClass(slides, place) {
+  const { planned, begins } = slides[place];
+  if (planned !== undefined) {
+    return planned !== null;
+  }
+  if (!begins) {
+    return slides[place - 1].inClass;
+  }
+  const rest = slides.slice(place + 1);
+  const end = rest.findIndex(slide => slide.begins);
+  const said = (end < 0 ? rest : rest.slice(0, end)).find(slide => slide.planned !== undefined);
+  return Boolean(said) && said.planned !== null;
+}
+
+// Words without a heading answer what the slide before shows: its last code, or what that was about.
+function aboutOf(before, slide, cells) {
+  const isCode = ({ place }) => cells[place].type === 'code';
+  if (!before || slide.begins || slide.cells.some(isCode)) {
+    return undefined;
+  }
+  return before.cells.findLast(isCode)?.place ?? before.about;
 }
 
 // How many cells of a slide wait to be uncovered.

@@ -1,7 +1,10 @@
 // Waits for the notebook that JupyterLab opens, and presents it.
 
 import { Presenter } from './presenter.js';
+import { printable } from './print.js';
 
+// The page is to be printed, with the outputs that the notebook has: nothing is run.
+const PRINTS = new URLSearchParams(location.search).has('print');
 const PATIENCE = 60_000; // milliseconds for the kernel to be chosen and started
 
 export async function start(app) {
@@ -13,6 +16,10 @@ export async function start(app) {
   const presenter = new Presenter(app, panel);
   window.coursePresenter = presenter; // for tests, and for whoever looks into it
   presenter.enter();
+  if (PRINTS) {
+    window.coursePages = await printable(presenter);
+    return;
+  }
   await kernelOf(panel);
   presenter.runAll();
 }
