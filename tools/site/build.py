@@ -25,6 +25,7 @@ from tools.site.front import front_page
 from tools.site.live import Live, write_loader
 from tools.site.notebooks import Pictures, links_to_run, page_source
 from tools.site.predictions import predictions_of
+from tools.site.rooms import measure_rooms, with_rooms
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
@@ -68,11 +69,14 @@ def main(arguments: list[str] | None = None) -> int:
         return status
     html = out / "html"
     drop_unused(html)
-    pages = []
-    for path in sorted(html.rglob("*.html")):
-        pages.append(lighter(path.read_text(encoding="utf-8")))
-        path.write_text(pages[-1], encoding="utf-8")
+    paths = sorted(html.rglob("*.html"))
+    pages = [lighter(path.read_text(encoding="utf-8")) for path in paths]
     write_font(characters(pages), html / FONT)
+    heights = measure_rooms(html)
+    if not heights:
+        print("No Chromium: pages may move a little while explorers are loaded.", file=sys.stderr)
+    for path, page in zip(paths, pages, strict=True):
+        path.write_text(with_rooms(page, heights), encoding="utf-8")
     if elsewhere := loaded_from_elsewhere(html):
         print("These would be loaded from other machines:", *elsewhere, sep="\n  ", file=sys.stderr)
         return 1
@@ -148,7 +152,7 @@ def run_sphinx(out: Path) -> int:
 def drop_unused(html: Path) -> None:
     """Take away what no page loads: templates, source maps, and what live/live.js is made of."""
     static = html / "_static"
-    unused = [static / "live.js", static / "debug.css"]
+    unused = [static / "live.js", static / "rooms.js", static / "debug.css"]
     for path in [*unused, *static.rglob("*.html"), *html.rglob("*.map"), *html.rglob(".buildinfo")]:
         path.unlink()
 

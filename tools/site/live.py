@@ -13,6 +13,7 @@ from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json
 from course_utils.explorers.link import KIT, kit_on, link, shelf
 from course_utils.explorers.page import told
+from tools.site.rooms import room
 
 __all__ = ["Live", "asked", "write_loader"]
 
@@ -41,11 +42,12 @@ class Live:
         names = f"{view}.js", f"{given}.js"
         self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
         words = html.escape(explorer.caption_text)
-        return (
+        return room(
             f'<figure class="course-live" data-root="{root}{self.folder.name}/" '
             f'data-view="{view}" data-given="{given}">'
             f"<noscript>{snapshot}</noscript>"
-            f"<figcaption>{html.escape(explorer.title)}<br>{words}</figcaption></figure>"
+            f"<figcaption>{html.escape(explorer.title)}<br>{words}</figcaption></figure>",
+            view + given,
         )
 
     def _kept(self, shelf: str, value: str) -> str:
@@ -65,7 +67,8 @@ def packed(explorer: Explorer) -> str:
 def asked(explorer: Explorer) -> str:
     """An explorer of the kit, such as a prediction: its view is on the shelf of each page."""
     view = explorer.view_path().name
-    return f'<div class="course-asked" data-view="{view}">{told(explorer)}</div>'
+    words = told(explorer)
+    return room(f'<div class="course-asked" data-view="{view}">{words}</div>', words)
 
 
 def write_loader(path: Path) -> None:
