@@ -154,6 +154,23 @@ def test_what_set_up_began_is_made_anew(cut_off, place, monkeypatch, capsys):
     assert not [*place.root.glob(".venv.*s*")]
 
 
+@pytest.mark.parametrize("fails", [False, True], ids=["made", "no new one"])
+def test_a_moved_environment_goes_once_there_is_another(fails, place, monkeypatch):
+    assert cli.run(["setup"]) == 0
+    (place.venv / "old").touch()
+    stamp = place.stamp.read_text().replace(str(place.root), "/where it was")
+    place.stamp.write_text(stamp)
+
+    def install(*arguments):
+        if fails:
+            raise environment.CommandError("no network")
+
+    monkeypatch.setattr(environment, "install_all", install)
+    assert cli.run(["setup"]) == fails
+    assert (place.venv / "old").exists() == fails
+    assert {path.name for path in place.root.glob(".venv*")} == {".venv", ".venv.lock"}
+
+
 def test_a_link_to_another_disk_is_used_and_kept(place):
     other = place.root / "other disk"
     other.mkdir()

@@ -219,6 +219,8 @@ def make_venv(place: Place, again: str) -> None:
 
 def remove(venv: Path, again: str = "clean") -> None:
     """Remove an environment, whatever state it is in; a link to another disk stays."""
+    if not venv.exists():
+        return
     try:
         for child in venv.iterdir():
             shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()

@@ -37,6 +37,11 @@ CAUSES = (
         "The package index cannot be reached: check the network, then run `{again}` again; "
         "what is downloaded is kept.",
     ),
+    (
+        r"Failed to parse: (?P<what>\S+)",
+        "{what} is no address: correct it where your proxy, or pip's index, is set, "
+        "then run `{again}` again.",
+    ),
     (r"\[(?:Errno 13|Errno 30|WinError 5|WinError 32)\] (?P<why>[^:]+): '(?P<what>[^'\n]+)",
      NOT_WRITTEN),
     (
