@@ -61,7 +61,9 @@ class _Computed(TorchDispatchMode):
         if not lands_there:
             return out
         known = {id(x.held): x for x in given}  # what is changed in place stays itself
-        return tree_map_only(torch.Tensor, lambda x: known[id(x)] if id(x) in known else OnApple(x), out)
+        return tree_map_only(
+            torch.Tensor, lambda x: known[id(x)] if id(x) in known else OnApple(x), out
+        )
 
 
 def _any_float64(out):

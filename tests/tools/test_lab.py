@@ -165,7 +165,8 @@ def test_a_real_server_is_private_and_has_our_settings(serve, tmp_path):
     server = serve("lab")
     assert "/lab/tree/my_course/00_start_here.ipynb?token=" in server.link
     copy = server.get("/api/contents/my_course/00_start_here.ipynb", server.token)[1]
-    assert not any(cell.get("outputs") for cell in json.loads(copy)["content"]["cells"])
+    shown = [cell["id"] for cell in json.loads(copy)["content"]["cells"] if cell.get("outputs")]
+    assert shown == ["heads-explorer"], "the picture that it opens on, and nothing else"
     assert server.get("/api/contents")[0] == 403
     assert server.get("/api/contents", server.token)[0] == 200
     with pytest.raises(OSError):  # every address but its own, such as those of the network
