@@ -87,8 +87,8 @@ def train(
     During a cool-down, if there is one, it falls linearly, to ``learning_rate / cooldown`` at the
     last step: the noise of the steps fades.
 
-    Gradients are recorded even where they are switched off, as under ``torch.no_grad()``; the random
-    numbers of the caller stay as they were, on the CPU and on every GPU.
+    Gradients are recorded even where they are switched off, as under ``torch.no_grad()``. The
+    caller's random numbers stay as they were, on the CPU and on every GPU.
 
     A run whose loss becomes NaN or infinite is a result, too: the others continue. Training ends
     early, with a warning, only when all runs have diverged.

@@ -110,7 +110,7 @@ def _random() -> Encoder:
 
 
 def random_encoder() -> Encoder:
-    """An untrained encoder of MiniLM's shape, with a smaller vocabulary: the same weights each time.
+    """A new untrained encoder of MiniLM's shape, with fewer tokens: the same weights each time.
 
     >>> len(random_encoder().layers), random_encoder().config.num_heads
     (6, 12)

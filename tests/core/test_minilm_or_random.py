@@ -83,7 +83,8 @@ def test_a_changed_weight_is_seen_at_once(finding, here):
     if not here:
         finding(MiniLMNotFoundError("nowhere"))
     fresh = (lambda: load_minilm().encoder) if here else minilm_or_random.random_encoder
-    before, weight = read_text(TEXT), reading_encoder().layers[4].attention.output.weight
+    name = "layers.4.attention.output.weight"
+    before, weight = read_text(TEXT), reading_encoder().get_parameter(name)
     first, kept = before.hidden_states[-1].clone(), weight.clone()
     weight.data[:, :32] = 0  # head 0; through .data, so that no version counts it
     try:
