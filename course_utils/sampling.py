@@ -141,8 +141,8 @@ def _check_p(p: float | int) -> float:
     return float(p)
 
 
-# The functions below compute in float64, so that probabilities are rounded once, at the end. Apple's
-# GPUs have no float64: there it is float32.
+# The functions below compute in float64, so that probabilities are rounded once, at the end; in
+# float32 on Apple's GPUs, which have nothing wider.
 
 
 def _softmax(logits: Tensor, temperature: float = 1.0) -> Tensor:

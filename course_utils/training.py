@@ -6,6 +6,7 @@ stacked on a leading axis, and ``torch.func.vmap`` computes all runs at once. Th
 independent: each has its own initial weights, stream of data and optimiser state.
 """
 
+import operator
 import os
 import time
 import warnings
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from tqdm.auto import tqdm
 
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float
 
 __all__ = [
@@ -85,6 +87,9 @@ def train(
     During a cool-down, if there is one, it falls linearly, to ``learning_rate / cooldown`` at the
     last step: the noise of the steps fades.
 
+    Gradients are recorded even where they are switched off, as under ``torch.no_grad()``. The
+    caller's random numbers stay as they were, on the CPU and on every GPU.
+
     A run whose loss becomes NaN or infinite is a result, too: the others continue. Training ends
     early, with a warning, only when all runs have diverged.
 
@@ -120,38 +125,40 @@ def train(
     >>> done.losses.shape, [round(model.weight.item(), 2) for model in done.models]
     (torch.Size([3, 200]), [3.0, 3.0, 3.0])
     """
-    seeds = tuple(seeds)
+    seeds = tuple(map(operator.index, seeds))
     if len(set(seeds)) < len(seeds):  # the same run twice would look like evidence
         raise ValueError(f"seeds must differ from one another, got {seeds}")
     learning_rate = learning_rate * rate_factor()
 
-    models = [_build_with_seed(build, seed) for seed in seeds]
-    streams = [torch.Generator().manual_seed(seed) for seed in seeds]
-    parameters, buffers = stack_module_state(models)  # type: ignore[arg-type]
-    loss_of_runs = _loss_of_runs(models[0], loss, len(models))
-    update = OPTIMIZERS[optimizer](parameters.values(), lr=learning_rate)
-    losses, scores, steps_checked = [], [], []
-    start = time.perf_counter()
-    for step in with_bar(range(1, steps + 1), label):
-        now = loss_of_runs(parameters, buffers, _stack([batch(stream) for stream in streams]))
-        # The runs share no parameter, so the gradient of the sum is each run's own gradient.
-        update.zero_grad()
-        now.sum().backward()
-        left = steps - step + 1
-        if step <= warmup:
-            update.param_groups[0]["lr"] = learning_rate * (step / warmup)
-        elif left <= cooldown:
-            update.param_groups[0]["lr"] = learning_rate * (left / cooldown)
-        update.step()
-        losses.append(now.detach())
-        diverged = not bool(losses[-1].isfinite().any())
-        last = diverged or step == steps
-        if evaluate is not None and (step % every == 0 or last):
-            _copy_back(parameters | buffers, models)
-            scores.append(_evaluate(evaluate, models))
-            steps_checked.append(step)
-        if diverged:
-            break
+    # Wherever it is called, also where somebody has switched gradients off.
+    with torch.inference_mode(False), torch.enable_grad():
+        models = [_build_with_seed(build, seed) for seed in seeds]
+        streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+        parameters, buffers = stack_module_state(models)  # type: ignore[arg-type]
+        loss_of_runs = _loss_of_runs(models[0], loss, len(models))
+        update = OPTIMIZERS[optimizer](parameters.values(), lr=learning_rate)
+        losses, scores, steps_checked = [], [], []
+        start = time.perf_counter()
+        for step in with_bar(range(1, steps + 1), label):
+            now = loss_of_runs(parameters, buffers, _stack([batch(stream) for stream in streams]))
+            # The runs share no parameter, so the gradient of the sum is each run's own gradient.
+            update.zero_grad()
+            now.sum().backward()
+            left = steps - step + 1
+            if step <= warmup:
+                update.param_groups[0]["lr"] = learning_rate * (step / warmup)
+            elif left <= cooldown:
+                update.param_groups[0]["lr"] = learning_rate * (left / cooldown)
+            update.step()
+            losses.append(now.detach())
+            diverged = not bool(losses[-1].isfinite().any())
+            last = diverged or step == steps
+            if evaluate is not None and (step % every == 0 or last):
+                _copy_back(parameters | buffers, models)
+                scores.append(_evaluate(evaluate, models))
+                steps_checked.append(step)
+            if diverged:
+                break
     if len(losses) < steps:
         warnings.warn(
             f"training stopped after {len(losses)} of {steps} steps: the loss of every run is NaN "
@@ -223,8 +230,7 @@ def with_weights(
 
 
 def _build_with_seed(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
-        torch.manual_seed(seed)
+    with own_random_numbers(seed):
         return build()
 
 

@@ -10,7 +10,6 @@ Source: Wang et al., "MiniLM", 2020; Reimers and Gurevych, "Sentence-BERT", 2019
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import safetensors.torch
@@ -105,8 +104,6 @@ class MiniLM:
     def read(self, text: str, max_tokens: int = 64) -> Reading:
         """Return what every layer and head computes for a text.
 
-        The last few readings are cached and shared: do not change their tensors in place.
-
         Args:
             text: any text; other scripts and emoji become word pieces or ``[UNK]``.
             max_tokens: the maximum number of tokens, 3 to 512, with ``[CLS]`` and ``[SEP]``. A
@@ -117,11 +114,15 @@ class MiniLM:
         """
         longest = self.encoder.config.max_positions
         max_tokens = check_int("max_tokens", max_tokens, minimum=3, maximum=longest)
-        return _read(self, text, max_tokens)
+        token_ids, tokens, truncated = _tokenize(self.tokenizer, text, max_tokens)
+        with torch.no_grad():
+            output = self.encoder(torch.tensor([token_ids]))
+        without_batch = (tuple(tensor[0] for tensor in tensors) for tensors in output)
+        return Reading(tokens, *without_batch, truncated=truncated)
 
 
 def load_minilm(path: str | Path | None = None) -> MiniLM:
-    """Load MiniLM, once: later calls with the same folder return the same object.
+    """Load MiniLM; a new model at each call, whose weights may be changed.
 
     Args:
         path: a folder with model.safetensors, tokenizer.json and config.json. If None, the
@@ -136,12 +137,9 @@ def load_minilm(path: str | Path | None = None) -> MiniLM:
     >>> len(reading.attentions), tuple(reading.attentions[0].shape)
     (6, (12, 6, 6))
     """
-    return _load(find_minilm(path))
-
-
-@lru_cache(maxsize=2)
-def _load(folder: Path) -> MiniLM:
-    # Mapped from the file, not copied: all kernels of a machine share these 91 MB.
+    folder = find_minilm(path)
+    # Mapped from the file, not copied: all models of a machine share these 91 MB until one is
+    # changed. A change is never written to the file.
     tensors = safetensors.torch.load_file(verified(folder, "model.safetensors"))
     _check_config(read_json(folder / "config.json", MiniLMRefusedError))
     with shapes_alone():
@@ -149,15 +147,6 @@ def _load(folder: Path) -> MiniLM:
     ours = {_our_name(name): tensor for name, tensor in tensors.items() if name not in _UNUSED}
     encoder.load_state_dict(ours, assign=True)
     return MiniLM(encoder.eval().requires_grad_(False), _load_tokenizer(folder))
-
-
-@lru_cache(maxsize=8)
-def _read(model: MiniLM, text: str, max_tokens: int) -> Reading:
-    token_ids, tokens, truncated = _tokenize(model.tokenizer, text, max_tokens)
-    with torch.no_grad():
-        output = model.encoder(torch.tensor([token_ids]))
-    without_batch = (tuple(tensor[0] for tensor in tensors) for tensors in output)
-    return Reading(tokens, *without_batch, truncated=truncated)
 
 
 def _tokenize(

@@ -15,7 +15,8 @@ import torch
 from course_utils.checks import check_int
 from course_utils.data.minilm_files import MiniLMNotFoundError
 from course_utils.models.encoder import Encoder, EncoderConfig
-from course_utils.models.minilm import Reading, load_minilm
+from course_utils.models.minilm import MiniLM, Reading, load_minilm
+from course_utils.seeds import own_random_numbers
 
 SEED = 0
 MAX_POSITIONS = 512
@@ -32,18 +33,21 @@ SENTENCES = (
 )
 
 
-@lru_cache(maxsize=1)
 def minilm_is_here() -> bool:
     """Whether the real weights can be read. A damaged file is an error, not an absence.
 
     >>> minilm_is_here()
     True
     """
+    return _minilm() is not None
+
+
+@lru_cache(maxsize=1)
+def _minilm() -> MiniLM | None:
     try:
-        load_minilm()
+        return load_minilm()
     except MiniLMNotFoundError:
-        return False
-    return True
+        return None
 
 
 def describe_encoder() -> str:
@@ -68,8 +72,8 @@ def read_text(text: str, max_tokens: int = 64) -> Reading:
     >>> read_text("The cat sat.").tokens
     ('[CLS]', 'the', 'cat', 'sat', '.', '[SEP]')
     """
-    if minilm_is_here():
-        return load_minilm().read(text, max_tokens)
+    if real := _minilm():
+        return real.read(text, max_tokens)
     return read_with_random_weights(text, max_tokens)
 
 
@@ -88,7 +92,7 @@ def read_with_random_weights(text: str, max_tokens: int = 64) -> Reading:
         raise ValueError(f"text must contain at least one word or sign, got {text[:20]!r}")
     truncated = len(words) > max_tokens - 2
     tokens = ("[CLS]", *words[: max_tokens - 2], "[SEP]")
-    encoder = random_encoder()
+    encoder = _random()
     ids = [zlib.crc32(token.encode()) % encoder.config.vocab_size for token in tokens]
     with torch.no_grad():
         output = encoder(torch.tensor([ids]))
@@ -101,8 +105,12 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
+def _random() -> Encoder:
+    return random_encoder()
+
+
 def random_encoder() -> Encoder:
-    """An untrained encoder of MiniLM's shape, with a smaller vocabulary; the same each time.
+    """A new untrained encoder of MiniLM's shape, with fewer tokens: the same weights each time.
 
     >>> len(random_encoder().layers), random_encoder().config.num_heads
     (6, 12)
@@ -115,15 +123,17 @@ def random_encoder() -> Encoder:
         feedforward_width=1536,
         max_positions=MAX_POSITIONS,
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+    with own_random_numbers(SEED):
         return Encoder(config).eval().requires_grad_(False)
 
 
 def reading_encoder() -> Encoder:
     """The encoder of ``read_text``: MiniLM's, or the random one if its files are missing.
 
+    Always the same one, so that ``read_text`` sees what is changed in it. ``load_minilm`` and
+    ``random_encoder`` return new ones.
+
     >>> len(reading_encoder().layers)
     6
     """
-    return load_minilm().encoder if minilm_is_here() else random_encoder()
+    return real.encoder if (real := _minilm()) else _random()

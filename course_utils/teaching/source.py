@@ -41,7 +41,7 @@ def show_source(*functions: Callable[..., Any] | str, docstring: bool = False) -
     >>> print(show_source(reading_encoder))
     # course_utils/models/minilm_or_random.py, reading_encoder
     def reading_encoder() -> Encoder:
-        return load_minilm().encoder if minilm_is_here() else random_encoder()
+        return real.encoder if (real := _minilm()) else _random()
     """
     return Source("\n\n\n".join(_one_source(function, docstring) for function in functions))
 

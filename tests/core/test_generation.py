@@ -83,3 +83,12 @@ def test_frequencies_as_probabilities(draw):
     assert bool((shares[expected == 0] == 0).all())
     # Five standard deviations of a share of 4001 draws.
     assert bool(((shares - expected).abs() <= 5 * (expected / rows).sqrt()).all())
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("temperature", [0, 0.5])
+def test_a_model_that_has_diverged(use_cache, temperature, ids):
+    model = ours()
+    model.blocks[1].feedforward.contract.bias.data[4] = torch.nan
+    with pytest.raises(ValueError, match="got nan"):
+        generate(model, ids, NEW, temperature=temperature, use_cache=use_cache)

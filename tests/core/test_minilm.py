@@ -105,6 +105,10 @@ def test_a_long_text_is_cut_and_says_so(minilm):
     assert (len(exact.tokens), exact.truncated) == (6, False)
 
 
-def test_loaded_once(minilm, folder):
-    assert load_minilm(folder) is minilm
-    assert load_minilm(str(folder)) is minilm
+def test_each_is_a_model_of_its_own(minilm, folder):
+    before, changed = minilm.read(TIRED), load_minilm(str(folder))
+    changed.encoder.get_parameter("embeddings.positions.weight")[3].zero_()
+    now = changed.read(TIRED)
+    assert (now.hidden_states[0] - before.hidden_states[0]).abs().amax(dim=1).argmax() == 3
+    for other in (minilm, load_minilm(folder)):
+        assert torch.equal(other.read(TIRED).hidden_states[-1], before.hidden_states[-1])

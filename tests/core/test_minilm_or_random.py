@@ -6,7 +6,12 @@ import torch
 from course_utils.data.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
 from course_utils.models import minilm, minilm_or_random
 from course_utils.models.minilm import load_minilm
-from course_utils.models.minilm_or_random import minilm_is_here, read_text, read_with_random_weights
+from course_utils.models.minilm_or_random import (
+    minilm_is_here,
+    read_text,
+    read_with_random_weights,
+    reading_encoder,
+)
 from tests.support_errors import raises_saying
 
 TEXT = "The animal didn't cross the street."
@@ -21,10 +26,10 @@ def finding(monkeypatch):
             raise error
 
         monkeypatch.setattr(minilm, "find_minilm", find)
-        minilm_is_here.cache_clear()
+        minilm_or_random._minilm.cache_clear()
 
     yield fail_with
-    minilm_is_here.cache_clear()
+    minilm_or_random._minilm.cache_clear()
 
 
 def test_real_model_with_files():
@@ -62,7 +67,7 @@ def test_shapes_of_the_real_one():
 
 def test_same_each_time():
     first = read_with_random_weights(TEXT)
-    minilm_or_random.random_encoder.cache_clear()
+    minilm_or_random._random.cache_clear()
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)
@@ -70,6 +75,27 @@ def test_same_each_time():
     assert torch.equal(torch.rand(5), expected)
     assert torch.equal(first.hidden_states[-1], again.hidden_states[-1])
     assert not first.hidden_states[-1].requires_grad
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_changed_weight_is_seen_at_once(finding, here):
+    """And a new model has none of the change."""
+    if not here:
+        finding(MiniLMNotFoundError("nowhere"))
+    fresh = (lambda: load_minilm().encoder) if here else minilm_or_random.random_encoder
+    name = "layers.4.attention.output.weight"
+    before, weight = read_text(TEXT), reading_encoder().get_parameter(name)
+    first, kept = before.hidden_states[-1].clone(), weight.clone()
+    weight.data[:, :32] = 0  # head 0; through .data, so that no version counts it
+    try:
+        now = read_text(TEXT)
+        assert torch.equal(now.hidden_states[4], before.hidden_states[4])
+        assert not torch.allclose(now.hidden_states[5], before.hidden_states[5], atol=1e-3)
+        assert torch.equal(fresh().get_parameter(name), kept)
+    finally:
+        weight.copy_(kept)
+    now.hidden_states[-1].zero_()  # a reading is nobody else's
+    assert torch.equal(read_text(TEXT).hidden_states[-1], first)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00", "a\ud83d"])

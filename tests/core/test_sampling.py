@@ -115,3 +115,21 @@ def test_dtype_shape_and_sums(dtype):
     # Rounded once: each of at most 7 numbers is off by half a unit in its last place.
     assert ((given.double().sum(-1) - 1).abs() <= 4 * torch.finfo(dtype).eps).all()
     assert torch.equal(logits, before), "the logits stay as they were"
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize(
+    "draw", [{"temperature": 0}, {}, {"k": 2}, {"p": 0.6}, {"temperature": 0, "k": 3, "p": 0.2}]
+)
+def test_scores_that_name_no_token(bad, draw):
+    """One row of several; for -inf, a row of nothing else."""
+    logits = random_logits(B, V)
+    logits[1, 5:] = -torch.inf
+    assert next_token_probabilities(logits, **draw)[1, 5:].sum() == 0
+    logits[1] = logits[1].masked_fill(torch.arange(V) != 2, -torch.inf)
+    logits[1, 2] = bad
+    with pytest.raises(ValueError, match=f"finite maximum.*got {bad}"):
+        next_token_probabilities(logits, **draw)
+    for alone in (with_temperature, with_top_k, with_top_p):
+        with pytest.raises(ValueError, match="finite maximum"):
+            alone(logits, 1)

@@ -107,6 +107,42 @@ def test_global_seed_is_untouched():
     assert torch.equal(torch.rand(2), expected)
 
 
+@pytest.mark.parametrize("woken", [True, False])
+def test_random_numbers_of_a_gpu_are_untouched(monkeypatch, woken):
+    """A pretend GPU: what torch is asked for its generator, and whether it is woken for it."""
+    state, asked = {"seed": 5}, []
+
+    def seed_all(seed):
+        asked.append(seed)
+        state["seed"] = seed
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: woken)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seed_all)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: dict(state))
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda kept, device: state.update(kept))
+    torch.manual_seed(41)
+    state["seed"] = 41 if not woken else 5
+    quick(seeds=(3, 7), steps=1)
+    assert {3, 7} <= set(asked), "a model built on the GPU draws from the seed, too"
+    assert state["seed"] == (5 if woken else 41)
+
+
+@pytest.mark.parametrize(
+    "off", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)]
+)
+@pytest.mark.parametrize("seeds", [(4,), (4, 9)])
+def test_gradients_switched_off(off, seeds):
+    expected = quick(seeds=seeds)
+    with off():
+        found = quick(seeds=seeds)
+        assert not torch.is_grad_enabled()
+    assert torch.equal(found.losses, expected.losses)
+    assert not any(weight.is_inference() for weight in found.models[0].parameters())
+
+
 @pytest.mark.parametrize(
     ("steps", "every", "expected"), [(7, 3, (3, 6, 7)), (6, 3, (3, 6)), (2, 5, (2,))]
 )

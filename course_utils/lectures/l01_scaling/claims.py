@@ -9,6 +9,7 @@ from torch.nn.functional import cosine_similarity, layer_norm
 from course_utils.lectures.l01_scaling.experiments.score_variance import draw_coordinates
 from course_utils.models.encoder import Encoder
 from course_utils.models.minilm_or_random import SENTENCES, random_encoder, read_text
+from course_utils.seeds import own_random_numbers
 from course_utils.teaching.claims import Claim, Setting
 
 __all__ = ["CLAIMS"]
@@ -93,8 +94,7 @@ def run_fresh_encoders(seeds, sentences, init="nn.Linear"):
     trained = spread_of_heads([(each.queries, each.keys) for each in readings])
     found = []
     for seed in seeds:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            torch.manual_seed(seed)
+        with own_random_numbers(seed), torch.no_grad():
             encoder = Encoder(config).eval()
             if init != "nn.Linear":
                 for part in encoder.modules():

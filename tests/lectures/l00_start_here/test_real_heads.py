@@ -45,7 +45,7 @@ BLANK = {"empty": "", "blanks": "   ", "blank lines": "\n\t \u00a0"}
 
 
 def forget_readings():
-    minilm_or_random.minilm_is_here.cache_clear()
+    minilm_or_random._minilm.cache_clear()
     real_heads.read_sentence.cache_clear()
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.attention import attend
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float
 from course_utils.threads import one_thread
 
@@ -52,8 +53,7 @@ def gradient_by_distance(
     >>> bool(share[0] > 100 * share[10])
     False
     """
-    with one_thread(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with one_thread(), own_random_numbers(seed):
         norms = torch.stack([_gradient_norms(kind, width, length, **start) for _ in range(trials)])
     shares = norms / norms.sum(dim=-1, keepdim=True)
     return shares.quantile(0.5, dim=0)
@@ -91,8 +91,7 @@ def powers_left(
     >>> powers_left("rnn") < powers_left("rnn", orthogonal=True) < -1
     True
     """
-    with one_thread(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with one_thread(), own_random_numbers(seed):
         norms = _gradient_norms(kind, width, distance + 1, **start)
     return (norms[distance] / norms[0]).log10().item()
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from course_utils.layers import FeedForward, LayerNorm
 from course_utils.models.gpt2 import GPT2, GPT2Config
+from course_utils.seeds import own_random_numbers
 from course_utils.teaching.exercise import Exercise, Mistake
 
 __all__ = ["FAULT", "FAULTS", "faulty_gpt", "trace"]
@@ -85,8 +86,7 @@ def faulty_gpt(number: int) -> tuple[GPT2, GPT2]:
 
     Its norms are computed in another order than the right one's, as in a model of one's own.
     """
-    with torch.random.fork_rng():
-        torch.manual_seed(number)
+    with own_random_numbers(number):
         right, wrong = GPT2(CONFIG), GPT2(CONFIG)
         for parameter in right.parameters():  # fresh biases are 0, and could be forgotten
             nn.init.normal_(parameter, std=0.3)

@@ -20,6 +20,7 @@ from torch.nn.functional import cross_entropy
 
 from course_utils.layers import AttentionTrace, EncoderBlock, LayerNorm
 from course_utils.masks import causal_mask
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train, with_bar
 from course_utils.two_heads_task import BACK, LENGTH, TOKENS, copy_batch, copy_loss
@@ -118,8 +119,7 @@ def gradient_norms(
 
 
 def _norms_of_blocks(depth: int, seed: int, *, one_token: bool, **kind: Any) -> Tensor:
-    with torch.random.fork_rng(devices=[]):  # the reader's own random numbers stay as they are
-        torch.manual_seed(seed)
+    with own_random_numbers(seed):
         model = DeepCopier(depth, **kind)
     token_ids, answers = copy_batch(
         torch.Generator().manual_seed(seed), batch=1 if one_token else 32

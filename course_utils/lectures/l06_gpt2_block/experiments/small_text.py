@@ -9,6 +9,7 @@ from course_utils.language_modeling import next_token_loss, text_batch
 from course_utils.lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float, Int
 from course_utils.training import rate_factor, with_bar
 
@@ -21,8 +22,7 @@ def train_gpt(
     ids: Int[Tensor, " N"], *, seed: int = 0, steps: int = 600
 ) -> tuple[GPT2, Float[Tensor, " steps"]]:
     """Train a small GPT on windows of a text; return it, and the loss of each step."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with own_random_numbers(seed):
         model = drawn_for_width(LIVE_GPT)
     draw, generator = text_batch(ids, length=64, batch_size=8), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1)

@@ -41,6 +41,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.cost_formulas import 
     formula_costs,
 )
 from course_utils.models.gpt2 import INITIAL_STD, GPT2Block, GPT2Config
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Bool, Float
 from course_utils.threads import one_thread
 
@@ -247,8 +248,7 @@ def _blocks_and_tokens(sizes: Sizes) -> tuple[dict[str, nn.Module], Tensor]:
     """Return each variant of the block, with random weights, and a sequence for it."""
     C, H = sizes.width, sizes.num_heads
     config = GPT2Config(width=C, num_heads=H)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with own_random_numbers(0):
         x = torch.randn(1, sizes.length, C)
         dense = GPT2Block(config)
         top_k, experts = copy.deepcopy(dense), copy.deepcopy(dense)

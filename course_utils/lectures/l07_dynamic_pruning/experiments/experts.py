@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss
+from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float
 from course_utils.training import TEST_SEED, Training, train
 
@@ -188,8 +189,7 @@ def train_experts(
 
 def share_at_start(seed: int, **model: Any) -> Float[Tensor, ""]:
     """Return what the busiest expert takes before any training, as ``train`` builds the model."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with own_random_numbers(seed):
         return _largest_share(PlaneExperts(**model))
 
 
