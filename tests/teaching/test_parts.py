@@ -364,7 +364,7 @@ class TestTime:
         reader.file.write_text(content, encoding="utf-8")
         said = reader.check("shares", SIMPLE)
         assert "the file was stopped after 0.5 s, in line " in said
-        assert int(re.search(r"line (\d)", said)[1]) in (2, 3)
+        assert re.search("in line [23]: ", said)
         with pytest.raises(PartsError, match=r"stopped after 0\.5 s"):
             my_parts(folder)
         assert reader.text == content
