@@ -8,6 +8,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,11 @@ def _of_one_shape(got: Any, expected: Any) -> tuple[NDArray[Any], NDArray[Any]] 
         return None
     arrays = as_array(got, "got"), as_array(expected, "expected")
     return arrays if arrays[0].shape == arrays[1].shape else None
+
+
+def _is_huge(value: Any) -> bool:
+    """Whether a whole number or a fraction may be too large for a float."""
+    return isinstance(value, int | Fraction) and abs(value) >= 10**300
 
 
 def _is_empty(value: Any) -> bool:
@@ -242,7 +248,7 @@ def describe(value: Any) -> str:
         return "nothing (None), as a function without `return` does"
     if isinstance(value, bool | complex):
         return str(value)
-    if isinstance(value, numbers.Rational) and abs(value) >= 1e300:  # no float holds it
+    if _is_huge(value):
         return "a number with more than 300 digits"
     if _is_number(value) and not _is_empty(value):
         number = float(value)

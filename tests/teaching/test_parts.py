@@ -209,7 +209,7 @@ class TestNothingIsLost:
         ("content", "said"),
         [
             (b"def f(:\n", "the file is not valid Python (invalid syntax (my_gpt.py, line 1))"),
-            ("# für\n".encode("latin-1"), "the file is not saved as UTF-8. Save it as UTF-8 first."),
+            ("# für\n".encode("latin-1"), "the file is not saved as UTF-8. Save it as UTF-8"),
             (b"def f(a, a): ...\n", "the file is not valid Python (duplicate argument 'a'"),
             (b"nonlocal x\n", "the file is not valid Python (nonlocal"),
             (b"def f():\n  return 1\nreturn 2\n", "the file is not valid Python ('return' outside"),
@@ -364,7 +364,7 @@ class TestTime:
         reader.file.write_text(content, encoding="utf-8")
         said = reader.check("shares", SIMPLE)
         assert "the file was stopped after 0.5 s, in line " in said
-        assert int(re.search(r"line (\d)", said)[1]) in (2, 3)
+        assert re.search("in line [23]: ", said)
         with pytest.raises(PartsError, match=r"stopped after 0\.5 s"):
             my_parts(folder)
         assert reader.text == content

@@ -4,7 +4,10 @@ import copy
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
@@ -14,7 +17,7 @@ from tests.teaching.support_exercises import solution
 from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.progress import command, judge
 from tools.progress.copies import _exercises, read_copy
-from tools.progress.process import Mark, Progress, examine
+from tools.progress.process import ROOT, Mark, Progress, examine
 
 LECTURE = COURSE[8]
 EXERCISES = [*_exercises(LECTURE).values()]
@@ -194,6 +197,30 @@ class TestHostileCopies:
         assert [mark.state for mark in found.exercises][:3] == ["passed", *["not judged"] * 2]
         assert f"cell {place(notebook, 'ex-2-stub') + 1} " in found.notes[0]
         assert said in found.notes[0]
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGHUP")
+    def test_a_closed_terminal_leaves_nothing_behind(self, notebook, save, tmp_path):
+        (tmp_path / "temporary").mkdir()
+        running = tmp_path / "running"
+        cell(
+            notebook, "ex-1-stub"
+        ).source = (
+            f"import os\nopen({str(running)!r}, 'w').write(str(os.getpid()))\nwhile True: pass"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tools.progress", str(save(notebook))],
+            cwd=ROOT,
+            env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        )
+        end = time.monotonic() + 100
+        while not (running.exists() and running.read_text()) and time.monotonic() < end:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(60) == 128 + signal.SIGHUP
+        assert os.listdir(tmp_path / "temporary") == []
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(running.read_text()), 0)
 
     @pytest.mark.slow
     def test_what_ends_a_cell_alone(self, notebook, save):
