@@ -4,10 +4,13 @@ import inspect
 from functools import cache
 
 import pytest
+from bs4 import BeautifulSoup
+from nbconvert import HTMLExporter
 
 from course_utils.lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
 from tests.lectures.support_notebooks import NOTEBOOKS
+from tools.editions.notebook_outputs import code_cells
 from tools.editions.readme import MAP, README, course_map, lecture_cards
 
 read = cache(support_notebooks.read)  # a rule changes nothing, and there are thirty
@@ -27,6 +30,16 @@ def test_every_notebook_is_a_lecture_of_the_course():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_rule(path, name):
     assert RULES[name](read(path)) == []
+
+
+def test_nbconvert_reads_the_words_of_every_picture():
+    """Its template `classic` does; its default one knows of no alternative text."""
+    (path,) = [path for path in NOTEBOOKS if path.stem == "05_causal_mask"]
+    page, _ = HTMLExporter(template_name="classic").from_filename(str(path))
+    images = [image["alt"] for image in BeautifulSoup(page, "html.parser").select("img")]
+    outputs = [each for cell in code_cells(read(path)) for each in cell.outputs if "data" in each]
+    words = [each.metadata["image/png"].alt for each in outputs if "image/png" in each.data]
+    assert images == words and len(set(words)) > 5
 
 
 @pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)
