@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +18,11 @@ from course_utils.explorers.style import course_style
 
 # At most 68 letters to a line: the unit is the width of a zero, and most letters are narrower.
 CAPTION_STYLE = "max-width: 56ch; margin: 2px 0 12px; font-size: 15px; line-height: 1.45"
+FOLD_STYLE = "margin: -8px 0 12px; font-size: 14.5px; line-height: 1.45"
 SHARP = 2
+MOST_WORDS = 25
 
-__all__ = ["AnnotatedFigure", "show"]
+__all__ = ["AnnotatedFigure", "caption_html", "show"]
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,37 @@ def show(picture: AnnotatedFigure) -> None:
     on_page = {"width": width, "height": height, "alt": caption}
     bundle = {"image/png": png, "text/plain": f"figure: {caption}"}
     display(bundle, metadata={"image/png": on_page, "needs_background": "light"}, raw=True)
-    paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(caption)}</p>'
-    display({"text/html": paragraph, "text/plain": caption}, raw=True)
+    display({"text/html": caption_html(caption), "text/plain": caption}, raw=True)
+
+
+def caption_html(caption: str) -> str:
+    """A caption as HTML: what the picture is, and folded under it the rest, mostly its numbers.
+
+    >>> re.findall(r">([^<]+)<", caption_html("Two losses. At the end: " + "0.12, " * 25))[:2]
+    ['Two losses.', 'In numbers']
+    """
+    first, rest = folded(caption)
+    paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(first)}</p>'
+    if not rest:
+        return paragraph
+    return (
+        f'{paragraph}<details style="{FOLD_STYLE}"><summary>In numbers</summary>'
+        f'<p style="{CAPTION_STYLE}">{html.escape(rest)}</p></details>'
+    )
+
+
+def folded(caption: str) -> tuple[str, str]:
+    """The first sentences of a caption, up to 25 words, and the rest.
+
+    Where one sentence is longer, what follows its colon is the rest.
+    """
+    for mark in (r"(?<=[.?]) ", r"(?<=:) "):
+        parts = re.split(mark, caption)
+        for count in range(len(parts), 0, -1):
+            first, rest = " ".join(parts[:count]), " ".join(parts[count:])
+            if len(first.split()) <= MOST_WORDS:
+                return first, rest
+    return caption, ""
 
 
 def sharp_png(figure: Figure) -> bytes:

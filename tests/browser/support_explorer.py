@@ -17,11 +17,12 @@ CUT_OFF = """() => {
     .map(each => each.textContent);
 }"""
 # Pairs of labels that lie over each other. A letter alone is a mark of the data; what is turned, or
-# under a cover, or under the row of presets, is left out.
+# or stays in sight above the picture, is left out.
 OVERLAPPING = """() => {
   const isTurned = each => each.getScreenCTM && Math.abs(each.getScreenCTM().b) > 0.01;
   const found = [...document.querySelectorAll('.ce-stage :is(text, span, p, b, label, output)')]
     .filter(each => each.textContent.trim().length > 1 && !isTurned(each))
+    .filter(each => !each.closest('.tiles-player'))
     .filter(each => ![...each.children].some(child => child.textContent.trim()) &&
       each.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
     .map(each => {

@@ -22,6 +22,21 @@ with course_style():
     axes.set_axis_off()
 show(AnnotatedFigure(figure, "A blue line from 0 to 1."))
 """
+PRINTED = """
+print("She found a small pink cushion. What colour is the cushion? It is pink. " * 9)
+print("0123456789" * 40)
+"""
+# Words of the first line that lie in two lines, and how far the second reaches beyond the page.
+BROKEN = """pre => {
+  const text = pre.firstChild, long = text.data.indexOf('0123'), found = [];
+  for (const { 0: word, index } of text.data.slice(0, long).matchAll(/\\S+/g)) {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    if (range.getClientRects().length > 1) found.push(word);
+  }
+  return [found, pre.scrollWidth - pre.clientWidth];
+}"""
 SNAPSHOT = """
 import base64, io
 from IPython.display import display
@@ -79,3 +94,16 @@ def test_a_figure_has_its_page_s_ground_and_its_own_colours(pixels, theme):
     assert red < green < blue
     assert (green > 150) == (theme == "Dark"), "lighter on a dark page"
     assert other[20, 30].tolist() == [200, 30, 30], "other pictures are left alone"
+
+
+def test_printed_lines_wrap_between_words(browser, lab):
+    name = write_notebook(lab.folder / "printed.ipynb", PRINTED)
+    page = browser.new_page(viewport={"width": 900, "height": 900})
+    opened = LecturePage(page, lab, name).open()
+    opened.run_all()
+    printed = page.locator(".jp-RenderedText pre")
+    printed.wait_for()
+    broken, beyond = printed.evaluate(BROKEN)
+    opened.close()
+    page.close()
+    assert broken == [] and beyond <= 0

@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from course_utils.explorers import show
 from course_utils.explorers.draw import heat_map
-from course_utils.explorers.show import AnnotatedFigure, sharp_png
+from course_utils.explorers.show import AnnotatedFigure, folded, sharp_png
 from course_utils.explorers.style import RC, course_style, new_figure
 
 WORDS = "A line that rises from 0 to 1. " + "It is blue and drawn on white. " * 5
@@ -50,7 +50,22 @@ def test_picture_and_words():
         assert len(np.unique(np.asarray(image))) > 2, "the picture is blank"
     assert WORDS in picture["text/plain"]
     assert words["text/plain"] == WORDS
-    assert html.unescape(re.sub(r"</?\w+[^>]*>", "", words["text/html"])) == WORDS
+    in_sight, *folded_up = re.findall(r"<p [^>]*>([^<]+)</p>", words["text/html"])
+    assert html.unescape(" ".join([in_sight, *folded_up])).split() == WORDS.split()
+    assert in_sight.startswith("A line that rises") and len(in_sight.split()) <= 25
+
+
+@pytest.mark.parametrize(
+    ("caption", "first"),
+    [
+        ("A short one. Of two sentences.", "A short one. Of two sentences."),
+        ("Shares. " + "0.12 " * 25 + "at most.", "Shares."),
+        ("Median of 7 runs: " + "naive 2.31 (2.2 to 2.5), " * 9 + "tiled 1.", "Median of 7 runs:"),
+        ("Is it so? " + "Each is 0.5. " * 9, "Is it so?" + " Each is 0.5." * 7),
+    ],
+)
+def test_what_is_in_sight_is_one_idea(caption, first):
+    assert folded(caption.strip()) == (first, caption.removeprefix(first).strip())
 
 
 def test_words_are_text_and_never_markup():

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from course_utils.explorers import charts
+from course_utils.explorers.show import folded
 from course_utils.lectures import COURSE
 from course_utils.lectures.l01_scaling.figures import cosine_density
 from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
@@ -132,6 +133,9 @@ def test_figure_and_caption(number, name):
     numbers = re.findall(r"\d[\d.,]*(?:e[-−]\d+)?%?", picture.caption)
     numbers = {each.rstrip(".,").replace("−", "-") for each in numbers}
     assert set(FIGURES[number, name][2].split()) <= numbers, picture.caption
+    first, rest = folded(picture.caption)
+    assert 3 <= len(first.split()) <= 25, first
+    assert f"{first} {rest}".strip() == picture.caption
 
 
 # What a figure computes by itself, against its definition.

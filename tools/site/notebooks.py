@@ -13,6 +13,7 @@ from typing import Any
 
 from PIL import Image
 
+from course_utils.explorers.show import folded
 from tools.editions.colab import address
 from tools.editions.reader import fold_answers, roles
 from tools.webp import as_webp
@@ -34,11 +35,12 @@ class Pictures:
         self.folder = folder
 
     def figure(self, png: bytes, words: str, on_page: dict[str, int]) -> str:
-        """Keep a picture as WebP and return it as HTML, with its words in sight."""
-        words = html.escape(words)
+        """Keep a picture as WebP and return it as HTML, with its words; the numbers are folded."""
+        first, rest = map(html.escape, folded(words))
+        numbers = f"<details><summary>In numbers</summary>{rest}</details>" if rest else ""
         return (
-            f'<figure class="course-figure">{self.image(png, words, on_page)}'
-            f"<figcaption>{words}</figcaption></figure>"
+            f'<figure class="course-figure">{self.image(png, html.escape(words), on_page)}'
+            f"<figcaption>{first}{numbers}</figcaption></figure>"
         )
 
     def snapshot(self, png: bytes, words: str) -> str:

@@ -123,8 +123,8 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
         )
     count = len(next(iter(cosines.values())))
     caption = (
-        f"Cosines of {count:,} random pairs by the number of dimensions d, with the exact density, "
-        "proportional to (1\u00a0−\u00a0x²)^((d−3)/2), as a line; each row has its own height. "
+        f"Cosines of {count:,} random pairs by the number of dimensions d. The line is the exact "
+        "density, proportional to (1\u00a0−\u00a0x²)^((d−3)/2); each row has its own height. "
         "Standard deviation, and share of pairs within 5 degrees of a right angle: "
         f"{'; '.join(parts)}."
     )

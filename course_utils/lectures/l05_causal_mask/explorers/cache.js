@@ -163,12 +163,11 @@ function drawLines(drawn, state, { memories, names }, top) {
   const isThin = inner.bottom - drawn.atY(state.weights) < LOWEST;
   const isHigh = inner.bottom - drawn.atY(state.total) > 2 * LOWEST; // then other names are left
   const isRight = isThin && (isHigh || drawn.atX(state.length) < inner.left + 2 * SHORT);
-  drawn.mark("weights", "text", {
-    class: "cache-name", "text-anchor": isRight ? "end" : "start",
-    x: isRight ? inner.right - 24 : inner.left + 6,
-    y: isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6,
-    text: `weights ${sizeOf(state.weights)}`,
-  });
+  const words = `weights ${sizeOf(state.weights)}`;
+  const low = isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6;
+  const sides = [[inner.left + 6, low, "start"], [inner.right - 24, low, "end"]];
+  const [x, y, anchor] = freePlace(isRight ? sides.reverse() : sides, words, boxes);
+  drawn.mark("weights", "text", { class: "cache-name", x, y, "text-anchor": anchor, text: words });
   return boxes;
 }
 
