@@ -15,6 +15,17 @@ MEASURED = """() => {
     const presenter = window.coursePresenter, stage = presenter.stage;
     const frame = stage.getBoundingClientRect();
     const on = [...stage.querySelectorAll('.cp-on')];
+    const sizes = [];
+    for (const cell of on) {
+        const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            const { data, parentElement: part } = texts.currentNode;
+            // Of a picture, a formula and a long table the letters are another matter.
+            if (data.trim() && part.checkVisibility() && part.getBoundingClientRect().width > 2
+                && !part.closest('.ce, mjx-container, sub, sup, .cp-scrolls .cp-figure'))
+                sizes.push(parseFloat(getComputedStyle(part).fontSize) * part.currentCSSZoom);
+        }
+    }
     const beyond = [];
     for (const cell of on)
         for (const part of cell.querySelectorAll('p, li, td, pre, img, button, label, .cm-line')) {
@@ -28,10 +39,11 @@ MEASURED = """() => {
         }
     return {
         zoom: presenter.zoom,
+        smallest: Math.min(...sizes),
         scrolls: stage.scrollHeight > stage.clientHeight + 1
             || stage.scrollWidth > stage.clientWidth + 1,
         beyond,
-        cells: on.length,
+        cells: on.filter(cell => !cell.classList.contains('cp-about')).length,
         tableScrolls: presenter.panel.node.classList.contains('cp-scrolls'),
     };
 }"""
@@ -41,6 +53,7 @@ SLIDES = """() => window.coursePresenter.slides.map(slide => ({
     ids: slide.cells.map(cell => window.coursePresenter.notebook.widgets[cell.place].model.id),
     fragments: slide.cells.filter(cell => cell.fragment).length,
     notes: slide.notes.length,
+    inClass: slide.inClass,
 }))"""
 # Lets output that has just come settle: two frames after it, its size has been looked at.
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -101,7 +114,8 @@ class Deck:
         found = []
         for place in range(len(self.slides())):
             self.show(place)
-            if count := self.page.locator(".cp-on .course-explorer").count():
+            own = ".cp-on:not(.cp-about) .course-explorer"
+            if count := self.page.locator(own).count():
                 found.append((place, count))
         return found
 

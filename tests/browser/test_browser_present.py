@@ -9,9 +9,8 @@ from tools.presenting.slides import read_slides
 
 pytestmark = pytest.mark.browser
 
-# JupyterLab's text is 14 px high: at this zoom 16 px of a projector's 720 lines, about the least
-# that reads from the back of a room.
-SMALLEST_ZOOM = 1.15
+# Of a projector's 720 lines about the least that reads from the back of a room, in pixels.
+SMALLEST_TYPE = 16
 # The 43 rows of lecture 06's symbol table have a box of their own to scroll in.
 SCROLLING_TABLES = {"table"}
 # What a key moves in a picture; a cell of a mask is painted with the space bar. Who looks around a
@@ -38,9 +37,10 @@ def presented(request, browser, stage):
 
 
 def test_the_slides_are_those_of_the_plan(presented):
-    shown = [(each["title"], each["section"], each["ids"]) for each in presented.slides()]
+    names = ("title", "section", "ids", "inClass")
+    shown = [tuple(each[name] for name in names) for each in presented.slides()]
     planned = read_slides(presented.path)
-    assert shown == [(slide.title, slide.section, slide.ids) for slide in planned]
+    assert shown == [(each.title, each.section, each.ids, each.in_class) for each in planned]
 
 
 def test_every_slide_fits_the_projector(presented):
@@ -55,8 +55,8 @@ def test_every_slide_fits_the_projector(presented):
             assert measured["cells"] == len(slide["ids"]), where
             if measured["scrolls"] or measured["beyond"]:
                 faults.append(f"{where}: beyond the slide: {measured['beyond'][:3]}")
-            if measured["zoom"] < SMALLEST_ZOOM:
-                faults.append(f"{where}: zoom {measured['zoom']} is below {SMALLEST_ZOOM}")
+            if measured["smallest"] < SMALLEST_TYPE:
+                faults.append(f"{where}: type of {measured['smallest']:.1f} px, {SMALLEST_TYPE=}")
             if measured["tableScrolls"] != bool(SCROLLING_TABLES & set(slide["ids"])):
                 faults.append(f"{where}: a table scrolls: {measured['tableScrolls']}")
     assert not faults, "\n".join(faults)
@@ -99,6 +99,93 @@ def move_by_keyboard(deck, explorer, where):
     wait_for(lambda: seen(explorer)["caption"] != before, lambda: f"{where}: keys move nothing")
     assert deck.ask("place") == place
     deck.press("Escape")  # the keys are the slides' again
+
+
+def test_the_help_closes_with_its_key_and_keeps_no_other(presented):
+    deck = presented
+    deck.show(1)
+    dialog = deck.page.locator("dialog[open]")
+    for key, place in (("?", 1), ("PageDown", 2), ("ArrowLeft", 1), ("Escape", 1)):
+        deck.press("?")
+        assert dialog.count() == 1
+        deck.press(key)
+        assert (dialog.count(), deck.ask("place"), deck.ask("active")) == (0, place, True), key
+
+
+def test_a_black_screen_goes_with_any_key_which_does_nothing_else(presented):
+    deck = presented
+    deck.show(1)
+    covers = "document.elementFromPoint(640, 700).className === 'cp-black'"
+    for black, key in (("b", "b"), (".", "PageDown"), ("b", "x"), ("b", "Escape")):
+        deck.press(black)
+        assert deck.page.evaluate(covers)
+        deck.press("Shift")
+        assert deck.page.evaluate(covers)
+        deck.press(key)
+        assert not deck.page.evaluate(covers)
+        assert (deck.ask("place"), deck.ask("active")) == (1, True), key
+
+
+def test_the_pointer_follows_the_mouse_and_clicks_nothing(presented):
+    deck = presented
+    place, _ = deck.explorers()[0]
+    deck.show(place)
+    spot = deck.page.locator(".cp-pointer")
+    assert not spot.is_visible()
+    deck.press("p")
+    button = deck.page.locator(".cp-on .ce-presets button").last
+    button.click()
+    on, at = spot.bounding_box(), button.bounding_box()
+    assert on["width"] > 40
+    for start, size in (("x", "width"), ("y", "height")):
+        assert abs(on[start] + on[size] / 2 - at[start] - at[size] / 2) < 2
+    deck.page.locator(".cp-on .ce-presets button[aria-pressed=true]").last.wait_for()
+    assert button.get_attribute("aria-pressed") == "true"
+    deck.press("p")
+    assert not spot.is_visible()
+
+
+MOVED = ".cp-on .ce :is(input[type=range], [role=slider])"
+
+
+def test_after_a_drag_the_space_bar_turns_the_page(presented):
+    """Whoever came to a slider with Tab keeps its keys."""
+    deck = presented
+    for place, _ in deck.explorers():
+        deck.show(place)
+        for number in range(min(deck.page.locator(MOVED).count(), 2)):
+            handle = deck.page.locator(MOVED).nth(number)
+            box = handle.bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            deck.page.mouse.move(x, y)
+            deck.page.mouse.down()
+            deck.page.mouse.move(x + 30, y + 4, steps=3)
+            deck.page.mouse.up()
+            deck.settle()
+            deck.press("Space")
+            # Of an explorer that comes first on its slide the answer may be next.
+            turned = (deck.ask("place"), deck.ask("step")) != (place, deck.ask("lastStep"))
+            assert turned or place == len(deck.slides()) - 1, f"slide {place + 1}, handle {number}"
+            deck.show(place)
+        handle = deck.page.locator(MOVED).first
+        handle.focus()
+        deck.press("ArrowRight")
+        assert (deck.ask("place"), handle.evaluate("it => it === document.activeElement")) == (
+            place,
+            True,
+        )
+        deck.press("Escape")
+
+
+def test_an_answer_has_its_picture_beside_it(presented):
+    """Where a slide has words alone, after a picture that leaves them room."""
+    found = 0
+    for place, _ in presented.explorers():
+        presented.show(place + 1)
+        if about := presented.page.locator(".cp-on.cp-about .ce").count():
+            found += about
+            assert presented.measured()["smallest"] >= 20, f"slide {place + 2}"
+    assert found
 
 
 def test_nothing_is_asked_of_other_machines(presented):

@@ -202,6 +202,50 @@ def test_the_notes_survive_a_reload_and_turn_nothing_once_the_slides_are_left(de
     assert (deck.ask("place"), deck.page.locator(".cp-on").count()) == (2, 0)
 
 
+def test_the_notes_show_the_next_slide_as_the_room_will_see_it(deck):
+    place, _ = deck.explorers()[0]
+    deck.show(place - 1)
+    with deck.page.expect_popup() as opened:
+        deck.page.keyboard.press("n")
+    copy = opened.value.frame_locator("#preview iframe")
+    copy.locator(".cp-on .ce svg").first.wait_for(timeout=30_000)
+    assert copy.locator(".cp-on").count() == len(deck.slides()[place]["ids"])
+    assert deck.page.locator(".cp-aside").count() == 0
+    deck.show(place)  # now that of the answer, with what it is about, and its formulas
+    copy.locator(".cp-on mjx-container").first.wait_for(timeout=30_000)
+    assert copy.locator(".cp-on.cp-about .ce").count() == 1
+    formula = "node => getComputedStyle(node.querySelector('mjx-c'), '::before').content"
+    assert copy.locator("mjx-container").first.evaluate(formula) not in ("none", "normal")
+    deck.show(len(deck.slides()) - 1)
+    assert opened.value.locator("#preview").is_hidden()
+
+
+def test_the_short_path_leaves_out_what_is_not_for_class(deck):
+    planned = [place for place, slide in enumerate(deck.slides()) if slide["inClass"]]
+    assert 10 < len(planned) < len(deck.slides()) - 10
+    deck.press("s")
+    deck.press("End")
+    walked = [deck.ask("place")]
+    while walked[-1] != planned[0]:
+        deck.press("PageUp")
+        if deck.ask("place") != walked[-1]:
+            walked.append(deck.ask("place"))
+    assert walked[::-1] == planned
+    later = next(place for place in range(len(deck.slides())) if place not in planned)
+    deck.press("o")
+    grey = deck.page.locator(".cp-dialog li .cp-later")
+    assert grey.count() == len(deck.slides()) - len(planned)
+    grey.first.click()
+    assert deck.ask("place") == later
+    deck.show(later)
+    deck.press("PageDown")
+    assert deck.ask("place") == min(place for place in planned if place > later)
+    deck.press("s")
+    deck.show(later - 1)
+    deck.press("PageDown")
+    assert deck.ask("place") == later
+
+
 def test_every_slide_can_be_chosen_from_the_list_by_mouse_and_keyboard(deck):
     count = len(deck.slides())
     heard = deck.page.get_by_role("status").get_by_text(f"{deck.slides()[5]['title']}, 6 / {count}")

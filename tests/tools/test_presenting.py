@@ -79,6 +79,35 @@ def test_titles_minutes_and_explorers(save):
     assert (slides[0].ids, slides[0].skipped, slides[0].cells) == (["title"], ["setup"], [0])
 
 
+def test_the_short_path_is_what_the_notes_plan(save, capsys):
+    """Without notes a slide goes with the one before; the first of a section with the next."""
+    more = [
+        text("slide", "## 2 · Two", "two"),
+        text("subslide", "Why?", "why"),
+        notes("2 min", "talk-why"),
+        text("subslide", "So.", "so"),
+        text("slide", "## Optional", "optional"),
+        text("subslide", "More.", "more"),
+        notes("after class", "talk-more"),
+        text("subslide", "And more.", "and-more"),
+        text("slide", "## Sources", "sources"),
+    ]
+    slides = read_slides(path := save(*TALK, *more))
+    walked = [slide.ids[0] for slide in slides if slide.in_class]
+    assert walked == ["title", "one", "inside", "notes", "two", "why", "so"]
+    timing.main([str(path)])
+    assert "has slides 1 to 4, 6 to 8." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
+def test_no_exercise_is_on_the_short_path(stem):
+    """But one that the notes give minutes in class."""
+    cells = read_cells(path := lecture_file(stem))
+    for slide in read_slides(path):
+        exercise = any("exercise" in cells[place].tags for place in slide.cells)
+        assert not (exercise and slide.in_class and slide.minutes is None), slide
+
+
 @pytest.mark.parametrize(
     ("cells", "says"),
     [

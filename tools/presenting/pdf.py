@@ -31,7 +31,6 @@ from tools.setup.lab import (
 from tools.setup.place import CommandError, Place
 
 MINUTES = 10  # on a machine that is busy; a few seconds on one that is not
-SIZE = {"width": 1280, "height": 720}
 
 
 def main(arguments: list[str]) -> int:
@@ -61,13 +60,12 @@ def print_pages(address: str, out: Path) -> int:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.set_default_timeout(MINUTES * 60_000)
         page.goto(address)
         page.wait_for_function("window.coursePages")
         page.emulate_media(media="screen")
-        size = {name: f"{pixels}px" for name, pixels in SIZE.items()}
-        page.pdf(path=out, print_background=True, **size)
+        page.pdf(path=out, print_background=True, width="1280px", height="720px")
         count = page.evaluate("window.coursePages")
         browser.close()
     return count
