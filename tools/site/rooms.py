@@ -68,7 +68,9 @@ def measure_rooms(html: Path) -> Heights:
 def _page(page: str, rooms: Iterable[str]) -> str:
     """All rooms of the site on one page, with the head of another and what measures them."""
     (head,) = HEAD.findall(page)
-    script = f"<script>const WIDTHS = {list(WIDTHS)};\n{SCRIPT.read_text(encoding='utf-8')}</script>"
+    script = (
+        f"<script>const WIDTHS = {list(WIDTHS)};\n{SCRIPT.read_text(encoding='utf-8')}</script>"
+    )
     return (
         f"<!doctype html><html>{head.replace('<head>', f'<head>{script}')}"
         f'<body data-theme="light"><article role="main">{"".join(rooms)}</article>'
