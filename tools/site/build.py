@@ -162,10 +162,10 @@ def drop_unused(html: Path) -> None:
 
 
 def lighter(page: str) -> str:
-    r"""A page without the marks that no style speaks of, what the theme has and nobody needs, and
-    indentation.
+    r"""A page without the marks that no style speaks of, and without indentation.
 
-    A full stop or a bracket goes into the box of the formula before it.
+    What the theme has and nobody needs goes too. A full stop or a bracket goes into the box of the
+    formula before it.
 
     >>> lighter('<ul>\n  <li>a</li></ul> <pre>\n  <span class="n">x</span></pre>')
     '<ul>\n<li>a</li></ul> <pre>\n  x</pre>'
