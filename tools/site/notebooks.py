@@ -28,7 +28,7 @@ FIGURE = "figure: "
 SIDES = ("width", "height")
 AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
-LAPTOP = '<a href="../index.html#run-it">your laptop</a>'
+LAPTOP = 'on <a href="../index.html#run-it">your laptop</a>'
 UNTOUCHED_HTML = inline(UNTOUCHED)
 # What a cell does that sets the stage, or calls for a picture and computes nothing for it.
 SETS_UP = re.compile(r"(import|from|torch\.|generator = torch\.|explorers\.|show\(figures\.)\b")
@@ -128,7 +128,7 @@ def links_to_run(name: str, repository: str | None) -> str:
         return LAPTOP
     binder = f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/my_course/{name}"
     colab = address(name, repository)
-    return f'<a href="{colab}">Colab</a>, <a href="{binder}">Binder</a> or on {LAPTOP}'
+    return f'in <a href="{colab}">Colab</a>, in <a href="{binder}">Binder</a> or {LAPTOP}'
 
 
 def run_cell(where: str) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def run_cell(where: str) -> dict[str, Any]:
         "cell_type": "markdown",
         "id": "run",
         "metadata": {},
-        "source": f"Here you read and move the pictures. To run the code, open it in {where}.",
+        "source": f"Here you read and move the pictures. To run the code, open it {where}.",
     }
 
 
@@ -175,7 +175,7 @@ def _say_where_it_runs(cell: dict[str, Any], where: str) -> None:
     for output in cell["outputs"]:
         page = _text(output.get("data", {}).get("text/html", ""))
         if UNTOUCHED_HTML in page:
-            there = f"Nothing runs on this page. Write your answer and have it checked in {where}."
+            there = f"Nothing runs on this page. Write your answer and have it checked {where}."
             output["data"] = {"text/html": page.replace(UNTOUCHED_HTML, there)}
 
 
