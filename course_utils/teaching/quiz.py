@@ -17,9 +17,6 @@ __all__ = ["Option", "Question", "Quiz", "read_quiz"]
 LETTERS = "abcdefgh"
 NOT_ANSWERED = "-"
 
-# The letters are written out: pages that clean HTML drop the numbering style of a list.
-_LIST = "list-style: none; margin: 4px 0; padding-left: 1.2em;"
-
 
 @dataclass(frozen=True)
 class Option:
@@ -50,8 +47,8 @@ class Question:
 class Quiz:
     """A few questions; as the last line of a cell, it can be answered.
 
-    With a kernel each question has radio buttons and a *Check* button. A page without a kernel
-    shows the questions, with answers and explanations folded away.
+    With a kernel each question has radio buttons and a *Check* button. On a page without a kernel
+    a click on an option says whether it is right, and why; that needs no script.
 
     A saved notebook does not hold what was clicked. :meth:`with_answers` does: it is a line of the
     cell, and the live quiz shows it when something has been answered.
@@ -128,7 +125,8 @@ class Quiz:
             _question_html(question, number)
             for number, question in enumerate(self.questions, start=1)
         )
-        return card(f"<div><strong>Quiz: {inline(self.title)}</strong></div>{questions}")
+        title = f"<div><strong>Quiz: {inline(self.title)}</strong> Choose an answer to each.</div>"
+        return card(f"{title}{questions}")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         live = self.live()
@@ -161,17 +159,20 @@ def _place(question: Question, letter: str) -> int | None:
 
 
 def _question_html(question: Question, number: int) -> str:
-    lettered = list(zip(LETTERS, question.options, strict=False))
-    choices = "".join(f"<li>{letter}) {inline(option.text)}</li>" for letter, option in lettered)
-    reasons = "".join(
-        f"<li><strong>{letter}, {'right' if option.correct else 'wrong'}.</strong> "
-        f"{inline(option.why)}</li>"
-        for letter, option in lettered
+    options = "".join(
+        _option_html(option, letter, f"question-{number}")
+        for letter, option in zip(LETTERS, question.options, strict=False)
     )
+    prompt = f"<strong>{number}.</strong> {inline(question.prompt)}"
+    return f'<div style="margin: 12px 0 4px;">{prompt}</div>{options}'
+
+
+def _option_html(option: Option, letter: str, group: str) -> str:
+    """One option to click: its reason folds out, and that of another folds in."""
+    kind, verdict = ("right", "Right.") if option.correct else ("wrong", "Not that one.")
     return (
-        '<div style="margin: 12px 0 4px;">'
-        f"<strong>{number}.</strong> {inline(question.prompt)}</div>"
-        f"<ul style='{_LIST}'>{choices}</ul>"
-        f"<details><summary>Answer to question {number}, with reasons</summary>"
-        f"<ul style='{_LIST}'>{reasons}</ul></details>"
+        f'<details class="course-option" name="{group}">'
+        f"<summary>{letter}) {inline(option.text)}</summary>"
+        f'<div class="course-{kind}" style="margin: 0 0 8px 1.2em;">'
+        f"<strong>{verdict}</strong> {inline(option.why)}</div></details>"
     )

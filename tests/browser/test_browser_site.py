@@ -11,7 +11,22 @@ from axe_playwright_python.sync_playwright import Axe
 from course_utils.lectures import COURSE, EXPLORERS
 from tests.browser.support_explorer import PAINTED
 from tests.browser.support_page import is_home
-from tests.browser.support_site import ROOT, build_site, pages, serious, served, visit
+from tests.browser.support_site import (
+    BEYOND,
+    OPEN_FOLDS,
+    ROOT,
+    build_site,
+    click_in_contents,
+    headings,
+    missed,
+    pages,
+    serious,
+    served,
+    settle,
+    shifts,
+    slow_down,
+    visit,
+)
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow
@@ -79,8 +94,7 @@ def test_every_page_can_be_read_by_all_and_on_a_phone_and_stays_at_home(browser,
     tab.on("request", lambda sent: asked.append(sent.url))
     for page in pages(folder):
         visit(tab, site + page)
-        # Axe looks at what is seen: hints and answers as well, and what is far from the screen.
-        tab.add_style_tag(content="article * { content-visibility: visible !important }")
+        # Axe looks at what is seen: hints and answers as well.
         tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         tab.evaluate(PAINTED)
         found += [f"{page}: {each}" for each in faults(tab)]
@@ -167,6 +181,118 @@ def test_the_front_page_opens_with_a_picture_that_answers(tab, site):
         card.scroll_into_view_if_needed()
         (image,) = [each for each in card.locator("img").all() if each.is_visible()]
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 800
+
+
+# What a link to a heading may miss it by, in pixels.
+NEAR = 8
+LINKS = {"wide": (1400, 900), "laptop": (1024, 768), "phone": (390, 844)}
+# Where the theme changes its columns, and between.
+WIDTHS = [360, 390, 480, 600, 735, 737, 768, 820, 900, 1007, 1009, 1024, 1071, 1073, 1180, 1280]
+WIDTHS += [1311, 1313, 1366, 1400, 1439, 1441, 1500, 1551, 1553, 1600, 1760, 1920]
+MOST_SHIFTED = 0.05
+
+
+@pytest.fixture
+def fresh(browser):
+    """Return a function that gives a tab that knows nothing of the pages, in a window."""
+    contexts = []
+
+    def opened(size):
+        width, height = LINKS[size]
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}))
+        return contexts[-1].new_page()
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def misses(fresh, size, address, anchor):
+    """Open a link to a heading, and click the same one in a page that was opened at its top."""
+    found = []
+    for way in ("link", "click"):
+        tab = fresh(size)
+        visit(tab, f"{address}#{anchor}" if way == "link" else address)
+        if way == "click":
+            click_in_contents(tab, anchor)
+        settle(tab)
+        away, answers = missed(tab, anchor), tab.evaluate(OPEN_FOLDS)
+        if abs(away) > NEAR or answers:
+            found.append(f"{size}, {way} #{anchor}: {away:.0f} px away, {answers} answers open")
+        tab.context.close()
+    return found
+
+
+# The fourth heading from the end is below much that is drawn late.
+@pytest.mark.parametrize("size, name", [("wide", LECTURES[6]), ("phone", LECTURES[3])])
+def test_a_link_far_down_lands(fresh, site, size, name):
+    tab = fresh(size)
+    visit(tab, lecture(site, name))
+    assert misses(fresh, size, lecture(site, name), headings(tab)[-4]) == []
+
+
+@slow
+@pytest.mark.parametrize("size", LINKS)
+@pytest.mark.parametrize("name", LECTURES)
+def test_every_link_to_a_heading_lands(fresh, site, name, size):
+    tab = fresh(size)
+    visit(tab, lecture(site, name))
+    anchors = headings(tab)
+    assert len(anchors) > 5
+    found = [each for name_ in anchors for each in misses(fresh, size, tab.url, name_)]
+    assert found == []
+
+
+@slow
+@pytest.mark.parametrize("size", ["wide", "phone"])
+@pytest.mark.parametrize("name", LECTURES)
+def test_nothing_moves_while_a_page_is_read(fresh, site, name, size):
+    tab = fresh(size)
+    slow_down(tab)
+    moved = shifts(tab, lecture(site, name), screens=25)
+    assert sum(value for value, _ in moved) <= MOST_SHIFTED, moved
+
+
+def test_nothing_moves_while_a_page_opens_slowly(fresh, site):
+    tab = fresh("laptop")
+    slow_down(tab)
+    moved = shifts(tab, f"{lecture(site, LECTURES[6])}#quiz", screens=1)
+    assert sum(value for value, _ in moved) <= MOST_SHIFTED, moved
+
+
+@pytest.mark.parametrize(
+    "name", [LECTURES[6], *(pytest.param(n, marks=slow) for n in LECTURES if n != LECTURES[6])]
+)
+def test_a_page_is_never_wider_than_the_window(tab, site, name):
+    visit(tab, lecture(site, name))
+    found = []
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 800})
+        settle(tab)
+        found += [f"{width}: {each}" for each in tab.evaluate(BEYOND)]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", [LECTURES[0], LECTURES[6]])
+def test_the_first_screen_has_a_picture(tab, site, name):
+    tab.set_viewport_size({"width": 1366, "height": 850})
+    visit(tab, lecture(site, name))
+    settle(tab)
+    assert tab.locator(".course-live .ce-stage").first.bounding_box()["y"] < 750
+
+
+def test_a_quiz_answers_to_mouse_and_key(tab, site):
+    visit(tab, lecture(site, LECTURES[5]))
+    right = tab.locator("details.course-option:has(.course-right)").first
+    question = right.get_attribute("name")
+    wrong = tab.locator(f"details[name={question}]:has(.course-wrong)").last
+    assert not right.locator("div").is_visible()
+    right.click()
+    assert right.locator("div").inner_text().startswith("Right.")
+    wrong.locator("summary").focus()
+    tab.keyboard.press("Enter")
+    assert wrong.locator("div").inner_text().startswith("Not that one.")
+    assert not right.locator("div").is_visible(), "one reason at a time"
 
 
 @slow

@@ -17,8 +17,9 @@ from tools.site import build as build_site
 from tools.site import check as site_check
 from tools.site import font as site_font
 from tools.site.live import Live
-from tools.site.notebooks import Pictures, page_source
-from tools.site.predictions import predictions_of
+from tools.site.notebooks import Pictures, links_to_run, page_source
+from tools.site.predictions import asked_in
+from tools.site.rooms import WIDTHS, with_rooms
 
 
 def png(pixels):
@@ -122,7 +123,7 @@ def test_what_a_prediction_asked_for_is_folded(converted):
         cell("code", "print(6)", outputs=[printed("6\n")]),
     )
     tags = [each["metadata"].get("tags", []) for each in page["cells"]]
-    assert tags == [[], [], ["hide-output"], [], [], [], []]
+    assert tags == [[], [], ["hide-output"], [], ["hide-input"], [], []]
     assert page["cells"][5]["source"].startswith("<details>\n<summary>What came out</summary>")
 
 
@@ -135,11 +136,58 @@ def test_a_prediction_is_shown_in_place_of_its_code(pictures):
 
 
 def test_a_page_has_the_buttons_of_its_own_lecture():
-    asked = predictions_of(COURSE[1].module("exercises"))
+    asked = asked_in(COURSE[1].module("exercises"))
     first, second = asked('exercises.predict("typical-score")'), asked("exercises.guesses()")
     assert 'class="course-asked"' in first and "l01_scaling/typical-score" in first
     assert "l01_scaling/typical-score" in second and "What you guessed" in second
     assert asked('x = 1  # exercises.predict("typical-score")') == ""
+
+
+@pytest.mark.parametrize(
+    "source, folded",
+    [
+        ("import math\nfrom torch import nn\n\ngenerator = torch.manual_seed(3)", True),
+        ("# drag it\nexplorers.explore_rope()", True),
+        ("show(figures.draw_levels('A100'))", True),
+        ("import math\nprint(math.pi)", False),
+        ("scores = q @ k.T\nshow(figures.draw_heads(scores))", False),
+        ("%matplotlib inline", False),
+    ],
+)
+def test_code_that_only_sets_up_is_folded(converted, source, folded):
+    (page,) = converted(cell("code", source))["cells"]
+    assert ("hide-input" in page["metadata"].get("tags", [])) == folded
+
+
+def test_an_exercise_says_where_it_can_be_run(pictures):
+    waiting = COURSE[1].module("exercises").check_suspect(...)._repr_mimebundle_()
+    page = page_source(
+        {"cells": [cell("code", "exercises.check_suspect(f)", outputs=[shown(**waiting)])]},
+        lambda name, snapshot: "",
+        pictures,
+        where=links_to_run("01_scaling.ipynb", "owner/name"),
+    )
+    (card,) = map(parsed, html_outputs(page))
+    assert "Not started" in card.text and "run its cell" not in card.text
+    to = [link["href"] for link in card.find_all("a")]
+    assert len(to) == 3 and to[-1] == "../index.html#run-it" and "owner/name" in to[0]
+
+
+def test_a_page_has_the_quiz_of_its_own_lecture():
+    exercises = COURSE[5].module("exercises")
+    asked = parsed(asked_in(exercises)("exercises.QUIZ"))
+    assert len(asked.select("details")) == sum(len(q.options) for q in exercises.QUIZ.questions)
+    assert len({each["name"] for each in asked.select("details")}) == len(exercises.QUIZ.questions)
+
+
+def test_rooms_are_named_by_what_is_drawn_in_them(tmp_path):
+    live, one, other = Live(tmp_path), EXPLORERS["explore_rope"], EXPLORERS["explore_masks"]
+    drawn = [live.figure(each(), "") for each in (one, one, other)]
+    names = [parsed(each).div["class"][1] for each in drawn]
+    assert names[0] == names[1] != names[2]
+    page = with_rooms(f"<head></head>{''.join(drawn)}", {names[0]: [700] * len(WIDTHS), "x": [1]})
+    assert page.startswith(f"<head><style>.{names[0]}>*{{--room:700px}}</style></head>")
+    assert with_rooms(drawn[0], {}) == drawn[0]
 
 
 @pytest.mark.parametrize(

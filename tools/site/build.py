@@ -23,8 +23,8 @@ from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
 from tools.site.front import front_page
 from tools.site.live import Live, write_loader
-from tools.site.notebooks import Pictures, links_to_run, page_source
-from tools.site.predictions import predictions_of
+from tools.site.notebooks import Pictures, links_to_run, page_source, run_cell
+from tools.site.predictions import asked_in
 from tools.site.rooms import measure_rooms, with_rooms
 
 SITE = Path(__file__).resolve().parent
@@ -36,7 +36,10 @@ ELSEWHERE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 PLAIN = re.compile(r'<span class="(?:n|o|p|w|pre)">([^<]*)</span>')
 # What follows a formula, which must not begin the next line: it goes into the formula's box.
 AFTER = re.compile(r"</math></span>([.,;:?!)]+)")
-UNUSED = re.compile(r'<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # furo's
+# The theme's: icons that nothing shows, and a button that would lie over titles and presets.
+UNUSED = re.compile(
+    r'<symbol id="svg-(?:pencil|eye)".*?</symbol>|<a href="#" class="back-to-top.*?</a>', re.DOTALL
+)
 # At the top of a page; the theme's script does it at the end, which styles all of the page again.
 CHOSEN = "document.body.dataset.theme ="
 HAS_SCRIPTS = 'document.documentElement.classList.remove("no-js");'
@@ -104,14 +107,15 @@ def write_sources(out: Path) -> Live:
     for lecture in COURSE:
         name = f"{lecture.stem}.ipynb"
         notebook = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
+        where = links_to_run(name, os.environ.get("GITHUB_REPOSITORY"))
         page = page_source(
             notebook,
             lambda name, snapshot: live.figure(EXPLORERS[name](), snapshot),
             pictures,
-            predictions_of(lecture.module("exercises")),
+            asked_in(lecture.module("exercises")),
+            where,
         )
-        if repository := os.environ.get("GITHUB_REPOSITORY"):
-            page["cells"].insert(1, links_to_run(name, repository))
+        page["cells"].insert(1, run_cell(where))
         (lectures / name).write_text(json.dumps(page), encoding="utf-8")
     (source / "index.md").write_text(front_page(live), encoding="utf-8")
     shutil.copytree(CARDS, extra / "cards")
@@ -158,9 +162,10 @@ def drop_unused(html: Path) -> None:
 
 
 def lighter(page: str) -> str:
-    r"""A page without the marks that no style speaks of, unused icons, and indentation.
+    r"""A page without the marks that no style speaks of, and without indentation.
 
-    A full stop or a bracket goes into the box of the formula before it.
+    What the theme has and nobody needs goes too. A full stop or a bracket goes into the box of the
+    formula before it.
 
     >>> lighter('<ul>\n  <li>a</li></ul> <pre>\n  <span class="n">x</span></pre>')
     '<ul>\n<li>a</li></ul> <pre>\n  x</pre>'

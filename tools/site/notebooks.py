@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import html
@@ -14,6 +15,8 @@ from typing import Any
 from PIL import Image
 
 from course_utils.explorers.show import folded
+from course_utils.teaching.cards import inline
+from course_utils.teaching.exercise import UNTOUCHED
 from tools.editions.colab import address
 from tools.editions.reader import fold_answers, roles
 from tools.webp import as_webp
@@ -26,6 +29,10 @@ FIGURE = "figure: "
 SIDES = ("width", "height")
 AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
+LAPTOP = 'on <a href="../index.html#run-it">your laptop</a>'
+UNTOUCHED_HTML = inline(UNTOUCHED)
+# What a cell does that sets the stage, or calls for a picture and computes nothing for it.
+SETS_UP = re.compile(r"(import|from|torch\.|generator = torch\.|explorers\.|show\(figures\.)\b")
 
 
 class Pictures:
@@ -70,14 +77,18 @@ def page_source(
     player: Player,
     pictures: Pictures,
     asked: Callable[[str], str] = lambda source: "",
+    where: str = LAPTOP,
 ) -> Notebook:
-    """Return the notebook that Sphinx reads. What a prediction asks for is folded.
+    """Return the notebook that Sphinx reads.
+
+    What a prediction asks for is folded, and so is code that only sets up or calls for a picture.
 
     Args:
         notebook: a lecture as it is committed; its outputs are replaced.
         player: gives an explorer as HTML, by its name and what stands there without JavaScript.
         pictures: where figures go.
         asked: gives what a cell of code asks the reader, as HTML; nothing for another cell.
+        where: links to where the lecture runs, as HTML.
 
     Raises:
         ValueError: when a figure has no words, or an explorer's output is not from one call.
@@ -95,20 +106,41 @@ def page_source(
             if page := asked(_text(cell["source"])):
                 cell["outputs"] = [_as_html(page)]
                 _tag(cell, "remove-input")
-            else:
-                cell["outputs"] = _page_outputs(cell, player, pictures)
+                continue
+            cell["outputs"] = _page_outputs(cell, player, pictures)
+            _say_where_it_runs(cell, where)
+            if _only_sets_up(cell):
+                _tag(cell, "hide-input")
+                cell["metadata"]["mystnb"] = {
+                    "code_prompt_show": "Code",
+                    "code_prompt_hide": "Code",
+                }
     return {**notebook, "cells": cells}
 
 
-def links_to_run(name: str, repository: str) -> dict[str, Any]:
-    """A cell of links that open a lecture where nothing need be installed.
+def links_to_run(name: str, repository: str | None) -> str:
+    """Links to where a lecture can be run, as HTML: where nothing need be installed comes first.
 
-    >>> links_to_run("00_start_here.ipynb", "owner/name")["source"].count("owner/name")
+    >>> links_to_run("00_start_here.ipynb", "owner/name").count("owner/name")
     2
+    >>> links_to_run("00_start_here.ipynb", None) == LAPTOP
+    True
     """
+    if not repository:
+        return LAPTOP
     binder = f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/my_course/{name}"
-    links = f"[Colab]({address(name, repository)}) · [Binder]({binder})"
-    return {"cell_type": "markdown", "id": "run", "metadata": {}, "source": f"Run it in {links}."}
+    colab = address(name, repository)
+    return f'in <a href="{colab}">Colab</a>, in <a href="{binder}">Binder</a> or {LAPTOP}'
+
+
+def run_cell(where: str) -> dict[str, Any]:
+    """The cell under the title of a lecture that says where to run it."""
+    return {
+        "cell_type": "markdown",
+        "id": "run",
+        "metadata": {},
+        "source": f"Here you read and move the pictures. To run the code, open it {where}.",
+    }
 
 
 def slide_type(cell: dict[str, Any]) -> str:
@@ -127,6 +159,26 @@ def _tells(cell: dict[str, Any]) -> bool:
         return False
     lines = "".join(_text(output.get("text", "\n?")) for output in cell["outputs"]).splitlines()
     return not all(line.startswith(AGREES) for line in lines)
+
+
+def _only_sets_up(cell: dict[str, Any]) -> bool:
+    """Whether a cell imports, seeds or calls for a picture, and no more; not where output hides."""
+    if "hide-output" in cell["metadata"].get("tags", ()):
+        return False
+    try:
+        statements = ast.parse(_text(cell["source"])).body
+    except SyntaxError:  # a line of IPython
+        return False
+    return all(SETS_UP.match(ast.unparse(each)) for each in statements)
+
+
+def _say_where_it_runs(cell: dict[str, Any], where: str) -> None:
+    """Where an exercise waits for a run, say where it can be run: nothing runs on a page."""
+    for output in cell["outputs"]:
+        page = _text(output.get("data", {}).get("text/html", ""))
+        if UNTOUCHED_HTML in page:
+            there = f"Nothing runs on this page. Write your answer and have it checked {where}."
+            output["data"] = {"text/html": page.replace(UNTOUCHED_HTML, there)}
 
 
 def _page_outputs(cell: dict[str, Any], player: Player, pictures: Pictures) -> list[Output]:

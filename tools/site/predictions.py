@@ -1,4 +1,4 @@
-"""Predictions on a page: the same buttons as in the notebook, and at the end all guesses."""
+"""What a page asks: the buttons of predictions, at the end all guesses, and the quiz."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 
 from tools.site import live
 
+QUIZ = "exercises.QUIZ"
 SHOWS = re.compile(r"^exercises\.(predict|guesses)\((?:\"([\w-]+)\")?\)$", re.MULTILINE)
 
 
-def predictions_of(exercises: Any) -> Callable[[str], str]:
-    """Return what gives a cell's prediction as HTML, from its code; else "".
+def asked_in(exercises: Any) -> Callable[[str], str]:
+    """Return what gives a cell's prediction or quiz as HTML, from its code; else "".
 
     Args:
         exercises: the module of the lecture.
     """
 
     def asked(source: str) -> str:
+        if source == QUIZ:
+            return exercises.QUIZ.html()
         call = SHOWS.search(source)
         if call is None:
             return ""
