@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["SNAPSHOT", "open_on_picture", "reader_copy", "reader_text"]
+__all__ = ["HOW_TO_RUN", "SNAPSHOT", "reader_copy", "reader_text"]
 
 Cell = dict[str, Any]
 
