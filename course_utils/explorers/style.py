@@ -76,7 +76,7 @@ def course_style() -> Iterator[None]:
     The reader's own settings are there again afterwards. Only those that differ are changed:
     ``rc_context`` copies all 300, which takes three times as long.
     """
-    settings = matplotlib.rcParams
+    settings: Any = matplotlib.rcParams
     with DRAW_LOCK:
         before = {name: settings[name] for name, ours in SETTINGS.items() if settings[name] != ours}
         settings.update({name: SETTINGS[name] for name in before})
