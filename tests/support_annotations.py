@@ -6,12 +6,13 @@ input look for, and one that quietly accepts it is stopped by its annotations.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
-from beartype import BeartypeConf, beartype
+from beartype import BeartypeConf, FrozenDict, beartype
 
-# An int is welcome where a float is asked for, as type checkers and readers have it.
-CHECKED = BeartypeConf(is_pep484_tower=True)
+# An int is welcome where a float is asked for, as type checkers and readers have it; so is any
+# other integer where an int is: numpy's, or a tensor's.
+CHECKED = BeartypeConf(is_pep484_tower=True, hint_overrides=FrozenDict({int: int | SupportsIndex}))
 
 
 def check_after(function: Callable) -> Callable:
