@@ -184,7 +184,7 @@ def test_an_answer_has_its_picture_beside_it(presented):
         presented.show(place + 1)
         if about := presented.page.locator(".cp-on.cp-about .ce").count():
             found += about
-            assert presented.measured()["smallest"] >= 20, f"slide {place + 2}"
+            assert presented.measured()["zoom"] >= 1.15, f"slide {place + 2}"
     assert found
 
 

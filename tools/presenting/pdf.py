@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -97,16 +98,19 @@ def _presented(place: Place, lecture: Lecture) -> Iterator[str]:
                 yield _address(process)
             finally:
                 process.terminate()
-                process.communicate()
+                process.wait()
 
 
 def _address(process: subprocess.Popen[str]) -> str:
     """Wait for the link that JupyterLab prints, and for its answer."""
     said = ""
-    for line in process.stderr or ():
+    assert process.stderr
+    for line in process.stderr:
         said += line
         if link := LINK.search(line):
             wait_for_answer(int(link[1]))
+            # A pipe that nobody empties would stop the server once it is full.
+            threading.Thread(target=process.stderr.read, daemon=True).start()
             return f"{link.group()}&print"
     raise CommandError(f"JupyterLab ended before it was ready; it said:\n{said}")
 

@@ -6,6 +6,7 @@ const LARGEST = 1.7; // in a window of 1280 x 720
 const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
 const BESIDE = 1.2; // leaves the words beside a picture half its width
 const READABLE = 1.15;
+const PRINTED = 1.25; // the same for what code prints, whose letters are smaller
 const SMALLEST = 0.5;
 const STEP = 0.05;
 
@@ -39,7 +40,7 @@ export function fitSlide(stage, scale) {
   panel.classList.toggle(PAIRED, isPaired);
   panel.classList.remove(SCROLLS);
   let zoom = fit(stage, scale * (isPaired ? BESIDE : LARGEST));
-  if (about && zoom < READABLE * scale) {
+  if (about && zoom < (isPaired ? READABLE : PRINTED) * scale) {
     about.classList.remove('cp-on', 'cp-about');
     panel.classList.remove(PAIRED);
     zoom = fit(stage, scale * LARGEST);
