@@ -278,7 +278,7 @@ def test_the_first_screen_has_a_picture(tab, site, name):
     tab.set_viewport_size({"width": 1366, "height": 850})
     visit(tab, lecture(site, name))
     settle(tab)
-    assert tab.locator(".course-live .ce-stage").first.bounding_box()["y"] < 750
+    assert tab.locator(".course-live").first.bounding_box()["y"] < 750
 
 
 def test_a_quiz_answers_to_mouse_and_key(tab, site):

@@ -15,6 +15,7 @@ CODE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
 COMMAND = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S* )*((?:make|python3?|py|\.venv/bin/python) .+)")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
+ON_GITHUB = ("../../tree/colab", "../../deployments/github-pages")  # pages of the repository there
 IMAGE_TAG = re.compile(r"<img\b[^>]*>")
 
 
@@ -47,7 +48,7 @@ def anchors(page):
 def leads_somewhere(target, file):
     """Whether a link's target is there; other sites are not asked."""
     # Above the repository is its host's page, with other branches.
-    if re.match(r"[a-z]+:", target) or target == "../../tree/colab":
+    if re.match(r"[a-z]+:", target) or target in ON_GITHUB:
         return True
     path, _, anchor = target.partition("#")
     place = (file.parent / path).resolve() if path else file

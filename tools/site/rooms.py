@@ -24,7 +24,7 @@ from tools.chromium import find_chromium
 __all__ = ["measure_rooms", "room", "with_rooms"]
 
 SCRIPT = Path(__file__).parent / "static" / "rooms.js"
-WIDTHS = range(272, 961, 16)  # pixels of the column, from a small phone to the widest page
+WIDTHS = (*range(272, 440, 8), *range(440, 961, 24))
 SLACK = 12  # pixels that a room may be too high, so that neighbouring widths can share it
 ROOM = re.compile(r'<div class="course-room (room-\w+)">.*?</div><!-- room -->', re.DOTALL)
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
@@ -121,7 +121,7 @@ def with_rooms(page: str, heights: Heights) -> str:
 
     >>> page = '<head></head><div class="course-room room-1"></div><!-- room -->'
     >>> with_rooms(page, {"room-1": [100] * 3 + [200] * (len(WIDTHS) - 3)}).split("</style>")[0]
-    '<head><style>.room-1>*{--room:100px}@container(min-width:304px){.room-1>*{--room:200px}}'
+    '<head><style>.room-1>*{--room:100px}@container(min-width:288px){.room-1>*{--room:200px}}'
     """
     rules: dict[int, list[str]] = {}
     for name in sorted({found[1] for found in ROOM.finditer(page)} & set(heights)):
@@ -139,7 +139,7 @@ def steps(heights: Sequence[int]) -> Iterator[tuple[int, int]]:
     """From which width on a room has which height: as much as is needed anywhere until the next.
 
     >>> list(steps([100, 104, 108, 160] + [160] * (len(WIDTHS) - 4)))
-    [(272, 108), (304, 160)]
+    [(272, 108), (288, 160)]
     """
     # Between two widths either may need more: a line more where it is narrow, a picture that grows.
     needed = [max(pair) for pair in zip(heights, [*heights[1:], heights[-1]], strict=True)]
