@@ -165,8 +165,10 @@ function drawLines(drawn, state, { memories, names }, top) {
   const isRight = isThin && (isHigh || drawn.atX(state.length) < inner.left + 2 * SHORT);
   const words = `weights ${sizeOf(state.weights)}`;
   const low = isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6;
-  const sides = [[inner.left + 6, low, "start"], [inner.right - 24, low, "end"]];
-  const [x, y, anchor] = freePlace(isRight ? sides.reverse() : sides, words, boxes);
+  const sides = [[inner.left + 6, "start"], [inner.right - 24, "end"]];
+  if (isRight) sides.reverse();
+  const places = [low, low - 18, low - 36].flatMap(high => sides.map(([at, side]) => [at, high, side]));
+  const [x, y, anchor] = freePlace(places, words, boxes);
   drawn.mark("weights", "text", { class: "cache-name", x, y, "text-anchor": anchor, text: words });
   return boxes;
 }
