@@ -147,11 +147,10 @@ function drawLines(drawn, state, { memories, names }, top) {
     const isNear = full > 0 && x < inner.left + SHORT; // both cannot be at the left
     const starts = drawn.atY(state.weights); // all lines start here: no room for a name above
     const isBelow = !isNear && starts <= at && at - starts < CROWDED;
-    mark("name", "text", {
-      class: "cache-name", "text-anchor": isNear ? "end" : "start",
-      x: isNear ? inner.right - 6 : inner.left + 6, y: at + (isBelow ? 16 : -6),
-      text: names[i],
-    });
+    const named = [isNear ? inner.right - 6 : inner.left + 6, at + (isBelow ? 16 : -6)];
+    const end = isNear ? "end" : "start";
+    mark("name", "text", { class: "cache-name", x: named[0], y: named[1], "text-anchor": end, text: names[i] });
+    if (isShown) boxes.push(boxOf(...named, names[i], end));
     const isFull = isShown && full > 0 ? "" : "none";
     mark("full", "circle", { class: "cache-full", r: 5, display: isFull, cx: x, cy: at });
     const [anchor, aside] = x > middle ? ["end", -10] : ["start", 10];
@@ -165,8 +164,10 @@ function drawLines(drawn, state, { memories, names }, top) {
   const isRight = isThin && (isHigh || drawn.atX(state.length) < inner.left + 2 * SHORT);
   const words = `weights ${sizeOf(state.weights)}`;
   const low = isThin && !isHigh ? drawn.atY(state.weights) - 8 : inner.bottom - 6;
-  const sides = [[inner.left + 6, low, "start"], [inner.right - 24, low, "end"]];
-  const [x, y, anchor] = freePlace(isRight ? sides.reverse() : sides, words, boxes);
+  const sides = [[inner.left + 6, "start"], [inner.right - 24, "end"]];
+  if (isRight) sides.reverse();
+  const places = [low, low - 18, low - 36].flatMap(high => sides.map(([at, side]) => [at, high, side]));
+  const [x, y, anchor] = freePlace(places, words, boxes);
   drawn.mark("weights", "text", { class: "cache-name", x, y, "text-anchor": anchor, text: words });
   return boxes;
 }
