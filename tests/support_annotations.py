@@ -6,13 +6,14 @@ input look for, and one that quietly accepts it is stopped by its annotations.
 """
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, SupportsIndex
 
 from beartype import BeartypeConf, FrozenDict, beartype
 
-# An int is welcome where a float is asked for, as type checkers and readers have it; so is any
-# other integer where an int is: numpy's, or a tensor's.
-CHECKED = BeartypeConf(is_pep484_tower=True, hint_overrides=FrozenDict({int: int | SupportsIndex}))
+# A number of any kind is welcome, as type checkers and readers have it: an int where a float is
+# asked for, numpy's where Python's are, a tensor with one integer where an int is.
+CHECKED = BeartypeConf(hint_overrides=FrozenDict({int: int | SupportsIndex, float: float | Real}))
 
 
 def check_after(function: Callable) -> Callable:

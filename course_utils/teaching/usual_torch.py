@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from course_utils.seeds import own_random_numbers
+
 __all__ = ["usual_torch"]
 
 
@@ -26,7 +28,7 @@ def usual_torch(dtype: torch.dtype = torch.float32) -> Iterator[None]:
     with contextlib.ExitStack() as restored:
         restored.callback(_make_tensors_on, device)
         restored.callback(torch.set_default_dtype, torch.get_default_dtype())
-        restored.enter_context(torch.random.fork_rng(devices=[]))
+        restored.enter_context(own_random_numbers())
         restored.enter_context(torch.inference_mode(False))
         restored.enter_context(torch.enable_grad())
         restored.enter_context(torch.autocast("cpu", enabled=False))

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -66,7 +67,9 @@ def test_a_full_disk(kept, monkeypatch, failing):
 
 def compiled(model):
     """As torch.compile wraps it: it would compile at the first call."""
-    return torch.compile(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what torch itself imports for it
+        return torch.compile(model)
 
 
 def with_part(model, name, part):
