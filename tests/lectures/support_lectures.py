@@ -57,6 +57,22 @@ def rule_first_screen(notebook: NotebookNode) -> list[str]:
     return found
 
 
+def rule_answers_are_folded(notebook: NotebookNode) -> list[str]:
+    """Text right after a question's buttons is the answer, by its id, or leads to a picture."""
+    cells = [
+        c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "notes"
+    ]
+    return [
+        f"{text.id}: the answer stands open under the buttons; an id with -answer folds it"
+        for asked, text, after in zip(cells, cells[1:], cells[2:], strict=False)
+        if asked.cell_type == "code"
+        and "exercises.predict(" in asked.source
+        and text.cell_type == "markdown"
+        and not text.id.endswith("-answer")
+        and "explorers.explore_" not in after.source
+    ]
+
+
 def rule_setup_cell(notebook: NotebookNode) -> list[str]:
     """The first code cell imports by name from the helper package, and sets the seed."""
     cell = code_cells(notebook)[0]

@@ -123,7 +123,7 @@ def test_what_a_prediction_asked_for_is_folded(converted):
         cell("code", "print(6)", outputs=[printed("6\n")]),
     )
     tags = [each["metadata"].get("tags", []) for each in page["cells"]]
-    assert tags == [[], [], ["hide-output"], [], ["hide-input"], [], []]
+    assert tags == [[], [], ["hide-output"], ["hide-output"], ["hide-input"], [], []]
     assert page["cells"][5]["source"].startswith("<details>\n<summary>What came out</summary>")
 
 

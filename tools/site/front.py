@@ -38,7 +38,7 @@ know why attention works, not only how to call it. No GPU, no network, no Transf
 ## Run it
 
 Here you read, and move every picture. In the notebooks you also change the code, and the exercises
-answer. In a copy of the course, with Python 3.11 or newer:
+answer. {copy}, with Python 3.11 or newer, run in its folder:
 
 ```
 make lab
@@ -79,6 +79,9 @@ def front_page(live: Live) -> str:
     return PAGE.format(
         first=COURSE[0].stem,
         run=f"https://github.com/{repository}#readme" if repository else "#run-it",
+        copy=f"Get [a copy of the course](https://github.com/{repository})"
+        if repository
+        else "Get a copy of the course, from whoever gave you these pages",
         opening=live.figure(EXPLORERS[OPENING](), "", root=""),
         cards="\n".join(map(_card, COURSE)),
     )

@@ -27,7 +27,6 @@ EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
 Player = Callable[[str, str], str]
 FIGURE = "figure: "
 SIDES = ("width", "height")
-AGREES = "agrees: "
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 LAPTOP = 'on <a href="../index.html#run-it">your laptop</a>'
 UNTOUCHED_HTML = inline(UNTOUCHED)
@@ -95,7 +94,8 @@ def page_source(
     """
     cells = [cell for cell in notebook["cells"] if slide_type(cell) != "notes"]
     for cell, role in roles(cells):
-        if role == "runs" and _tells(cell):
+        # A picture with controls says nothing until it is moved.
+        if role == "runs" and not EXPLORE.search(_text(cell["source"])):
             _tag(cell, "hide-output")
     fold_answers(cells)
     for cell in cells:
@@ -151,14 +151,6 @@ def slide_type(cell: dict[str, Any]) -> str:
 def _tag(cell: dict[str, Any], tag: str) -> None:
     """Say to Sphinx how a cell is shown."""
     cell["metadata"] = {**cell["metadata"], "tags": [*cell["metadata"].get("tags", ()), tag]}
-
-
-def _tells(cell: dict[str, Any]) -> bool:
-    """Whether what a cell has put out may say what came out; a picture with controls does not."""
-    if EXPLORE.search(_text(cell["source"])):
-        return False
-    lines = "".join(_text(output.get("text", "\n?")) for output in cell["outputs"]).splitlines()
-    return not all(line.startswith(AGREES) for line in lines)
 
 
 def _only_sets_up(cell: dict[str, Any]) -> bool:

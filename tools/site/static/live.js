@@ -18,6 +18,10 @@ export function start(page) {
   page.querySelectorAll("[data-view]").forEach(box => watch.observe(box));
   const wide = new ResizeObserver(seen => seen.forEach(({ target }) => reach(target)));
   page.querySelectorAll("pre").forEach(box => wide.observe(box));
+  // On a phone the contents lie over the page: whoever has chosen a section wants to see it.
+  page.querySelector(".toc-tree")?.addEventListener("click", event => {
+    if (event.target.closest("a")) page.querySelector("#__toc").checked = false;
+  });
 }
 
 /** What scrolls sideways can be reached by key. */
