@@ -2,6 +2,7 @@
 
 from PIL import Image
 
+from course_utils.explorers.show import SHARP
 from course_utils.lectures import COURSE
 from tools.editions import pictures
 from tools.editions.snapshots import NoBrowserError
@@ -18,10 +19,17 @@ def test_they_are_sharp_and_small():
         path = pictures.FOLDER / name
         assert path.stat().st_size < (700_000 if shot.moving else 120_000), name
         with Image.open(path) as image:
-            assert image.width == (1800 if shot.moving else 800), (
+            assert image.width == (1800 if shot.moving else pictures.CARD[0]), (
                 "two pixels for each of the page's"
             )
             assert getattr(image, "n_frames", 1) == len(shot.frames())
+
+
+def test_a_card_s_letters_can_be_read_on_github():
+    letters, shown = 12.5, 240  # pixels: of a label in a picture; how wide GitHub shows a card
+    page = pictures.CARD[0] / SHARP
+    assert letters * shown / page > 9.5
+    assert page + 24 >= pictures.PAGE, "no more than the page's own margins is cut off"
 
 
 def test_a_changed_explorer_makes_its_pictures_stale(tmp_path, monkeypatch):

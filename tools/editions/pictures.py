@@ -21,6 +21,7 @@ from PIL import Image
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.page import fragment
+from course_utils.explorers.show import SHARP
 from course_utils.files import write_whole
 from course_utils.lectures import COURSE, EXPLORERS, Lecture
 from tools.editions.snapshots import NoBrowserError, take_pictures
@@ -33,8 +34,22 @@ FOLDER = ROOT / "docs" / "images"
 MADE_FROM = FOLDER / "made_from.json"
 OPENING = "explore_real_heads"
 HOLD = 2200  # milliseconds for each preset of the opening picture
-CARD = (800, 500)
-MARGIN = 24
+# A card is about 240 pixels wide on GitHub: of a narrow page a part, so that letters can be read.
+PAGE = 324
+CARD = (624, 390)
+MARGIN = 12
+# Where each card's part begins, in the page's pixels below the picture's upper edge.
+TOPS = {
+    "explore_real_heads": -10,
+    "explore_largest_weight": 77,
+    "explore_softmax": 172,
+    "explore_two_places": 25,
+    "explore_position_codes": 31,
+    "explore_masks": 41,
+    "explore_block": 102,
+    "explore_experts": 209,
+    "explore_tile_by_tile": 28,
+}
 COLOURS = 128
 PAPER, NIGHT = (255, 255, 255), (17, 17, 17)
 SHOWN = re.compile(r"\bexplorers\.(explore_\w+)\(")
@@ -47,12 +62,13 @@ class Shot:
     explorer: type[Explorer]
     dark: bool
     moving: bool = False
+    top: int = 0
 
     @property
     def digest(self) -> str:
         """Of all that decides how it looks, but the numbers, whose last digits vary."""
         source = inspect.getsource(sys.modules[self.explorer.__module__])
-        shape = json.dumps([self.dark, self.moving, HOLD, CARD, MARGIN])
+        shape = json.dumps([self.dark, HOLD if self.moving else [PAGE, CARD, MARGIN, self.top]])
         return hashlib.sha256(f"{self.explorer.module()}{source}{shape}".encode()).hexdigest()[:16]
 
     def frames(self) -> list[Mapping[str, Any]]:
@@ -75,7 +91,8 @@ def _card_shots(lecture: Lecture) -> dict[str, Shot]:
     if first is None:
         return {}
     explorer: Any = EXPLORERS[first[1]]
-    return {"": Shot(explorer, dark=False), "-dark": Shot(explorer, dark=True)}
+    top = TOPS.get(first[1], 0)
+    return {"": Shot(explorer, dark=False, top=top), "-dark": Shot(explorer, dark=True, top=top)}
 
 
 def stale() -> list[str]:
@@ -108,10 +125,10 @@ def write_pictures() -> None:
 
 def _take(shot: Shot) -> bytes:
     pages = [fragment(shot.explorer(**values)) for values in shot.frames()]
-    part = ".ce" if shot.moving else ".ce-stage"
-    pngs = [base64.b64decode(each) for each in take_pictures(pages, part=part, dark=shot.dark)]
+    look = {} if shot.moving else {"part": ".ce-stage", "width": PAGE}
+    pngs = [base64.b64decode(each) for each in take_pictures(pages, dark=shot.dark, **look)]
     images = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
-    return _film(images, shot.dark) if shot.moving else _card(images[0], shot.dark)
+    return _film(images, shot.dark) if shot.moving else _card(images[0], shot)
 
 
 def _film(images: list[Image.Image], dark: bool) -> bytes:
@@ -126,12 +143,9 @@ def _film(images: list[Image.Image], dark: bool) -> bytes:
     return encoded.getvalue()
 
 
-def _card(image: Image.Image, dark: bool) -> bytes:
-    """The picture, as large as fits on a card."""
-    width, height = (side - 2 * MARGIN for side in CARD)
-    image.thumbnail((width, height), Image.Resampling.LANCZOS)
-    corner = (CARD[0] - image.width) // 2, (CARD[1] - image.height) // 2
-    sheet = _on_sheet(image, CARD, dark, corner)
+def _card(image: Image.Image, shot: Shot) -> bytes:
+    """The part of the picture that fits on a card."""
+    sheet = _on_sheet(image, CARD, shot.dark, (MARGIN, -SHARP * shot.top))
     return as_webp(sheet.quantize(COLOURS))  # a quarter smaller
 
 

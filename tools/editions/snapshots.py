@@ -78,8 +78,10 @@ class NoBrowserError(RuntimeError):
     """No picture can be taken on this machine; the message says what is missing."""
 
 
-def take_pictures(pages: list[str], *, part: str = ".ce", dark: bool = False) -> list[str]:
-    """Each page's explorer, or a part of it, as a PNG in base64.
+def take_pictures(
+    pages: list[str], *, part: str = ".ce", dark: bool = False, width: int = WIDTH
+) -> list[str]:
+    """Each page's explorer, or a part of it, as a PNG in base64; the page is `width` pixels wide.
 
     Raises:
         NoBrowserError: where there is no browser that starts.
@@ -100,7 +102,8 @@ def take_pictures(pages: list[str], *, part: str = ".ce", dark: bool = False) ->
         except Error:
             raise NoBrowserError(f"{chromium} does not start") from None
         tab = browser.new_page(
-            viewport={"width": WIDTH, "height": 640},
+            # So high that nothing has to stay in sight above the picture.
+            viewport={"width": width, "height": 2400},
             device_scale_factor=SHARP,
             reduced_motion="reduce",
         )
