@@ -21,6 +21,7 @@ NUMBER = Prediction("bytes", "How many?", "It is 128 GB.", 128, within=8, unit="
 PREDICTIONS = Predictions("l09_sums", {"score": SCORE, "bytes": NUMBER})
 FOLD = "<details class='{0}'><summary>What came out</summary><p>{0} tells</p></details>"
 PRINTED = "<details class='first'><summary>Output</summary><pre>first tells</pre></details>"
+PICTURE = "<figure class='ce'><h3>What a picture asks</h3></figure>"
 
 
 def buttons(place, text):
@@ -41,7 +42,7 @@ def write_page(folder):
     asked = {name: f'<div class="course-asked">{fragment(PREDICTIONS.ask(name))}</div>'
              for name in PREDICTIONS}  # fmt: skip
     content = (
-        f"<h2>One</h2>{asked['score']}{PRINTED}<p>Code.</p>{FOLD.format('second')}"
+        f"<h2>One</h2>{asked['score']}{PRINTED}{PICTURE}<p>Code.</p>{FOLD.format('second')}"
         f"<p><strong>Predict.</strong> And?</p>{FOLD.format('other')}"
         f"<h2>Two</h2>{asked['bytes']}{FOLD.format('third')}<h2>End</h2>{FOLD.format('last')}"
         + fragment(PREDICTIONS.guesses())
@@ -72,9 +73,11 @@ def test_a_choice_by_mouse_opens_its_answer_and_is_kept(page):
     assert opened_folds(page) == ["first", "second"]
     assert guesses(page) == ["64", "no guess"]
     page.reload()
-    wait_for(lambda: opened_folds(page) == ["first", "second"], lambda: str(opened_folds(page)))
     assert buttons(page, "64").get_attribute("aria-pressed") == "true"
     assert guesses(page) == ["64", "no guess"]
+    assert opened_folds(page) == [] and page.locator(".predict .ce-caption:visible").count() == 0, (
+        "nothing moves for whoever comes back"
+    )
 
 
 def test_keys_choose(page):

@@ -25,10 +25,13 @@ function mount(stage, hand) {
   const isNumber = Boolean(before) && asNumber(before) === before && before.length <= longest;
   const isKnown = choices.length ? choices.includes(before) : isNumber;
   if (isKnown) hand.change({ guess: before });
+  // On the site a guess of an earlier visit moves nothing: its button is dark, and that is all.
+  const earlier = isKnown && root.closest(".course-asked") ? before : "";
   return (state, values) => {
     shown.show(values.guess);
-    root.classList.toggle("predict-made", values.guess !== "");
-    if (values.guess !== "") unfold(root);
+    const isNew = values.guess !== "" && values.guess !== earlier;
+    root.classList.toggle("predict-made", isNew);
+    if (isNew) unfold(root);
   };
 }
 
@@ -87,7 +90,8 @@ function unfold(root) {
     return;
   }
   const found = [...document.querySelectorAll(".course-asked, details, h1, h2, h3, strong")];
-  const later = found.slice(found.indexOf(asked) + 1).filter(each => !asked.contains(each));
+  const ofPage = each => each.matches(".course-asked") || !each.closest(".ce"); // not of a picture
+  const later = found.slice(found.indexOf(asked) + 1).filter(ofPage);
   for (const each of later) {
     const words = each.textContent;
     if (each.tagName === "DETAILS") each.open ||= ANSWER.test(words);
