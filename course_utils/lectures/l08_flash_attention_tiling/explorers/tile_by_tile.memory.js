@@ -11,7 +11,7 @@ export function makeMemory(drawing, hand, player) {
   const plate = svg("rect", { class: "tiles-memory", rx: 12 });
   const title = svg("text", { class: "tiles-title" }, "memory ",
     svg("tspan", { class: "tiles-light" }, "large, slow"));
-  const hint = svg("text", { "text-anchor": "end" }, "click or drag a tile");
+  const hint = svg("text", { "text-anchor": "end" }, "press or drag a tile");
   const foot = svg("text", { "text-anchor": "middle" });
   const strips = makeStrips(hand.given);
   const grid = makeGrid(drawing, player);
