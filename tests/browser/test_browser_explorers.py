@@ -25,11 +25,11 @@ pytestmark = pytest.mark.browser
 WIDE = 940
 TALLEST = 640  # pixels: a small laptop's screen, less the lab's bars
 CONTROLS = ".ce :is(input, select, [role=slider], [role=radio][aria-checked=true])"
-# Where nothing else lies over an element.
+# Where nothing else lies over an element, nor another that can be dragged.
 PLACE_OF = """grip => {
   const box = grip.getBoundingClientRect(), parts = [0.5, 0.3, 0.7, 0.1, 0.9];
   return parts.flatMap(x => parts.map(y => [box.x + x * box.width, box.y + y * box.height]))
-    .find(place => grip.contains(document.elementFromPoint(...place)));
+    .find(place => document.elementFromPoint(...place)?.closest('[data-grab]') === grip);
 }"""
 MOVED = """(rail, end) => {
   rail.value = rail[end];
