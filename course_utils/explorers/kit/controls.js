@@ -38,6 +38,13 @@ function framed(spec, input, output) {
   return html("div", { class: `ce-control ce-${spec.kind}${colour}` }, ...parts);
 }
 
+/** A swipe that begins on a rail scrolls the page; what it moved before that comes back. */
+export function unmovedByScrolling(input, valueNow, change) {
+  let before;
+  input.addEventListener("pointerdown", () => { before = valueNow(); });
+  input.addEventListener("pointercancel", () => change(before));
+}
+
 function rail(spec, { most, from, to, step, words }, change) {
   const input = html("input", { type: "range", min: 0, max: most, step: 1 });
   const output = html("output", { "aria-hidden": "true" });
@@ -56,6 +63,7 @@ function rail(spec, { most, from, to, step, words }, change) {
     set(input, { "aria-valuetext": words(next) });
   };
   input.addEventListener("input", () => change(to(Number(input.value))));
+  unmovedByScrolling(input, () => value, change);
   input.addEventListener("keydown", event => {
     const steps = stepsOf(event);
     if (!steps) return;

@@ -19,6 +19,25 @@ export function placeIn(element, event) {
   return { x: (event.clientX - box.left) * shrunk, y: (event.clientY - box.top) * shrunk };
 }
 
+/**
+ * Let a mouse show what it points at, and a tap what it presses: a finger that moves scrolls.
+ * `leave()` follows when the mouse goes, and when something else is tapped.
+ */
+export function pointing(element, show, leave = () => {}) {
+  const isFinger = event => event.pointerType === "touch";
+  element.addEventListener("pointermove", event => isFinger(event) || show(event));
+  element.addEventListener("pointerleave", event => isFinger(event) || leave(event));
+  const elsewhere = event => {
+    if (element.contains(event.target)) return;
+    document.removeEventListener("click", elsewhere);
+    leave(event);
+  };
+  element.addEventListener("click", event => {
+    show(event);
+    if (isFinger(event)) document.addEventListener("click", elsewhere);
+  });
+}
+
 /** The focus goes to one of several, the tab stop from now on: marked later, the page is laid out. */
 export const focusOn = one => set(one, { tabindex: 0 }).focus({ preventScroll: true });
 

@@ -61,6 +61,10 @@ def test_fifteen_is_closer_to_seven_than_eight(written):
     assert "[q:000111]" in caption and "4 digits differ" in caption
 
 
+def test_a_single_digit_differs(written):
+    assert "1 digit differs" in written.caption(written.compute(code=BINARY, m=2, n=3))
+
+
 def speeds(base):
     return base ** (-np.arange(PAIRS) / PAIRS)
 

@@ -48,7 +48,7 @@ export function makeArea(picture, place, hand) {
   area.addEventListener("pointermove", event => {
     const box = picture.getBoundingClientRect();
     const near = nearest({ x: event.clientX - box.left, y: event.clientY - box.top });
-    if (event.buttons) return;
+    if (event.buttons || event.pointerType === "touch") return;
     area.style.cursor = near === undefined ? "ew-resize" : "ns-resize";
     if (near === undefined) set(hovered, { r: 0 });
     else set(hovered, { r: 10, cx: place.x(hand.given.x[near]), cy: place.y(valueOf(near)) });

@@ -1,7 +1,7 @@
 // Attention in the plane: shadows of keys on a query, and the mixture of the values.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { around, freePlace } from "../../../explorers/kit/labels.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
@@ -41,8 +41,8 @@ function mount(stage, hand) {
 function lightUp(box) {
   const light = word => set(box, { "data-lit": word ?? false });
   const wordOf = event => event.target.closest("[data-word]")?.dataset.word;
-  box.addEventListener("pointerover", event => event.buttons || light(wordOf(event)));
-  box.addEventListener("pointerleave", event => event.buttons || light());
+  const unlessDragged = act => event => event.buttons || act(event);
+  pointing(box, unlessDragged(event => light(wordOf(event))), unlessDragged(() => light()));
   box.addEventListener("focusin", event => light(wordOf(event)));
   box.addEventListener("focusout", () => light());
 }
@@ -98,7 +98,7 @@ function makeChip(plane, hand, { name, word, text, kind }) {
   const wide = widthOf(text);
   const input = hand.inputs[name];
   const role = input
-    ? { role: "slider", tabindex: 0, "data-grab": true,
+    ? { role: "slider", tabindex: 0, "data-grab": "shared",
       "aria-label": `${input.label} ${word === undefined ? "" : text}`.trim() }
     : { role: "img", "aria-label": text };
   const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, "data-word": word, ...role },
@@ -142,7 +142,7 @@ function takeInHand(chip, plane, hand, { name, word }) {
 
 /** The words as points, from which matrices make the rest. */
 function makeWords(hand) {
-  const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word; click it, and it asks");
+  const plane = makePlane("words: more animal →, more pronoun ↑", "drag a word; press it, and it asks");
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "tokens", word, text, kind: "word" }));
   const words = [...plane.drawing.querySelectorAll(".plane-word")];
   words.forEach((word, i) => askedBy(word, () => hand.values.tokens[i], () => hand.change({ asks: WORDS[i] })));

@@ -181,7 +181,7 @@ class ThreeMatrices(InThePlane):
     reading = (
         "A word is a point: how much of an animal it is, and how much of a pronoun. The matrices "
         "turn each word into a key and a value, and the word that asks into a query; the rest is "
-        "as before. Drag a word, or a number of a matrix up or down. Click a word, and it asks."
+        "as before. Drag a word, or a number of a matrix up or down. Press a word, and it asks."
     )
 
     def compute(self, asks: str, tokens: Any, w_q: Any, w_k: Any, w_v: Any) -> PlaneState:

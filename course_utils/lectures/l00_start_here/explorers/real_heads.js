@@ -1,7 +1,7 @@
 // A sentence whose words attend to each other, a wall of all heads, and the chosen head large.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { focusOn, placeIn } from "../../../explorers/kit/hand.js";
+import { focusOn, placeIn, pointing } from "../../../explorers/kit/hand.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
@@ -66,9 +66,7 @@ function leafed(area, hand, at, left = () => {}) {
     shown = values;
     hand.change(values);
   };
-  area.addEventListener("pointermove", event => show(event, !event.buttons));
-  area.addEventListener("click", event => show(event, false));
-  area.addEventListener("pointerleave", () => {
+  pointing(area, event => show(event, event.type !== "click" && !event.buttons), () => {
     left();
     hand.change(chosen && isShown() ? chosen : {});
     chosen = undefined;

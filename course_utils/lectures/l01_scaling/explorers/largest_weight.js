@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { placeIn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -95,10 +95,9 @@ function makePointer(bars) {
     pointed = key;
     if (shown) say();
   };
-  bars.svg.addEventListener("pointermove", event => {
+  pointing(bars.svg, event => {
     point(clamp(Math.round(bars.xAt.inverse(placeIn(bars.svg, event).x)), 0, KEYS - 1));
-  });
-  bars.svg.addEventListener("pointerleave", () => point());
+  }, () => point());
   return state => {
     shown = state;
     say();

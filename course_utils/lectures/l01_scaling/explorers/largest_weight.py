@@ -47,9 +47,9 @@ class LargestWeight(Explorer):
     view = "largest_weight.js"
     reading = (
         "Left: each bar is the weight that one query gives to one of its 64 keys; the dashed line "
-        "is 1/64, an equal share. Point at a bar to read it. Right: the largest weight of each of "
-        "12 queries, and their mean; click on one, or use the arrow keys, to see its bars. All "
-        "vectors are random, and the scores are not divided by anything."
+        "is 1/64, an equal share. Choose a bar to read it. Right: the largest weight of each of "
+        "12 queries, and their mean; choose one to see its bars. All vectors are random, and the "
+        "scores are not divided by anything."
     )
 
     def compute(self, width: int, query: int) -> LargestWeightState:

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -26,7 +26,7 @@ function mount(stage, hand) {
   const scores = chart(box, { label: "histogram of scores", height: 228, edge: { ...EDGE, top: 46, bottom: 34 },
     x: { label: "", domain: [-50, 50], ticks: [] }, y: { label: "", domain: [0, 1.28], ticks: [] } });
   const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 26, bottom: 26 },
-    x: { label: "", domain: [-0.8, 63.8], ticks: [[31.5, "weights of one query on its 64 keys: point at one"]] },
+    x: { label: "", domain: [-0.8, 63.8], ticks: [[31.5, "weights of one query on its 64 keys: choose one"]] },
     y: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
   set(scores.svg, { role: "group" });
   const band = makeBand(scores, hand);
@@ -184,18 +184,17 @@ function makeKeys(box, scores, weights) {
     pointed = key;
     if (shown) light();
   };
-  weights.svg.addEventListener("pointermove", event => {
+  pointing(weights.svg, event => {
     const { x } = placeIn(weights.svg, event);
     point(clamp(Math.round(weights.xAt.inverse(x)), 0, 63));
-  });
-  scores.svg.addEventListener("pointermove", event => {
+  }, () => point());
+  pointing(scores.svg, event => {
     const { x, y } = placeIn(scores.svg, event);
     if (event.buttons || y < scores.inner.bottom - 30) return;
     const off = Array.from(shown.scores, (_, key) => Math.abs(xOf(key) - x));
     const least = Math.min(...off);
     point(least < CLOSE ? off.indexOf(least) : undefined);
-  });
-  for (const each of [weights, scores]) each.svg.addEventListener("pointerleave", () => point());
+  }, () => point());
   weights.svg.addEventListener("blur", () => point());
   stepped(weights.svg, by => point(clamp((pointed ?? shown.best) + by, 0, 63)),
     key => point(key === "Home" ? 0 : 63));

@@ -140,7 +140,7 @@ class ScoreWidth(Explorer):
         "spread) on each side of the mean, as the proof predicts it, and the line is the normal "
         "density with that mean and spread. Drag the band's edge, or move the slider. The orange "
         "strokes are the scores of one query with its 64 keys. Below: the weights that softmax "
-        "makes of these. Point at a key to find its score."
+        "makes of these. Choose a key to find its score."
     )
 
     def compute(

@@ -1,7 +1,7 @@
 // The Jacobian as a signed map, and its norm as a hill on which the temperature is dragged.
 
 import { chart } from "../../../explorers/kit/chart.js";
-import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { heatMap } from "../../../explorers/kit/heat.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
@@ -68,13 +68,12 @@ export function makeJacobian(box, point) {
     set(rows, { x: LEFT, y: TOP + (row ?? 0) * cell, width: side, height: cell });
     for (const each of [rows, columns]) each.classList.toggle("soft-gone", score === undefined);
   };
-  over.addEventListener("pointermove", event => {
+  pointing(over, event => {
     const { x, y } = placeIn(holder, event);
     const [score, weight] = [x - LEFT, y - TOP].map(each => Math.floor((each / side) * count));
     const inside = [score, weight].every(each => each >= 0 && each < count);
     point(inside ? { score, weight } : {});
-  });
-  over.addEventListener("pointerleave", () => point());
+  }, () => point());
   return { draw, light };
 }
 

@@ -54,7 +54,7 @@ function mount(stage, hand) {
 
 /** What is pointed at, in words. */
 function inWords({ jacobian, weights }, { score, weight }) {
-  if (score === undefined) return "Point at a key or a cell. Colour is the square root of the size, so small entries show.";
+  if (score === undefined) return "Choose a key or a cell. Colour is the square root of the size, so small entries show.";
   const row = weight ?? score;
   const slope = jacobian[row * weights.length + score];
   const [moves, much] = [slope < 0 ? "falls" : "rises", number(Math.abs(slope), 3)];

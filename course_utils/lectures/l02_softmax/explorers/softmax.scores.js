@@ -1,7 +1,7 @@
 // The scores as bars that are dragged, and the weights below them, a column for each key.
 
 import { chart } from "../../../explorers/kit/chart.js";
-import { draggable, focusOn, placeIn } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, placeIn, pointing } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -33,12 +33,11 @@ export function makeScores(box, hand, point) {
   const told = svg("text", { class: "soft-number", "text-anchor": "middle" });
   scores.svg.append(told);
   for (const each of [scores, weights]) {
-    each.svg.addEventListener("pointermove", event => {
+    pointing(each.svg, event => {
       if (event.buttons) return;
       const key = Math.round(each.xAt.inverse(placeIn(each.svg, event).x));
       point(key >= 0 && key < count ? { score: key } : {});
-    });
-    each.svg.addEventListener("pointerleave", event => event.buttons || point());
+    }, event => event.buttons || point());
   }
   scores.svg.addEventListener("focusout", () => point());
   let active = 0;

@@ -1,6 +1,6 @@
 // One split: the matrix, its heads below, and what each output depends on.
 
-import { draggable, focusOn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
@@ -52,13 +52,9 @@ export function makePanel(box, hand, which) {
   const frames = [0, 1].map(() => svg("rect", { class: "split-frame", rx: 3 }));
   const map = makeMap(drawing);
   drawing.append(name, ...grounds, ...cells, ...titles, ...parts, link, ...frames);
-  drawing.addEventListener("pointermove", event => {
+  pointing(drawing, event => {
     const cell = event.target.closest("[data-n]");
     if (cell && !event.buttons) hand.change({ number: Number(cell.dataset.n) });
-  });
-  drawing.addEventListener("click", event => {
-    const cell = event.target.closest("[data-n]");
-    if (cell) hand.change({ number: Number(cell.dataset.n) });
   });
   const cut = which ? () => {} : makeCut(drawing, hand);
   let laidOut;

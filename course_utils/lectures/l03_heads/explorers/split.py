@@ -87,7 +87,7 @@ class Split(Explorer):
         "piece of every token. The wrong view cuts the memory into long stretches, so a head gets "
         "few tokens, whole. The small maps show what the output in a row depends on when each row "
         "of a head attends to itself and the rows above it (a causal mask): blue is the past, a "
-        "cross is the future. Point at a number to follow it, and drag the round handle to change "
+        "cross is the future. Choose a number to follow it, and drag the round handle to change "
         "the number of heads."
     )
 

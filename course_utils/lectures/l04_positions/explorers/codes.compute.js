@@ -34,7 +34,7 @@ export function caption({ apart, code, m, n }) {
   if (code === BINARY) {
     const differ = [...digits(m ^ n)].filter(each => each === "1").length;
     return `In binary, [q:${m}] is [q:${digits(m)}] and [k:${n}] is [k:${digits(n)}]: ` +
-      `${differ} digits differ, and the codes are [b:${far}] apart.`;
+      `${differ} ${differ === 1 ? "digit differs" : "digits differ"}, and the codes are [b:${far}] apart.`;
   }
   return `As waves, the codes of [q:${m}] and [k:${n}] are [b:${far}] apart, like those of ` +
     `any two positions at distance ${Math.abs(m - n)}.`;

@@ -16,16 +16,18 @@ const TABLE = 120; // pixels
 const WORD = Math.sqrt(12); // the length of twelve numbers of size 1
 const TICKS = [0, 8, 16, 24, 32, 40, 48, 56];
 const LAST = POSITIONS - 1;
+const NARROW = 560; // pixels below which a name has less room
 const SHADES = 12; // on each side of 0: more look the same
 const ROWS = {
   [KINDS[0]]: "each column is a code: one number",
   [KINDS[1]]: "each column is a code: six digits, the last on top",
   [KINDS[2]]: "each column is a code: cosine and sine of six hands, the fastest on top",
 };
+// They begin below 0, where a handle would cover a position's number.
 const AXES = {
-  [KINDS[0]]: { domain: [0, 64], ticks: [0, 20, 40, 60] },
-  [KINDS[1]]: { domain: [0, 5], ticks: [0, 1, 2, 3, 4, 5] },
-  [KINDS[2]]: { domain: [0, 5], ticks: [0, 1, 2, 3, 4, 5] },
+  [KINDS[0]]: { domain: [-4, 64], ticks: [0, 20, 40, 60] },
+  [KINDS[1]]: { domain: [-0.3, 5], ticks: [0, 1, 2, 3, 4, 5] },
+  [KINDS[2]]: { domain: [-0.3, 5], ticks: [0, 1, 2, 3, 4, 5] },
 };
 const HANDLES = { m: "query", n: "key" };
 
@@ -130,12 +132,15 @@ function makeCurve(stage, hand) {
     const tooLong = state.code === KINDS[0]; // the other codes are no longer than a word's vector
     set(drawn.mark("word", "line"),
       { x1: left, x2: right, y1: y, y2: y, visibility: !tooLong && "hidden" });
-    const words = tooLong ? "length of a word's vector of width 12" : "";
+    const ofWidth = width < NARROW ? "" : " of width 12";
+    const words = tooLong ? `length of a word's vector${ofWidth}` : "";
+    const line = [...state.apart].map((far, at) => around([drawn.atX(at), drawn.atY(far)], 3));
     const knobs = Object.keys(HANDLES).map(name =>
       around([drawn.atX(state[name]), drawn.atY(state.apart[state[name]])], 14));
     const [x, , anchor] = freePlace(
-      [[right, y - 6, "end"], [left + 4, y - 6, "start"]], words, knobs);
-    drawn.mark("word-name", "text", { x, y: y - 6, "text-anchor": anchor, text: words });
+      [[right, y - 6, "end"], [left + 4, y - 6, "start"]], words, [...knobs, ...line]);
+    drawn.mark("word-name", "text", { class: "codes-name", x, y: y - 6,
+      "text-anchor": anchor, text: words });
     drawn.line("curve", [...state.apart.keys()], state.apart);
     handles.forEach(show => show(state));
   };

@@ -72,9 +72,11 @@ class PositionCodes(Explorer):
         if state.code == NUMBER:
             return f"As numbers, the codes of [q:{m}] and [k:{n}] are [b:{apart}] apart."
         if state.code == BINARY:
+            differ = (m ^ n).bit_count()
+            digits = "digit differs" if differ == 1 else "digits differ"
             return (
                 f"In binary, [q:{m}] is [q:{m:06b}] and [k:{n}] is [k:{n:06b}]: "
-                f"{(m ^ n).bit_count()} digits differ, and the codes are [b:{apart}] apart."
+                f"{differ} {digits}, and the codes are [b:{apart}] apart."
             )
         return (
             f"As waves, the codes of [q:{m}] and [k:{n}] are [b:{apart}] apart, like those of "

@@ -102,7 +102,7 @@ function makeArm(letter, { kind, reach }, hand) {
   let shown = 0; // the angle in all, so that a hand that moves by itself goes the shorter way
   const spec = hand.inputs[letter];
   const arm = svg("g", {
-    class: `rope-hand rope-${kind}`, role: "slider", tabindex: 0, "data-grab": true,
+    class: `rope-hand rope-${kind}`, role: "slider", tabindex: 0, "data-grab": "shared",
     "aria-label": `${spec.label}, as a hand`, "aria-valuemin": spec.min, "aria-valuemax": spec.max,
     transform: `translate(${middle} ${middle})`,
   }, turning);

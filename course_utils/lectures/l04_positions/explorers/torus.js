@@ -133,7 +133,7 @@ const knobOf = kind => (kind === "query"
 function makeHandle(name, drawing, hand, spots) {
   const kind = KINDS[name];
   const handle = svg("g", { class: `torus-handle torus-${kind}`, role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": hand.inputs[name].label, "aria-valuemin": 0,
+    "data-grab": "shared", "aria-label": hand.inputs[name].label, "aria-valuemin": 0,
     "aria-valuemax": KEYS - 1 }, svg("circle", { class: "torus-reach", r: 22 }), knobOf(kind),
   svg("text", { y: 5 }, name));
   drawing.append(handle);

@@ -1,6 +1,6 @@
 // The cells of a mask, which are painted, and the words of their rows and columns.
 
-import { draggable, focusOn } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, pointing } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 
@@ -166,9 +166,9 @@ function painted(layer, drawing, hand, cells, light, side) {
     },
   });
   const pairOf = event => event.target.closest("[data-pair]")?.dataset.pair.split(" ").map(Number);
-  layer.addEventListener("pointerover", event => light(pairOf(event)));
+  pointing(layer, event => light(pairOf(event)), () => light());
   layer.addEventListener("focusin", event => light(pairOf(event)));
-  for (const over of ["pointerleave", "focusout"]) layer.addEventListener(over, () => light());
+  layer.addEventListener("focusout", () => light());
   layer.addEventListener("keydown", event => {
     const by = ARROWS[event.key];
     if (by) go(...at.map((each, axis) => clamp(each + by[axis], 0, last)));

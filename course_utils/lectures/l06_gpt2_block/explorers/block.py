@@ -135,8 +135,8 @@ class Block(Explorer):
         "and are added back. Filled boxes have learned parameters, round ones have none. A small "
         "card on a wire is the tensor there: its height grows with the tokens, its width with the "
         "numbers per token (both by the square root); a stack of cards has one for each head. "
-        "Press a part, or walk with the arrow keys. FLOPs count the matrix products, scores and "
-        "mix in full, as in the lecture's table of symbols."
+        "Press a part to choose it. FLOPs count the matrix products, scores and mix in full, as in "
+        "the lecture's table of symbols."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

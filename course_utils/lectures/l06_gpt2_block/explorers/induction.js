@@ -1,7 +1,7 @@
 // A row of tokens and its copy: what each head attends to, what the model expects, what that costs.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { placeIn } from "../../../explorers/kit/hand.js";
+import { placeIn, pointing } from "../../../explorers/kit/hand.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import style from "./induction.css";
 import { caption, compute, weightsOf } from "./induction.compute.js";
@@ -39,11 +39,10 @@ function mount(stage, hand) {
     pointed = found;
     light();
   };
-  table.addEventListener("pointermove", event => {
+  pointing(table, event => {
     const { x, y } = placeIn(table, event);
     point(now?.layout.at(x, y) ?? {});
-  });
-  table.addEventListener("pointerleave", () => point({}));
+  }, () => point({}));
   table.addEventListener("keydown", () => point({})); // who walks by key has left the pointer
   return [(state, values, theme) => {
     const layout = layoutOf(hand.width);

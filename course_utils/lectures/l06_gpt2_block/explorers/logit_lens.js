@@ -1,7 +1,7 @@
 // The logit lens: a sentence, and under it what each layer would say next, token by token.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, focusOn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, focusOn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 import { readableOn } from "../../../explorers/kit/theme.js";
@@ -95,9 +95,7 @@ function makeGrid(count, hand) {
     const found = at(event);
     if (found) hand.change(found);
   };
-  // A pen or a mouse shows what it points at; a finger scrolls, and chooses by a tap.
-  element.addEventListener("pointermove", event => event.pointerType !== "touch" && take(event));
-  element.addEventListener("click", take);
+  pointing(element, take);
   element.addEventListener("keydown", event => {
     const by = ALONG[event.key];
     if (!by || event.target === cover) return;

@@ -120,7 +120,7 @@ function makeBudget(plane, hand, move) {
   const pill = svg("rect", { rx: 11, width: PILL[0], height: PILL[1], x: -PILL[0] / 2, y: -PILL[1] / 2 });
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });
   const grip = plane.mark("grip", "g", { class: "laws-grip", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": hand.inputs.compute.label,
+    "data-grab": "shared", "aria-label": hand.inputs.compute.label,
     "aria-valuemin": hand.inputs.compute.min, "aria-valuemax": hand.inputs.compute.max });
   grip.append(pill, words);
   let home = [0, 0];
@@ -168,7 +168,7 @@ function makeBudget(plane, hand, move) {
 function makePoint(plane, hand, move, to) {
   const reach = svg("circle", { r: 22, class: "laws-reach" });
   const point = plane.mark("point", "g", { class: "laws-point ce-eased", role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
+    "data-grab": "shared", "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
     "aria-valuemax": hand.inputs.ratio.max });
   const name = svg("text", { class: "laws-mine" }, "you");
   point.append(reach, svg("circle", { class: "laws-ring", r: 10 }), name);

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../explorers/kit/chart.js";
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, placeIn, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -56,11 +56,10 @@ function makeWords() {
   const told = html("p", { class: "mod-told" });
   let [shown, columns, ways] = ["", [], []];
   const tell = i => {
-    set(told, { text: ways[i] ?? "Point at a word to follow it up through the blocks." });
+    set(told, { text: ways[i] ?? "Choose a word to follow it up through the blocks." });
   };
-  element.addEventListener("pointerover", event =>
-    tell(columns.indexOf(event.target.closest(".mod-token"))));
-  element.addEventListener("pointerleave", () => tell(-1));
+  pointing(element, event => tell(columns.indexOf(event.target.closest(".mod-token"))),
+    () => tell(-1));
   const build = (tokens, blocks) => {
     columns = tokens.map(token => html("div", { role: "listitem", class: "mod-token" },
       ...Array.from({ length: blocks }, () => html("i")),

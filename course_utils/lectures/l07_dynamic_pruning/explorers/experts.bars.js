@@ -1,5 +1,6 @@
 // How many points chose each expert, and how many of them find it full.
 
+import { pointing } from "../../../explorers/kit/hand.js";
 import { html, set } from "../../../explorers/kit/svg.js";
 
 export function makeBars(room, light) {
@@ -7,8 +8,6 @@ export function makeBars(room, light) {
     const [taken, lost, count] = [html("i"), html("i", { class: "moe-lost" }), html("b")];
     const row = html("div", { class: `moe-row moe-e${i}` }, html("span", {}, `expert ${i + 1}`),
       html("div", { class: "moe-rail" }, taken, lost), count);
-    row.addEventListener("pointerenter", () => light(i));
-    row.addEventListener("pointerleave", () => light(-1));
     return { row, taken, lost, count };
   });
   const mark = html("div", { class: "moe-equal" }, html("span", {}, `equal share: ${room}`));
@@ -16,6 +15,8 @@ export function makeBars(room, light) {
     html("div", { class: "moe-row moe-head", "aria-hidden": "true" }, html("span", {}, ""),
       html("div", { class: "moe-rail" }, mark), html("b", { class: "moe-hint" }, "points")),
     ...rows.map(each => each.row));
+  pointing(element, event => light(rows.findIndex(each => each.row.contains(event.target))),
+    () => light(-1));
   const show = ({ assigned, limited }) => {
     const all = assigned.reduce((sum, each) => sum + each, 0);
     mark.style.left = `${(100 * room) / all}%`;

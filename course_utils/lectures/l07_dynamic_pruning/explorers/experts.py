@@ -70,7 +70,7 @@ class Experts(Explorer):
     view = "experts.js"
     reading = (
         "Left, each point of the plane has the colour of the expert that takes it, and so has "
-        "the ground, where any other point would go; point at a bar to see its expert alone. "
+        "the ground, where any other point would go; choose a bar to see its expert alone. "
         "Right, how the points are split, from the first step on: drag across it, or press "
         "Play. All points share one more coordinate, here of the chosen size; a router's bias "
         "would be a 1. Each training is one run from the same start; other starts end "

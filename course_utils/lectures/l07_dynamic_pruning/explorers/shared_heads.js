@@ -1,7 +1,7 @@
 // Query heads above the keys and values that they read, and the cache cut to what is left.
 
 import { explorer } from "../../../explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../explorers/kit/hand.js";
+import { draggable, pointing, stepped } from "../../../explorers/kit/hand.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
@@ -100,14 +100,13 @@ function makeHeads(now, setTo, by, drawing) {
     lines.forEach((each, h) => each.classList.toggle("gqa-lit", reads[h] === pair));
     pairs.forEach((each, g) => each.classList.toggle("gqa-lit", g === pair));
   };
-  drawing.addEventListener("pointermove", event => {
+  pointing(drawing, event => {
     const box = drawing.getBoundingClientRect();
     const { state: { key_value_heads: count }, width } = now();
     const share = (event.clientX - box.left - EDGE) / (width - 2 * EDGE);
     const inside = event.clientY - box.top < ROWS.name;
     light(inside ? clamp(Math.floor(share * count), 0, count - 1) : -1);
-  });
-  drawing.addEventListener("pointerleave", () => light(-1));
+  }, () => light(-1));
   const show = ({ state, width }) => {
     const { reads, heads, key_value_heads: count } = state;
     const radius = Math.min(11, (width - 2 * EDGE) / heads / 2 - 0.6);

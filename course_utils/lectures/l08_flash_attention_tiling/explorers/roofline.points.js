@@ -57,7 +57,7 @@ function placesOf(plot, hand, way) {
 function makePoint(plot, hand, { control, name, brief, says, short }, way, light) {
   const { label, values: all } = hand.inputs[control];
   const shape = svg("g", { class: `roof-point roof-way-${way} ce-eased`, role: "slider", tabindex: 0,
-    "data-grab": true, "aria-label": `${name}: ${label}`, "aria-valuemin": all[0], "aria-valuemax": all.at(-1) },
+    "data-grab": "shared", "aria-label": `${name}: ${label}`, "aria-valuemin": all[0], "aria-valuemax": all.at(-1) },
   svg("circle", { class: "roof-reach", r: 22 }), svg("circle", { class: "roof-dot", r: 9 }),
   svg("path", { class: "roof-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   const lines = [svg("text", { class: "roof-label" }), svg("text", {})];

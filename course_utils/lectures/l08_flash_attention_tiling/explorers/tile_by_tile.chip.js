@@ -1,5 +1,6 @@
 // The chip: one tile of q, k, v and of scores; m, l and acc of its rows.
 
+import { pointing } from "../../../explorers/kit/hand.js";
 import { set, svg } from "../../../explorers/kit/svg.js";
 import { number } from "../../../explorers/kit/words.js";
 
@@ -19,7 +20,7 @@ export function makeChip({ q, k, v }) {
   const panel = svg("rect", { class: "tiles-chip", rx: 12 });
   const title = svg("text", { class: "tiles-title" }, "chip ",
     svg("tspan", { class: "tiles-light" }, "small, fast"));
-  const hint = svg("text", { class: "tiles-light", "text-anchor": "end" }, "point at a score");
+  const hint = svg("text", { class: "tiles-light", "text-anchor": "end" }, "choose a score");
   const sheets = {
     q: sheet("q", MOST, D), k: sheet("k", D, KEYS), v: sheet("v", KEYS, D),
     scores: sheet("scores", MOST, KEYS), m: sheet("m", MOST, 1), alpha: sheet("alpha", MOST, 1),
@@ -27,7 +28,7 @@ export function makeChip({ q, k, v }) {
   };
   const names = Object.fromEntries(Object.entries(BELOW).map(([name, lines]) => [name,
     lines.map((line, i) => svg("text", { "text-anchor": "middle",
-      class: i ? "tiles-light" : `tiles-name tiles-${name}` }, line))]));
+      class: i ? "tiles-light tiles-below" : `tiles-name tiles-${name}` }, line))]));
   const above = ["k", "v"].map(name =>
     svg("text", { class: `tiles-name tiles-${name}`, "text-anchor": "end" }, name));
   const group = svg("g", {}, title, hint, ...above, ...Object.values(names).flat(),
@@ -139,7 +140,8 @@ function point(sheets) {
       const own = { k: c === column, v: r === column, scores: r === row && c === column };
       cell.classList.toggle("tiles-lit", row >= 0 && (own[name] ?? r === row));
     }));
-  sheets.scores.each((row, column, cell) =>
-    cell.addEventListener("pointerenter", () => light(row, column)));
-  sheets.scores.group.addEventListener("pointerleave", () => light(-1, -1));
+  const { group, each } = sheets.scores;
+  const none = () => light(-1, -1);
+  pointing(group, event => each((row, column, cell) =>
+    cell.contains(event.target) && light(row, column)), none);
 }

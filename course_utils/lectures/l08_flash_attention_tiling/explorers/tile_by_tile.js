@@ -9,6 +9,7 @@ import { animate } from "./tile_by_tile.flight.js";
 import { makeMemory } from "./tile_by_tile.memory.js";
 import { makePlayer } from "./tile_by_tile.player.js";
 
+const BYTES = 68; // pixels of the bars of bytes
 const WIDE = 760; // pixels from which memory and chip lie next to each other
 
 export default explorer({ mount, style });
@@ -47,16 +48,17 @@ function mount(stage, hand) {
 /** Where memory, chip and bytes lie. */
 function layOut(width) {
   const wide = width >= WIDE;
-  const cell = Math.min(20, Math.floor((width - 36) / 16));
+  const cell = Math.min(wide ? 20 : 16, Math.floor((width - 36) / 16));
   const memory = { cell, width: 36 + 16 * cell, height: 68 + 16 * cell };
   const left = wide ? memory.width + BORDER : 0;
   const chip = { width: Math.min(width - left, wide ? width : 520), height: 302 };
   const middle = size => Math.round((width - size) / 2);
   Object.assign(memory, { x: wide ? 0 : middle(memory.width), y: 0 });
-  const top = wide ? 0 : memory.height + BORDER;
+  // Below each other, the bytes are between the two, in sight of both.
+  const top = wide ? 0 : memory.height + BYTES + BORDER;
   Object.assign(chip, { x: wide ? left : middle(chip.width), y: top });
-  const bytes = { x: chip.x, y: top + chip.height + 18, width: chip.width };
-  const height = Math.max(memory.height, bytes.y + 68);
+  const bytes = { x: chip.x, y: (wide ? chip.height : memory.height) + 18, width: chip.width };
+  const height = wide ? Math.max(memory.height, bytes.y + BYTES) : top + chip.height;
   return { wide, memory, chip, bytes, height };
 }
 

@@ -11,7 +11,7 @@ export function makeMemory(drawing, hand, player) {
   const plate = svg("rect", { class: "tiles-memory", rx: 12 });
   const title = svg("text", { class: "tiles-title" }, "memory ",
     svg("tspan", { class: "tiles-light" }, "large, slow"));
-  const hint = svg("text", { "text-anchor": "end" }, "click or drag a tile");
+  const hint = svg("text", { "text-anchor": "end" }, "press or drag a tile");
   const foot = svg("text", { "text-anchor": "middle" });
   const strips = makeStrips(hand.given);
   const grid = makeGrid(drawing, player);
@@ -88,7 +88,7 @@ function strip(kind, values, offset, lying) {
       set(each, { x: at.x + (lying ? n : d) * cell + 0.5, y: at.y + (lying ? d : n) * cell + 0.5,
         width: cell - 1, height: cell - 1, rx: 2 });
     });
-    set(name, lying ? { x: at.x - 10, y: at.y + cell + 5 } : { x: at.x + cell, y: at.y - 7 });
+    set(name, lying ? { x: at.x - 4, y: at.y + cell + 5 } : { x: at.x + cell, y: at.y - 7 });
   };
   const span = (first, count) => ({
     x: at.x + (lying ? first * at.cell : 0), y: at.y + (lying ? 0 : first * at.cell),

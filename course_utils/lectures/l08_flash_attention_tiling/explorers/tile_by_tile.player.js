@@ -1,6 +1,6 @@
 // Play, step, scrub; what else can be chosen lies in the same bar.
 
-import { control } from "../../../explorers/kit/controls.js";
+import { control, unmovedByScrolling } from "../../../explorers/kit/controls.js";
 import { clamp } from "../../../explorers/kit/scale.js";
 import { html, set, svg } from "../../../explorers/kit/svg.js";
 
@@ -61,6 +61,7 @@ export function makePlayer(hand) {
     label();
   });
   rail.addEventListener("input", () => go(Number(rail.value)));
+  unmovedByScrolling(rail, () => now, go);
   hand.onClose(stop);
   label();
 
