@@ -111,13 +111,10 @@ class Deck:
 
     def explorers(self) -> list[tuple[int, int]]:
         """Return the place of each slide with explorers, and how many it has."""
-        found = []
-        for place in range(len(self.slides())):
-            self.show(place)
-            own = ".cp-on:not(.cp-about) .course-explorer"
-            if count := self.page.locator(own).count():
-                found.append((place, count))
-        return found
+        own = f"""() => {PRESENTER}.slides.map(({{ cells }}, place) => [place, cells.reduce(
+            (count, cell) => count + {PRESENTER}.notebook.widgets[cell.place].node
+                .querySelectorAll('.course-explorer').length, 0)]).filter(([, count]) => count)"""
+        return [(place, count) for place, count in self.page.evaluate(own)]
 
     def press(self, key: str) -> None:
         """Press a key with the focus where it is."""
