@@ -1,6 +1,7 @@
 """Every command that a page quotes exists, and every relative link and picture resolves."""
 
 import importlib.util
+import json
 import re
 import shlex
 
@@ -81,3 +82,33 @@ def test_every_link_and_picture_resolves(file):
 def test_readme_gives_the_two_commands_with_and_without_make():
     commands = quoted_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     assert {"make lab", "make test", "py course.py lab", "py course.py test"} <= set(commands)
+
+
+def figures(page):
+    """Return, for each command of a page's tables, all numbers of the rows that end in it."""
+    found = {}
+    for _, *said, command in re.findall(r"^\|(.+)\|(.+)\| `(.+?)` \|$", page, re.MULTILINE):
+        numbers = re.findall(r"\d[\d,]*(?:\.\d+)?", " ".join(said))
+        found.setdefault(command, set()).update(numbers)
+    return found
+
+
+def test_readme_s_figures_are_those_of_the_results():
+    readme = figures((ROOT / "README.md").read_text(encoding="utf-8"))
+    results = figures((ROOT / "benchmarks" / "results" / "README.md").read_text(encoding="utf-8"))
+    measured = {name for name in readme if "benchmarks." in name or name in results}
+    assert len(measured) > 7
+    for name in measured - {"python -m benchmarks.lectures"}:
+        assert readme[name] <= results[name], name
+
+
+def test_seconds_of_lectures_are_those_of_their_file():
+    results = ROOT / "benchmarks" / "results"
+    lectures = json.loads((results / "lectures.json").read_text(encoding="utf-8"))["lectures"]
+    seconds = [round(lectures[number]["seconds"]) for number in sorted(lectures)]
+    *others, last = seconds
+    said = f"| {', '.join(map(str, others))} and {last} s | `python -m benchmarks.lectures` |"
+    assert said in (results / "README.md").read_text(encoding="utf-8")
+    parts = [f"{min(part)} to {max(part)} s" for part in (seconds[:6], seconds[6:])]
+    row = f"| {', '.join(parts)} | `python -m benchmarks.lectures` |"
+    assert row in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ had seen, and every exercise says what went wrong.</p>
 
 {opening}
 
-Point at a word: which words does it attend to? Swap *tired* for *wide* and look at *it* again.
+Press a word: which words does it attend to? Swap *tired* for *wide* and look at *it* again.
 
 <p class="course-for"><b>Who it is for.</b> You know some linear algebra and Python, and you want to
 know why attention works, not only how to call it. No GPU, no network, no Transformers needed.</p>

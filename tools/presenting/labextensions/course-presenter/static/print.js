@@ -38,7 +38,7 @@ function pageOf(presenter, number) {
   return page;
 }
 
-// Wait until nothing has changed on the stage for a moment, and every formula is set.
+// Wait until nothing has changed on the stage for a moment, every text is there and its formulas are set.
 async function settled(stage) {
   const end = performance.now() + PATIENCE;
   let changed = performance.now();
@@ -54,6 +54,8 @@ async function settled(stage) {
 function waits(stage) {
   const texts = [...stage.querySelectorAll('.cp-on .jp-RenderedMarkdown p')];
   const pictures = [...stage.querySelectorAll('.cp-on img')];
+  const cells = [...stage.querySelectorAll('.cp-on.jp-MarkdownCell')];
+  const isEmpty = cell => !cell.querySelector('.jp-RenderedMarkdown > *');
   const isOpen = text => [...text.childNodes].some(node => FORMULA.test(node.nodeValue ?? ''));
-  return texts.some(isOpen) || pictures.some(image => !image.complete);
+  return cells.some(isEmpty) || texts.some(isOpen) || pictures.some(image => !image.complete);
 }
