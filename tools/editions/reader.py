@@ -81,9 +81,10 @@ def snapshots(cell: Cell) -> list[dict[str, Any]]:
 
 def say_how_to_run(cells: list[Cell]) -> None:
     """Add to the title how a cell is run."""
-    title = "".join(cells[0]["source"])
-    if title.startswith("# "):
-        cells[0]["source"] = f"{title}\n\n{HOW_TO_RUN}".splitlines(keepends=True)
+    for first in cells[:1]:
+        title = "".join(first["source"])
+        if title.startswith("# "):
+            first["source"] = f"{title}\n\n{HOW_TO_RUN}".splitlines(keepends=True)
 
 
 def for_the_presenter(cell: Cell) -> bool:
