@@ -187,10 +187,15 @@ def test_a_finger_moves_the_picture_and_a_swipe_the_page(open_explorer, name):
     for grip in [each for each in grips if each.get_attribute("data-grab") == "shared"][:3]:
         grip.evaluate("grip => grip.scrollIntoView({ block: 'center' })")
         if place := grip.evaluate(PLACE_OF):
-            at, heard = tab.evaluate("scrollY"), tab.evaluate(HEARD)
-            touch(tab, *place, (5, -90))
-            assert tab.evaluate("scrollY") > at
-            assert tab.evaluate(HEARD) == heard
+            # A machine that is slow may hold the finger still for as long as a rest.
+            assert any(scrolls_alone(tab, place) for _ in range(3))
+
+
+def scrolls_alone(tab, place):
+    """Whether a swipe from a place scrolls the page and changes nothing of the picture."""
+    at, heard = tab.evaluate("scrollY"), tab.evaluate(HEARD)
+    touch(tab, *place, (5, -90))
+    return tab.evaluate("scrollY") > at and tab.evaluate(HEARD) == heard
 
 
 @pytest.mark.parametrize("pressed", PRESSED)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.support_explorer import HEARD, PAINTED, middle, touch, words
+from tests.browser.support_page import wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +57,7 @@ def test_a_swipe_that_begins_beside_a_sliders_knob_leaves_its_value(phone, name,
     assert rail.input_value() == rail.get_attribute("min")
     before = words(tab)
     touch(tab, *middle(tab, f"{css} >> nth=0"), (60, 3))
-    assert words(tab) != before
+    wait_for(lambda: words(tab) != before, lambda: f"still {before}")
 
 
 @pytest.mark.parametrize(
