@@ -8,7 +8,16 @@ import shutil
 __all__ = ["FLAGS", "find_chromium"]
 
 # What a container does not allow, and Chromium's own traffic, off.
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

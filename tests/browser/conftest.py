@@ -11,19 +11,9 @@ from course_utils.lectures import EXPLORERS
 from tests.browser.support_explorer import opening, paint, words
 from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
 from tests.browser.support_page import LecturePage, is_home
+from tools.chromium import FLAGS
 
 EXTENSION = ROOT / "tools" / "setup" / "lab-extension"
-# Chromium's own traffic off, and what a container does not allow.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +40,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS])
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
-from tools.chromium import find_chromium
+from tools.chromium import FLAGS, find_chromium
 
 __all__ = ["measure_rooms", "room", "with_rooms"]
 
@@ -29,18 +29,6 @@ SLACK = 12  # pixels that a room may be too high, so that neighbouring widths ca
 ROOM = re.compile(r'<div class="course-room (room-\w+)">.*?</div><!-- room -->', re.DOTALL)
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
 SECONDS = 600
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--window-size=1280,900",
-)
 Heights = Mapping[str, Sequence[int]]  # of a room at each of the widths
 
 
@@ -104,7 +92,14 @@ def _measured(chromium: str, html: Path, page: str) -> Heights:
     with _Server(html) as server, tempfile.TemporaryDirectory() as profile:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/{page}"
-        command = [chromium, *FLAGS, f"--user-data-dir={profile}", address]
+        command = [
+            chromium,
+            "--headless",
+            *FLAGS,
+            "--window-size=1280,900",
+            f"--user-data-dir={profile}",
+            address,
+        ]
         quiet = subprocess.DEVNULL
         with subprocess.Popen(command, stdout=quiet, stderr=quiet) as browser:
             try:
