@@ -1,6 +1,6 @@
 """Run lectures from a clean kernel and save their outputs: what `make outputs` calls.
 
-    python tools/editions/outputs.py                         every notebook of the course
+    python tools/editions/outputs.py                         every notebook, the template's too
     python tools/editions/outputs.py notebooks/01_scaling.ipynb
 
 A notebook is written back only when something other than noise changed, so that a run on another
@@ -36,6 +36,7 @@ from tools.ending import leave_in_order
 from tools.files import SavedMeanwhileError, write_back
 
 ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "course_utils" / "lectures" / "_template" / "notebook.ipynb"
 ENVIRONMENT = {
     "TQDM_DISABLE": "1",
     "PYTHONHASHSEED": "0",
@@ -110,7 +111,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("notebooks", nargs="*", type=Path)
     options = parser.parse_args(arguments)
 
-    paths = options.notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    paths = options.notebooks or [TEMPLATE, *sorted((ROOT / "notebooks").glob("*.ipynb"))]
     # The first import of the font list on a machine builds a cache and says so on stderr.
     import matplotlib.font_manager  # noqa: F401
 
