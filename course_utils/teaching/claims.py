@@ -22,8 +22,10 @@ __all__ = [
     "RATES",
     "Claim",
     "DamagedError",
+    "ProgramClaim",
     "Replication",
     "Setting",
+    "Statement",
     "read_replications",
     "show_claims",
     "wilson_interval",
@@ -44,36 +46,35 @@ class Setting:
 
     Attributes:
         name: as the table says it.
-        rate: factor on every learning rate.
-        budget: factor on the budget.
-        arguments: what the run is given besides.
+        rate: factor on every learning rate: on what the cells call ``RATE``.
+        budget: factor on the budget: on what the cells call ``STEPS``.
+        arguments: other values of what the cells name, ``{"WIDTH": 64}``; of a program's arguments.
+        edits: passages of the cells, each found once in them, and what stands there instead.
+        seeds: on how many of the seeds it is tried.
     """
 
     name: str
     rate: float = 1.0
     budget: int = 1
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    edits: Mapping[str, str] = field(default_factory=dict)
+    seeds: int = 6
 
 
 RATES = (Setting("⅓ × rate", rate=1 / 3), Setting("3 × rate", rate=3.0))
 LONGER = Setting("4 × steps", budget=4)
 
 
-@dataclass(frozen=True)
-class Claim:
+@dataclass(frozen=True, kw_only=True)
+class Statement:
     """A sentence whose truth depends on a trained or random run.
 
     Attributes:
         name: what it is called in replications.json; no other claim of the course has it.
         sentence: the claim in full, with its thresholds; understood without its lecture.
-        run: ``run(seeds, budget)`` returns for each seed the numbers that were measured, by a name
-            that a reader understands. Each depends on its own seed alone.
         holds: whether the numbers of one seed bear the sentence out.
         effect: the name of the number that says how large the effect is.
         unit: the unit of the effect and of its rival.
-        budget: how many steps, or draws, a run has; where the sentence says *cannot* or *never*,
-            several times those of the lecture.
-        quick: a budget of a second or so, which keeps the code alive in ``make test``.
         settings: what else it is run at.
         rival: the name of the number that a sceptic would compare the effect with, if there is one.
         at_stake: whether a run had something to lose. Where it had not, it counts neither way.
@@ -81,12 +82,9 @@ class Claim:
 
     name: str
     sentence: str
-    run: Callable[..., Sequence[Mapping[Any, Any]]]  # numbers, or tensors of one
     holds: Callable[[Numbers], bool]
     effect: str
     unit: str
-    budget: int
-    quick: int
     settings: tuple[Setting, ...]
     rival: str = ""
     at_stake: Callable[[Numbers], bool] = lambda numbers: True
@@ -94,6 +92,42 @@ class Claim:
     def judge(self, numbers: Numbers) -> bool | None:
         """Whether the claim held in a run; None where the run had nothing to lose."""
         return bool(self.holds(numbers)) if self.at_stake(numbers) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Statement):
+    """A statement on what some cells of its lecture do: they are run, and nothing beside them.
+
+    Attributes:
+        cells: the ids of the cells that a run executes, in this order.
+        read: takes the numbers from what the cells leave: ``lambda cell: {"loss": cell.loss}``.
+        control: the same cells with the mechanism taken away, so that the sentence must fail; or
+            why no such run makes sense.
+        quick: values of what the cells name with which a run takes a second or less.
+        budget: how many times the cells' own ``STEPS`` a run has.
+    """
+
+    cells: tuple[str, ...]
+    read: Callable[[Any], Mapping[str, Any]]  # numbers, or tensors of one
+    control: Setting | str
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    budget: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramClaim(Statement):
+    """A statement on a program of its lecture's package, which no cell shows.
+
+    Attributes:
+        run: ``run(seeds, budget)`` returns for each seed the numbers that were measured, by a name
+            that a reader understands. Each depends on its own seed alone.
+        budget: how many steps, or draws, a run has.
+        quick: a budget of a second or so, which keeps the code alive in ``make test``.
+    """
+
+    run: Callable[..., Sequence[Mapping[Any, Any]]]  # numbers, or tensors of one
+    budget: int
+    quick: int
 
 
 @dataclass(frozen=True)
@@ -107,6 +141,7 @@ class Replication:
         effect: for each seed.
         rival: for each seed; empty if the claim has none.
         settings: by name, as ``holds``, for the first of the seeds.
+        control: the same without the mechanism; empty if the claim has no control.
     """
 
     budget: int
@@ -115,6 +150,7 @@ class Replication:
     effect: list[float]
     rival: list[float]
     settings: dict[str, list[bool | None]]
+    control: list[bool | None] = field(default_factory=list)
 
     @property
     def held(self) -> int:
@@ -131,7 +167,12 @@ class Replication:
         """How often it held, as a lecture says it."""
         return rate(self.holds)
 
-    def row(self, claim: Claim) -> str:
+    @property
+    def elsewhere(self) -> str:
+        """How often it held at each other setting."""
+        return "; ".join(f"{name}: {rate(holds)}" for name, holds in self.settings.items())
+
+    def row(self, claim: Statement) -> str:
         """A row of a Markdown table."""
         held = self.rate
         if self.tried:
@@ -139,17 +180,19 @@ class Replication:
             held += f" ({low:.2f} to {high:.2f})"
         if idle := self.holds.count(None):
             held += f"; {idle} more had nothing to lose"
-        elsewhere = "; ".join(f"{name}: {rate(holds)}" for name, holds in self.settings.items())
         effect = f"{claim.effect}: {spread(self.effect)} {claim.unit}"
         rival = f"{claim.rival}: {spread(self.rival)}" if claim.rival else ""
-        cells = (claim.sentence, held, elsewhere, effect, rival)
+        control = getattr(claim, "control", "")
+        if isinstance(control, Setting):
+            control = f"{control.name}: {rate(self.control)}"
+        cells = (claim.sentence, held, self.elsewhere, control, effect, rival)
         return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 HEADER = (
-    "| claim | held (95 % interval of the rate) | held elsewhere "
+    "| claim | held (95 % interval of the rate) | held elsewhere | held without what it is about "
     "| effect, median (quartiles) | rival |\n"
-    "| --- | --- | --- | --- | --- |"
+    "| --- | --- | --- | --- | --- | --- |"
 )
 
 
@@ -202,7 +245,7 @@ def read_replications(path: Path = REPLICATIONS) -> dict[str, Replication]:
         raise DamagedError(f"{path} is damaged: `git checkout {path}` brings it back") from error
 
 
-def show_claims(claims: Iterable[Claim]) -> Markdown:
+def show_claims(claims: Iterable[Statement]) -> Markdown:
     """The table of these claims: how often each held, here and at other settings."""
     replications = read_replications()
     rows = [replications[claim.name].row(claim) for claim in claims]

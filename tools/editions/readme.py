@@ -9,7 +9,7 @@ from pathlib import Path
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import read_replications
 from tools.files import write_back
-from tools.replicate import claims_of
+from tools.claims.measuring import claims_of
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

@@ -139,7 +139,7 @@ def claims(place: Place, arguments: list[str]) -> int:
     """Run the lectures' claims on fresh seeds and say how often each held."""
     lecture = [str(find_lecture(wanted).number)] if (wanted := os.environ.get("LECTURE")) else []
     seeds = ["--seeds", os.environ["SEEDS"]] if os.environ.get("SEEDS") else []
-    return run(place, "-m", "tools.replicate", *lecture, *seeds, *arguments)
+    return run(place, "-m", "tools.claims", *lecture, *seeds, *arguments)
 
 
 def lint(place: Place, arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_utils.lectures import COURSE, EXPLORERS
 from tools.ending import run_to_its_end
-from tools.replicate import TABLE as CLAIMS
+from tools.claims.record import TABLE as CLAIMS
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font

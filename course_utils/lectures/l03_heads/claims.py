@@ -1,155 +1,48 @@
-"""What lecture 03 claims of trained models; `make claims LECTURE=03` runs it on fresh seeds."""
+"""What lecture 03 claims of its trained models; `make claims LECTURE=03` runs its cells again."""
 
-import torch
-from torch import nn
-from torch.nn.functional import cross_entropy
-
-from course_utils.attention import attend
-from course_utils.layers import merge_heads, split_heads
 from course_utils.lectures.l03_heads.experiments import dates
-from course_utils.lectures.l03_heads.experiments.copying import train_copier
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
-from course_utils.training import TEST_SEED, train
 
 __all__ = ["CLAIMS"]
 
-WIDER = Setting("twice the width", arguments={"width": 64})
-T, V = 16, 16  # tokens in a sequence, and kinds of them, where heads are split wrongly
+WIDER = Setting("width 64", arguments={"WIDTH": 64})
+TEN_TIMES = Setting("10 × steps", budget=10, seeds=3)
+COPYING = "setup", "head", "copier", "loop", "train"
+SHORT = {"STEPS": 20}
+TURNED_ROUND = Setting(
+    "two heads; weights by position; no network",
+    edits={
+        '"one head": (Copier(1), STEPS)': '"one head": (Copier(2), STEPS)',
+        "from_tokens=True": "from_tokens=False",
+        "Copier(1, network=network)": "Copier(1)",
+    },
+)
 
 
-def run_two_heads(seeds, steps, width=32):
-    """Two heads and one, after the same steps."""
-    two, one = (
-        train_copier(H, seeds=seeds, steps=steps, width=width).scores[:, -1] for H in (2, 1)
+def read_free(cell):
+    """The shares of both right: of one head, of one that sees tokens, of one with a network."""
+    one, tokens, network = (
+        [shares[0] for shares in cell.curves[name]]
+        for name in ("one head", "one head, tokens too", "one head, network")
     )
-    return [{"two heads": a, "one head": b} for a, b in zip(two, one, strict=True)]
+    return {
+        "one head, its best": max(one),
+        "one head": one[-1],
+        "tokens too": tokens[-1],
+        "network": network[-1],
+        "one head, as many steps": one[len(network) - 1],
+    }
 
 
-def run_by_position(seeds, steps, width=32):
-    """One head whose weights depend on positions alone: its best share, and that of two."""
-    one = train_copier(1, seeds=seeds, steps=steps, width=width).scores.amax(dim=1)
-    two = train_copier(2, seeds=seeds, steps=min(steps, 500), width=width).scores[:, -1]
-    return [
-        {"one head, its best": a, "two heads, 500 steps": b} for a, b in zip(one, two, strict=True)
-    ]
-
-
-def run_from_tokens(seeds, steps, width=32):
-    """One head whose weights depend on the tokens too."""
-    curves = train_copier(1, seeds=seeds, steps=steps, from_tokens=True, width=width).scores
-    early = min(14, curves.shape[1] - 1)  # the 15th point is after 300 steps
-    return [{"at the end": row[-1], "after 300 steps": row[early]} for row in curves]
-
-
-def run_feedforward(seeds, steps, width=32):
-    """One head whose weights depend on positions alone, with and without a network behind it."""
-    behind, plain = (
-        train_copier(1, seeds=seeds, steps=steps, feedforward=each, width=width).scores[:, -1]
-        for each in (True, False)
-    )
-    return [{"feed-forward": a, "linear": b} for a, b in zip(behind, plain, strict=True)]
-
-
-def run_two_layers(seeds, steps, width=32):
-    """Two layers of one head each, beside one layer."""
-    two, one = (
-        train_copier(1, seeds=seeds, steps=steps, num_layers=layers, width=width).scores[:, -1]
-        for layers in (2, 1)
-    )
-    return [{"two layers": a, "one layer": b} for a, b in zip(two, one, strict=True)]
-
-
-class Reader(nn.Module):
-    """The lecture's layer of four heads that names the token one place before."""
-
-    def __init__(self, split, merge, width):
-        super().__init__()
-        self.split, self.merge = split, merge
-        self.tokens, self.positions = nn.Embedding(V, width), nn.Embedding(T, width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, V)
-
-    def forward(self, ids):
-        """Return logits, (B, T, V)."""
-        x = self.tokens(ids) + self.positions.weight
-        q, k, v = (self.split(part) for part in self.qkv(x).chunk(3, dim=-1))
-        return self.out(self.merge(attend(q, k, v)[0]))
-
-
-def last_losses(seeds, steps, width, split, merge):
-    """Return the mean loss of the last ten steps, for each seed."""
-
-    def loss(model, ids):
-        guesses, answers = model(ids)[:, 1:], ids[:, :-1]
-        return cross_entropy(guesses.flatten(0, 1), answers.flatten())
-
-    def batch(generator):
-        return (torch.randint(V, (32, T), generator=generator),)
-
-    def build():
-        return Reader(split, merge, width)
-
-    done = train(build, batch, loss, seeds=seeds, steps=steps, learning_rate=0.01)
-    return done.losses[:, -10:].mean(dim=1)
-
-
-def right_split(y):
-    """Split into four heads."""
-    return split_heads(y, 4)
-
-
-def wrong_split(y):
-    """Cut the memory into four stretches: the same shape, other tokens."""
-    return y.reshape(-1, 4, T, y.shape[-1] // 4)
-
-
-def wrong_merge(y):
-    """Put the four stretches together again."""
-    return y.reshape(-1, T, 4 * y.shape[-1])
-
-
-def run_wrong_split(seeds, steps, width=32):
-    """Wrong there and back, beside right there and back."""
-    wrong = last_losses(seeds, steps, width, wrong_split, wrong_merge)
-    right = last_losses(seeds, steps, width, right_split, merge_heads)
-    return [{"wrong split": a, "right split": b} for a, b in zip(wrong, right, strict=True)]
-
-
-def run_hidden_split(seeds, steps, width=32):
-    """The wrong split with the right merge, beside right there and back."""
-    wrong = last_losses(seeds, steps, width, wrong_split, merge_heads)
-    right = last_losses(seeds, steps, width, right_split, merge_heads)
-    names = "wrong split, right merge", "both right"
-    return [dict(zip(names, each, strict=True)) for each in zip(wrong, right, strict=True)]
-
-
-def run_dates(seeds, steps, width=32):
-    """The mean weight of cross-attention on the token that gives the answer."""
-
-    def pairs(generator):
-        return dates.date_pairs(32, generator)
-
-    done = train(
-        lambda: dates.DateTranslator(width),
-        pairs,
-        dates.date_loss,
-        seeds=seeds,
-        steps=steps,
-        learning_rate=0.004,
-    )
-    source, target = dates.date_pairs(1000, torch.Generator().manual_seed(TEST_SEED))
-    places = dates.places_to_read(source)
-    found = []
-    for model in done.models:
-        written, weights = model.translate(source)  # pyright: ignore[reportCallIssue]
-        there = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
-        right = (written == target).all(dim=1).float().mean()
-        found.append(
-            {
-                "weight on the right token": there[places >= 0].mean(),
-                "dates right": right,
-            }
-        )
-    return found
+def read_dates(cell):
+    """How much of cross-attention is on the token that gives the answer; dates right."""
+    places = dates.places_to_read(cell.source)
+    _, weights = cell.translator.translate(cell.source)
+    there = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
+    return {
+        "weight on the right token": there[places >= 0].mean(),
+        "dates right": cell.learned[-1],
+    }
 
 
 CLAIMS = (
@@ -158,84 +51,81 @@ CLAIMS = (
         sentence="After 300 steps of training, one layer of two heads whose weights depend on "
         "positions alone names both the token one back and the token three back at more than 95 % "
         "of the places.",
-        run=run_two_heads,
+        cells=(*COPYING, "task-train"),
+        read=lambda cell: {
+            "two heads": cell.curves["two heads"][-1][0],
+            "one head": cell.curves["one head"][-1][0],
+        },
         holds=lambda n: n["two heads"] > 0.95,
         effect="two heads",
         unit="of 1: share right",
         rival="one head",
-        budget=300,
-        quick=20,
+        control=Setting("a single head", edits={'("two heads", 2)': '("two heads", 1)'}),
+        quick=SHORT,
         settings=(*RATES, WIDER),
     ),
     Claim(
         name="one_head_by_position_cannot",
-        sentence="In 4,000 steps of training, one layer of one head whose weights depend on "
+        sentence="In 3,000 steps of training, one layer of one head whose weights depend on "
         "positions alone, with a linear readout, never names both the token one back and the token "
         "three back at 40 % of the places or more.",
-        run=run_by_position,
+        cells=(*COPYING, "free-train"),
+        read=read_free,
         holds=lambda n: n["one head, its best"] < 0.4,
-        at_stake=lambda n: n["two heads, 500 steps"] > 0.4,  # else nothing learns
+        at_stake=lambda n: n["tokens too"] > 0.15,  # else nothing learns
         effect="one head, its best",
         unit="of 1: share right",
-        rival="two heads, 500 steps",
-        budget=4000,
-        quick=20,
-        settings=(*RATES, WIDER),
+        rival="tokens too",
+        control=TURNED_ROUND,
+        quick=SHORT,
+        settings=(*RATES, WIDER, TEN_TIMES),
     ),
     Claim(
         name="one_head_escapes",
-        sentence="After 4,000 steps of training, one layer of one head whose weights depend on the "
+        sentence="After 3,000 steps of training, one layer of one head whose weights depend on the "
         "tokens too, with a linear readout, names both the token one back and the token three back "
         "at more than 80 % of the places.",
-        run=run_from_tokens,
-        holds=lambda n: n["at the end"] > 0.8,
-        effect="at the end",
+        cells=(*COPYING, "free-train"),
+        read=read_free,
+        holds=lambda n: n["tokens too"] > 0.8,
+        effect="tokens too",
         unit="of 1: share right",
-        rival="after 300 steps",
-        budget=4000,
-        quick=20,
+        rival="one head",
+        control=TURNED_ROUND,
+        quick=SHORT,
         settings=(*RATES, WIDER),
     ),
     Claim(
         name="feedforward_reads_one_mixture",
         sentence="After 600 steps of training, one layer of one head whose weights depend on "
-        "positions alone, with a feed-forward network between it and the linear readout, names "
-        "both the token one back and the token three back at more than 80 % of the places.",
-        run=run_feedforward,
-        holds=lambda n: n["feed-forward"] > 0.8,
-        effect="feed-forward",
+        "positions alone, with a network of one hidden layer between it and the linear readout, "
+        "names both the token one back and the token three back at more than 80 % of the places.",
+        cells=(*COPYING, "free-train"),
+        read=read_free,
+        holds=lambda n: n["network"] > 0.8,
+        effect="network",
         unit="of 1: share right",
-        rival="linear",
-        budget=600,
-        quick=20,
-        settings=(*RATES, WIDER),
-    ),
-    Claim(
-        name="two_layers_copy",
-        sentence="After 300 steps of training, two layers of one head each, whose weights depend "
-        "on positions alone, name both the token one back and the token three back at more than "
-        "95 % of the places.",
-        run=run_two_layers,
-        holds=lambda n: n["two layers"] > 0.95,
-        effect="two layers",
-        unit="of 1: share right",
-        rival="one layer",
-        budget=300,
-        quick=20,
+        rival="one head, as many steps",
+        control=TURNED_ROUND,
+        quick=SHORT,
         settings=(*RATES, WIDER),
     ),
     Claim(
         name="wrong_split_trains",
         sentence="A layer of four heads that splits vectors into heads with one reshape and no "
         "transpose, and merges them in the same way, has a loss between 0.55 and 0.60 nats after "
-        "200 steps of training to name the token one back.",
-        run=run_wrong_split,
-        holds=lambda n: 0.55 < n["wrong split"] < 0.60,
-        effect="wrong split",
+        "400 steps of training to name the token one back.",
+        cells=("setup", "head", "looped", "fused", "train", "previous", "previous-train"),
+        read=lambda cell: {name: cell.losses[name][-1] for name in ("both wrong", "both right")},
+        holds=lambda n: 0.55 < n["both wrong"] < 0.60,
+        effect="both wrong",
         unit="nats",
-        rival="right split",
-        budget=200,
-        quick=20,
+        rival="both right",
+        control=Setting(
+            "both right",
+            edits={'"both wrong": (view_split, view_merge)': '"both wrong": (split, merge)'},
+        ),
+        quick=SHORT,
         settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
@@ -243,13 +133,20 @@ CLAIMS = (
         sentence="A layer of four heads that splits vectors into heads with one reshape and no "
         "transpose, but merges them correctly, has a loss below 0.02 nats after 400 steps of "
         "training to name the token one back.",
-        run=run_hidden_split,
+        cells=("setup", "head", "looped", "fused", "train", "previous", "previous-train"),
+        read=lambda cell: {
+            "wrong split, right merge": cell.losses["split wrong, merge right"][-1],
+            "both right": cell.losses["both right"][-1],
+        },
         holds=lambda n: n["wrong split, right merge"] < 0.02,
         effect="wrong split, right merge",
         unit="nats",
         rival="both right",
-        budget=400,
-        quick=20,
+        control=Setting(
+            "the merge wrong too",
+            edits={"= view_split, merge\n": "= view_split, view_merge\n"},
+        ),
+        quick=SHORT,
         settings=(*RATES, WIDER),
     ),
     Claim(
@@ -257,12 +154,17 @@ CLAIMS = (
         sentence="After 300 steps of training to rewrite dates, cross-attention puts more than 0.8 "
         "of its weight on the source token that gives the answer, where there is one, and more "
         "than 95 % of unseen dates are right from end to end.",
-        run=run_dates,
+        cells=("setup", "train", "dates-train"),
+        read=read_dates,
         holds=lambda n: n["weight on the right token"] > 0.8 and n["dates right"] > 0.95,
         effect="weight on the right token",
         unit="of 1: mean weight",
-        budget=300,
-        quick=10,
-        settings=(*RATES, WIDER),
+        rival="dates right",
+        control=Setting(
+            "each date beside another's answer",
+            edits={"date_loss(model, source, target)": "date_loss(model, source, target.flip(0))"},
+        ),
+        quick=SHORT,
+        settings=RATES,
     ),
 )

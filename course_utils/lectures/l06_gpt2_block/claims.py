@@ -8,7 +8,7 @@ from course_utils.data.course_text import course_prose
 from course_utils.language_modeling import split_text, text_loss
 from course_utils.lectures.l06_gpt2_block import experiments
 from course_utils.models.small_gpt import SMALL_GPT
-from course_utils.teaching.claims import RATES, Claim, Setting
+from course_utils.teaching.claims import RATES, ProgramClaim, Setting
 from course_utils.tokens import train_bpe
 from course_utils.training import TEST_SEED, rate_factor
 
@@ -218,7 +218,7 @@ def heads_of(model, rows):
 
 
 CLAIMS = (
-    Claim(
+    ProgramClaim(
         name="last_gradient_by_depth",
         sentence="In fresh stacks with Xavier's initialisation, from 2 to 48 blocks the gradient "
         "of the last block's weights falls in pre-LN and grows in post-LN.",
@@ -231,7 +231,7 @@ CLAIMS = (
         quick=4,
         settings=FRESH,
     ),
-    Claim(
+    ProgramClaim(
         name="last_gradient_of_one_token",
         sentence="In fresh stacks with Xavier's initialisation and the loss of a single token, "
         "from 2 to 48 blocks the gradient of the last block's weights falls to less than half in "
@@ -245,7 +245,7 @@ CLAIMS = (
         quick=4,
         settings=FRESH,
     ),
-    Claim(
+    ProgramClaim(
         name="gradients_near_the_output",
         sentence="In fresh stacks of 48 blocks with Xavier's initialisation, the gradient of the "
         "last block's weights is more than four times as large in post-LN as in pre-LN.",
@@ -258,7 +258,7 @@ CLAIMS = (
         quick=4,
         settings=FRESH,
     ),
-    Claim(
+    ProgramClaim(
         name="first_and_last_gradient",
         sentence="In fresh pre-LN stacks of 48 blocks with Xavier's initialisation, the gradient "
         "of the first block's weights is more than twice that of the last block's.",
@@ -271,7 +271,7 @@ CLAIMS = (
         quick=4,
         settings=FRESH,
     ),
-    Claim(
+    ProgramClaim(
         name="pre_ln_needs_no_warmup",
         sentence="Without a warm-up and at a learning rate of 0.02, a pre-LN stack of four blocks "
         "has a loss below 1 nat after 60 steps of training.",
@@ -284,7 +284,7 @@ CLAIMS = (
         quick=3,
         settings=(*RATES, DEEPER),
     ),
-    Claim(
+    ProgramClaim(
         name="post_ln_needs_warmup",
         sentence="At a learning rate of 0.02, a post-LN stack of four blocks has a loss above 2.2 "
         "nats after 300 steps of training without a warm-up, where guessing costs 2.4, and below 1 "
@@ -298,7 +298,7 @@ CLAIMS = (
         quick=3,
         settings=(*RATES, DEEPER),
     ),
-    Claim(
+    ProgramClaim(
         name="post_ln_at_a_low_rate",
         sentence="At a learning rate of 0.003, a post-LN stack of four blocks without a warm-up "
         "has a loss below 0.5 nats after 150 steps of training.",
@@ -311,7 +311,7 @@ CLAIMS = (
         quick=3,
         settings=(*RATES, DEEPER),
     ),
-    Claim(
+    ProgramClaim(
         name="small_gpt_beats_pairs",
         sentence="After 600 steps of training on the course's prose, a GPT of two layers and width "
         "128 has a lower loss on unseen prose than a table of pairs of tokens counted in the same "
@@ -325,7 +325,7 @@ CLAIMS = (
         quick=3,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="small_exponent",
         sentence="A power law that is fitted to the losses of four GPTs of 4,000 to 120,000 "
         "parameters, after 150 steps at learning rates that fall with the width, has an exponent "
@@ -339,7 +339,7 @@ CLAIMS = (
         quick=3,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="one_rate_for_all_sizes",
         sentence="A power law that is fitted to the losses of four GPTs of 4,000 to 120,000 "
         "parameters, after 150 steps at one learning rate of 0.02 for all, has a negative "
@@ -353,7 +353,7 @@ CLAIMS = (
         quick=3,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="each_size_gains",
         sentence="Of four GPTs of 4,000 to 120,000 parameters, each has a lower loss on unseen "
         "text than the next smaller one, after 150 steps at learning rates that fall with the "
@@ -367,7 +367,7 @@ CLAIMS = (
         quick=3,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="two_layers_learn_induction",
         sentence="After 1,000 steps of training at a learning rate of 0.005, a GPT of two layers "
         "continues repeated rows of random tokens with a loss below 0.5 nats.",
@@ -380,7 +380,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="one_layer_does_not",
         sentence="In 4,000 steps of training at a learning rate of 0.005, a GPT of one layer of "
         "width 32 with two heads never continues repeated rows of random tokens with a loss of 1.2 "
@@ -395,7 +395,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="induction_comes_suddenly",
         sentence="Where a GPT of two layers learns to continue repeated rows of random tokens "
         "within 1,000 steps at a learning rate of 0.005, its loss falls from 1.5 to 0.5 nats "
@@ -410,7 +410,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="an_induction_head",
         sentence="After 1,000 steps of training at a learning rate of 0.005, a GPT of two layers "
         "that was trained to continue repeated rows of random tokens has a head in layer 1 with an "
@@ -423,7 +423,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="one_head_carries_it",
         sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
         "tokens has a head in layer 1 with an induction score above 0.8, its loss without that "
@@ -438,7 +438,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="layer_1_carries_it",
         sentence="Where a GPT of two layers has learned to continue repeated rows of random tokens "
         "with a loss below 0.5 nats, its loss without both heads of layer 1 is above 2.1 nats, "
@@ -453,7 +453,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="layer_0_marks_the_place",
         sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
         "tokens has a head in layer 1 with an induction score above 0.3, no head of layer 1 has "
@@ -468,7 +468,7 @@ CLAIMS = (
         quick=30,
         settings=(*RATES, WIDER),
     ),
-    Claim(
+    ProgramClaim(
         name="one_previous_token_head",
         sentence="Where a GPT of two layers that was trained to continue repeated rows of random "
         "tokens has a head in layer 1 with an induction score above 0.8, no head of layer 1 has "

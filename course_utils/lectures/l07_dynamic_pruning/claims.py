@@ -12,7 +12,7 @@ from course_utils.language_modeling import text_loss
 from course_utils.lectures.l07_dynamic_pruning.experiments import adapting, depths, experts, pruning
 from course_utils.lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 from course_utils.models.small_gpt import load_small_gpt
-from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
+from course_utils.teaching.claims import LONGER, RATES, ProgramClaim, Setting
 
 __all__ = ["CLAIMS"]
 
@@ -243,7 +243,7 @@ def run_routers(seeds, steps, gate="one"):
 
 
 CLAIMS = (
-    Claim(
+    ProgramClaim(
         name="brain_damage_one_shot",
         sentence="With 70 % of the weights pruned in one shot after 150 steps of training, brain "
         "damage keeps more accuracy than magnitude.",
@@ -256,7 +256,7 @@ CLAIMS = (
         quick=5,
         settings=(*RATES, LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="magnitude_one_shot_trained_longer",
         sentence="With 70 % of the weights pruned in one shot after 1,000 steps of training, "
         "magnitude keeps more accuracy than brain damage.",
@@ -269,7 +269,7 @@ CLAIMS = (
         quick=5,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="brain_damage_in_rounds",
         sentence="Pruned in five rounds to 95 %, with 150 steps of training before the first and "
         "after each, brain damage keeps more accuracy than magnitude.",
@@ -285,7 +285,7 @@ CLAIMS = (
             Setting("4 × steps after each round", budget=4, arguments={"between": 600}),
         ),
     ),
-    Claim(
+    ProgramClaim(
         name="brain_damage_in_rounds_trained_longer",
         sentence="Pruned in five rounds to 95 %, with 1,000 steps of training before the first "
         "and 150 after each, brain damage keeps more accuracy than magnitude.",
@@ -298,7 +298,7 @@ CLAIMS = (
         quick=5,
         settings=(*RATES, Setting("4 × steps after each round", arguments={"between": 600})),
     ),
-    Claim(
+    ProgramClaim(
         name="rescaling_misleads_magnitudes",
         sentence="Rescaling the hidden units costs magnitude more than 0.05 of the accuracy with "
         "70 % pruned, and brain damage less than 0.01.",
@@ -311,7 +311,7 @@ CLAIMS = (
         quick=5,
         settings=(*RATES, LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="untrained_routers_prefer_one",
         sentence="Before any training, a router of four experts sends more than 60 % of the tokens "
         "to one of them, on average over 50 draws of its weights, if all tokens share a coordinate "
@@ -328,7 +328,7 @@ CLAIMS = (
             Setting("eight experts", arguments={"num_experts": 8}),
         ),
     ),
-    Claim(
+    ProgramClaim(
         name="training_undoes_the_preference",
         sentence="Without a cure and with a shared coordinate of 5, the busiest of four experts "
         "takes fewer tokens after 3,000 steps than after 500, and than before the first.",
@@ -341,7 +341,7 @@ CLAIMS = (
         quick=6,
         settings=(*RATES, Setting("a coordinate of 1", arguments={"common": 1.0})),
     ),
-    Claim(
+    ProgramClaim(
         name="training_makes_a_favourite",
         sentence="If the router's weights for the shared coordinate start at 0, the busiest of "
         "four experts takes at least 10 % more of all tokens after 200 steps than at the start.",
@@ -357,7 +357,7 @@ CLAIMS = (
             Setting("nothing shared", arguments={"router": "neither"}),
         ),
     ),
-    Claim(
+    ProgramClaim(
         name="experts_collapse",
         sentence="After 500 steps without a cure and with a shared coordinate of 5, one of four "
         "experts takes more than 60 % of the tokens.",
@@ -370,7 +370,7 @@ CLAIMS = (
         quick=10,
         settings=(*RATES, LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="experts_cured",
         sentence="After 500 steps with the balance loss, and with the loss-free bias, every one of "
         "four experts takes between 12.5 % and 50 % of the tokens, and the error is lower than "
@@ -388,7 +388,7 @@ CLAIMS = (
         quick=10,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="nothing_shared_beats_both_cures",
         sentence="After 500 steps with nothing shared and no cure, the error of four experts is "
         "below that of both cures with a shared coordinate of 5.",
@@ -401,7 +401,7 @@ CLAIMS = (
         quick=10,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="experts_beat_one_network",
         sentence="After 500 steps four experts with the balance loss, one for each token, have a "
         "lower error than one network of the same work.",
@@ -414,7 +414,7 @@ CLAIMS = (
         quick=10,
         settings=(*RATES, LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="experts_beat_as_many_parameters",
         sentence="After 500 steps four experts with the balance loss have a lower error than one "
         "network four times as wide, which has about as many parameters and does four times the "
@@ -428,7 +428,7 @@ CLAIMS = (
         quick=10,
         settings=(*RATES, LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="shared_heads_heal",
         sentence="With two key/value heads instead of four, 30 steps of training recover more than "
         "half of the loss that pooling cost the small GPT.",
@@ -441,7 +441,7 @@ CLAIMS = (
         quick=1,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="thin_changes_learn_most",
         sentence="On code, after 60 steps, LoRA of rank 1 gains more than 70 % of what training "
         "the same matrices in full gains, and rank 16 more than 85 %; rank 1 forgets less prose.",
@@ -456,7 +456,7 @@ CLAIMS = (
         quick=1,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="slow_blocks_beat_rank_1",
         sentence="Trained in full at a third of their learning rate, the same matrices have a "
         "lower loss than rank 1 on code, which both learn, and on prose, which both forget.",
@@ -475,7 +475,7 @@ CLAIMS = (
             Setting("rank 1 at 3 × its rate", arguments={"rank_1_rate": RANK_1_RATE * 3}),
         ),
     ),
-    Claim(
+    ProgramClaim(
         name="full_changes_are_thin",
         sentence="In every matrix that a full fine-tune on code changes, the 16 largest of 128 "
         "singular values of the change hold more than half of its squared norm.",
@@ -488,7 +488,7 @@ CLAIMS = (
         quick=1,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="thin_changes_keep_the_gain",
         sentence="A full fine-tune whose matrices' changes are cut to rank 16 keeps more than 90 % "
         "of its gain on code; cut to rank 0, less than half.",
@@ -501,7 +501,7 @@ CLAIMS = (
         quick=1,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="early_router_keeps_no_sum",
         sentence="A router that chooses from the first step on keeps not a single sum after 800 "
         "steps.",
@@ -514,7 +514,7 @@ CLAIMS = (
         quick=6,
         settings=RATES,
     ),
-    Claim(
+    ProgramClaim(
         name="early_router_beats_chance",
         sentence="After 200 steps a router that chooses from the first step on loses less than "
         "random choice.",
@@ -527,7 +527,7 @@ CLAIMS = (
         quick=6,
         settings=(*RATES, SLOWER_AND_LONGER),
     ),
-    Claim(
+    ProgramClaim(
         name="late_router_beats_chance",
         sentence="After 200 steps the oracle loses less than 0.05 nats, random choice 0.30 within "
         "0.05, and a router that chooses after a third of the steps less than random choice.",

@@ -6,7 +6,7 @@ from course_utils.attention import attend
 from course_utils.kernels import flash_attend, merge_partial
 from course_utils.kernels.tiled import backward_tiles, forward_tiles
 from course_utils.lectures.l08_flash_attention_tiling.experiments import tiled_in
-from course_utils.teaching.claims import Claim, Setting
+from course_utils.teaching.claims import ProgramClaim, Setting
 
 __all__ = ["CLAIMS"]
 
@@ -111,7 +111,7 @@ def run_gradients(seeds, block, larger=1.0):
 
 
 CLAIMS = (
-    Claim(
+    ProgramClaim(
         name="tiles_are_exact",
         sentence="Over 4,096 random keys, tiles in float64 differ from the whole matrix by less "
         "than 1e-14 of the output.",
@@ -124,7 +124,7 @@ CLAIMS = (
         quick=256,
         settings=ELSEWHERE,
     ),
-    Claim(
+    ProgramClaim(
         name="tiles_round_like_the_whole",
         sentence="Over 4,096 random keys in float32, the error of tiles is less than one and a "
         "half times that of the whole matrix.",
@@ -137,7 +137,7 @@ CLAIMS = (
         quick=256,
         settings=ELSEWHERE,
     ),
-    Claim(
+    ProgramClaim(
         name="sums_in_bfloat16",
         sentence="Over 4,096 random keys, with l and acc in bfloat16, the error is 0.5 to 2 % of "
         "the output, more than ten thousand times the error with both in float32.",
@@ -152,7 +152,7 @@ CLAIMS = (
         quick=256,
         settings=ELSEWHERE,
     ),
-    Claim(
+    ProgramClaim(
         name="sixteen_bit_error_grows",
         sentence="From 256 to 4,096 random keys the error of sums in bfloat16 grows by a factor of "
         "2.5 to 5.",
@@ -165,7 +165,7 @@ CLAIMS = (
         quick=256,
         settings=ELSEWHERE,
     ),
-    Claim(
+    ProgramClaim(
         name="merges_in_any_order",
         sentence="Attention over eight parts of random keys gives the same output within 1e-6, in "
         "whatever order the parts are merged.",
@@ -178,7 +178,7 @@ CLAIMS = (
         quick=4,
         settings=(Setting("4 × as many parts", budget=4), LARGER),
     ),
-    Claim(
+    ProgramClaim(
         name="gradients_recomputed",
         sentence="In float64 the gradients of tiles of 16 by 8, computed from recomputed weights, "
         "differ from autograd's by less than 1e-12.",
