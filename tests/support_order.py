@@ -7,7 +7,7 @@ SLOWEST_FIRST = (
     "notebooks/06",
     "notebooks/07",
     "notebooks/04",
-    "tests/tools/test_replicate.py",
+    "tests/tools/test_claims.py",
     "tests/lectures/test_without_parts.py",
     "tests/kernels/",
     "notebooks/",

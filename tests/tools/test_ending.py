@@ -16,27 +16,32 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such sig
 
 # `make claims` in small: two workers, each of which computes for ever.
 CLAIMS = """
-import sys, time
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from tools import replicate
+from tools.claims import __main__ as command, running
 
-def run_group(stem, name, seeds, setting):
-    if name == "quick":
-        return [{"n": 1.0}]
-    Path(sys.argv[1], f"busy {name}").touch()
-    while True:
-        pass
+@dataclass(frozen=True)
+class Job:
+    path: Path
 
-def keep(path, numbers, *job):
+    def run(self):
+        if self.path.name == "quick":
+            return {"n": 1.0}
+        self.path.with_name(f"busy {self.path.name}").touch()
+        while True:
+            pass
+
+def keep(job, path, found):
     path.write_text("kept")
 
 if __name__ == "__main__":
-    replicate.run_group, replicate.keep = run_group, keep
-    replicate.os.cpu_count = lambda: 2
-    replicate.run_all = lambda *_: replicate.run_jobs(
-        {Path(sys.argv[1], name): ("", name, [1], None) for name in ("quick", "a", "b")}, 3
+    running.keep = keep
+    running.os.cpu_count = lambda: 2
+    command.run_all = lambda *_: running.run_jobs(
+        [Job(Path(sys.argv[1], name)) for name in ("quick", "a", "b")], 3
     )
-    sys.exit(replicate.main(["3"]))
+    sys.exit(command.main(["3"]))
 """
 # A command behind course.py: a child that needs a second to put its things in order.
 COMMAND = """

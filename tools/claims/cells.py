@@ -74,9 +74,14 @@ def edited(sources: dict[str, str], edits: Mapping[str, str], stem: str) -> dict
 
 
 def with_changes(tree: ast.Module, changes: Changes) -> set[str]:
-    """Add a statement after each assignment to a name that is changed; return those names."""
+    """Add a statement after each assignment to a name that is changed; return those names.
+
+    What a cell only shows is left out: drawing takes time, and changes no number.
+    """
     body, found = [], set()
     for statement in tree.body:
+        if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("show("):
+            continue
         body.append(statement)
         if isinstance(statement, ast.Assign | ast.AnnAssign):
             targets = getattr(statement, "targets", None) or [statement.target]

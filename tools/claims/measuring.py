@@ -63,12 +63,20 @@ def measure(
                 found = first.run(seeds, budget, **setting.arguments)
             tables = {claim.name: found for claim in claims}
         else:
-            left = [run_of(stem, claims, seed, setting, quick=quick) for seed in seeds]
-            tables = {claim.name: [read(claim, cell) for cell in left] for claim in claims}
+            tables = {claim.name: [] for claim in claims}
+            for seed in seeds:
+                cell = run_of(stem, claims, seed, setting, quick=quick)
+                for claim in claims:
+                    tables[claim.name].append(read(claim, cell))
     return {
-        name: [{key: float(number) for key, number in each.items()} for each in table]
+        name: [{key: plain(number) for key, number in each.items()} for each in table]
         for name, table in tables.items()
     }
+
+
+def plain(number: Any) -> float:
+    """A number, or the one number of a tensor or an array."""
+    return float(number.item() if hasattr(number, "item") else number)
 
 
 def run_of(stem: str, claims: Sequence[Any], seed: int, setting: Setting, *, quick: bool) -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import read_replications
-from tools.files import write_back
 from tools.claims.measuring import claims_of
+from tools.files import write_back
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from course_utils.lectures import COURSE, EXPLORERS
-from tools.ending import run_to_its_end
 from tools.claims.record import TABLE as CLAIMS
+from tools.ending import run_to_its_end
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
 from tools.site.font import characters, write_font
