@@ -13,10 +13,12 @@ def read_late(cell):
 
 def read_window(cell):
     """How far back an output depends on the input, in units of L (w − 1), and how far ahead."""
-    t, s = cell.found[f"window of {cell.WINDOW}"].nonzero()
+    gradients = cell.found[f"window of {cell.WINDOW}"]
+    t, s = gradients.nonzero()
     return {
         "reach": (t - s).max() / (cell.LAYERS * (cell.WINDOW - 1)),
         "ahead": (s - t).max(),
+        "largest gradient": gradients.max(),
     }
 
 
