@@ -5,8 +5,8 @@ time can all be known, by two steps: find the place where the present token stoo
 what came after it. (Where the second time runs around the end of the first one, the row's first
 token follows instead.) Two heads do that together. In layer 0 a **previous-token head** tells each
 place which token stood before it. In layer 1 an **induction head** asks with the present token for
-a place that was told so, and copies the token that stands there. One layer cannot: a token's key
-has to know its neighbour first.
+a place that was told so, and copies the token that stands there. One layer has no such head, for a
+token's key would have to know its neighbour first; its feed-forward part can learn the task.
 
 Trained are two-layer GPT-2s, on rows whose second time begins at any place of the first one
 and runs around its end: no fixed distance back is right. Only the tokens that can be known count in
