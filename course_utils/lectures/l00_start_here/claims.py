@@ -55,11 +55,11 @@ CLAIMS = (
     Claim(
         name="forget_bias_trains",
         sentence="After 800 steps of training, an LSTM with a forget bias of 3 names the first of "
-        "31 tokens right in more than 95 % of unseen sequences, and one with PyTorch's "
+        "31 tokens right in more than 80 % of unseen sequences, and one with PyTorch's "
         "initialisation in fewer than 20 %, where guessing gets 12.5 %.",
         cells=(*RECALL, "recall-loop", "first-token", "first-token-train"),
         read=lambda cell: {"forget bias 3": cell.right[3], "PyTorch's start": cell.right[0]},
-        holds=lambda n: n["forget bias 3"] > 0.95 and n["PyTorch's start"] < 0.2,
+        holds=lambda n: n["forget bias 3"] > 0.8 and n["PyTorch's start"] < 0.2,
         effect="forget bias 3",
         unit="of 1: share right",
         rival="PyTorch's start",
@@ -69,18 +69,11 @@ CLAIMS = (
     ),
     Claim(
         name="small_state_learns_few_pairs",
-        sentence="At a learning rate of 0.003, an LSTM with a state of size 8 knows fewer than 4 "
-        "of 16 pairs after 3,000 steps of training; one with a state of 64 knows fewer than 5 "
-        "after 1,000 steps, and more than 12 after 3,000.",
+        sentence="After 3,000 steps of training at a learning rate of 0.003, an LSTM with a state "
+        "of size 8 knows fewer than 4 of 16 pairs, and one with a state of 64 more than 12.",
         cells=(*RECALL, "recall-lstm", "recall-loop", "recall-train", "recall-64"),
-        read=lambda cell: {
-            "state of 8": cell.small[-1],
-            "state of 64, first": cell.large[0],
-            "state of 64": cell.large[-1],
-        },
-        holds=lambda n: (
-            n["state of 8"] < 4 and n["state of 64, first"] < 5 and n["state of 64"] > 12
-        ),
+        read=lambda cell: {"state of 8": cell.small[-1], "state of 64": cell.large[-1]},
+        holds=lambda n: n["state of 8"] < 4 and n["state of 64"] > 12,
         effect="state of 64",
         unit="pairs of 16",
         rival="state of 8",
