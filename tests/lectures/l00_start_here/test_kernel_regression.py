@@ -8,7 +8,6 @@ from course_utils.attention import attend
 from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     NOISE,
     POINTS,
-    compare_on_data_sets,
     kernel_estimate,
     keys,
     learned_precision,
@@ -97,17 +96,6 @@ def test_learned_beats_every_fixed():
     assert chosen < 0.85 * min(fixed)
     shuffled = learned_precision(grid, 1).flip(0)
     assert error_of(shuffled) > min(fixed), "the places matter, not the mixture of bandwidths"
-
-
-def test_comparison_is_the_errors():
-    bandwidths = (0.008, 0.016, 0.03)
-    static, attention = compare_on_data_sets([1, 3], bandwidths)
-    grid = regression_data(1).grid
-    assert float(static[0]) == pytest.approx(
-        min(error_of(static_precision(grid, h)) for h in bandwidths)
-    )
-    assert float(attention[0]) == pytest.approx(error_of(learned_precision(grid, 1)))
-    assert static.shape == attention.shape == (2,) and static[0] != static[1]
 
 
 def test_wide_where_the_curve_is_calm():

@@ -1,4 +1,4 @@
-"""What the lecture measures; what it trains besides is for its claims."""
+"""What the lecture measures."""
 
 from course_utils.lectures.l00_start_here.experiments.context_shift import (
     BAT_ANIMAL,
@@ -6,6 +6,20 @@ from course_utils.lectures.l00_start_here.experiments.context_shift import (
     BAT_ELSEWHERE,
     measure_context_shift,
 )
-from course_utils.lectures.l00_start_here.experiments.kernel_regression import regression_data
+from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
+    BANDWIDTHS,
+    kernel_estimate,
+    learned_precision,
+    regression_data,
+)
 
-__all__ = ["BAT_ANIMAL", "BAT_CLUB", "BAT_ELSEWHERE", "measure_context_shift", "regression_data"]
+__all__ = [
+    "BANDWIDTHS",
+    "BAT_ANIMAL",
+    "BAT_CLUB",
+    "BAT_ELSEWHERE",
+    "kernel_estimate",
+    "learned_precision",
+    "measure_context_shift",
+    "regression_data",
+]

@@ -35,7 +35,8 @@ def gradient_by_distance(
 
     ``g[t]`` is the Frobenius norm of the Jacobian d(last state) / d(input t steps back). In each
     trial a layer is drawn anew. Each trial is divided by its sum over t, and the median over the
-    trials is returned; medians add up to about 1 only. ``start`` is that of `powers_left`.
+    trials is returned; medians add up to about 1 only. ``start`` is how the layer starts:
+    ``orthogonal=True`` for the recurrent matrix of an RNN, ``forget_bias`` of an LSTM.
 
     Why the sum, and not the value at distance 0? A share means the same for every layer: a layer
     that spreads itself evenly over N inputs has 1 / N everywhere, and that is a price, which
@@ -74,26 +75,6 @@ def _gradient_norms(
     last_states = layer(inputs)[0][:, -1]  # (sequences, C)
     (gradient,) = torch.autograd.grad((last_states * directions).sum(), inputs)
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
-
-
-def powers_left(
-    kind: Kind, distance: int = 30, *, width: int = 32, seed: int = 0, **start: bool | float
-) -> float:
-    """The logarithm to base 10 of the gradient ``distance`` steps back, as a share of the last's.
-
-    Args:
-        kind: "rnn" or "lstm".
-        distance: steps back.
-        width: of inputs and state.
-        seed: of the layer and the inputs.
-        start: ``orthogonal=True`` for the recurrent matrix, ``forget_bias`` of an LSTM.
-
-    >>> powers_left("rnn") < powers_left("rnn", orthogonal=True) < -1
-    True
-    """
-    with one_thread(), own_random_numbers(seed):
-        norms = _gradient_norms(kind, width, distance + 1, **start)
-    return (norms[distance] / norms[0]).log10().item()
 
 
 def _fresh_layer(

@@ -18,7 +18,6 @@ Sources: Nadaraya (1964), Watson (1964); Bahdanau et al. (2015) for attention as
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,7 +27,6 @@ from torch import Tensor
 from course_utils.attention import attend
 from course_utils.shapes import Float
 from course_utils.threads import one_thread
-from course_utils.training import rate_factor
 
 POINTS = 150
 NOISE = 0.4
@@ -98,7 +96,11 @@ def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor,
 
 
 def learned_precision(
-    at: Float[Tensor, " T"], seed: int = 1, noise: float = NOISE
+    at: Float[Tensor, " T"],
+    seed: int = 1,
+    noise: float = NOISE,
+    steps: int = STEPS,
+    rate: float = LEARNING_RATE,
 ) -> Float[Tensor, " T"]:
     """p(x) = 1/h^2, with the bandwidth h that the query chooses at each point.
 
@@ -106,15 +108,15 @@ def learned_precision(
     >>> bool(calm > 2 * waves)
     True
     """
-    coefficients = learned_coefficients(seed, noise, rate_factor())
+    coefficients = learned_coefficients(seed, noise, steps, rate)
     return torch.exp(_features(at) @ coefficients.to(at))
 
 
 @lru_cache(maxsize=16)
-def learned_coefficients(seed: int = 1, noise: float = NOISE, factor: float = 1.0) -> Tensor:
-    """(a, b, c) of log p(x), from 200 steps of Adam on the leave-one-out error.
-
-    The learning rate is 0.1, times the factor.
+def learned_coefficients(
+    seed: int = 1, noise: float = NOISE, steps: int = STEPS, rate: float = LEARNING_RATE
+) -> Tensor:
+    """(a, b, c) of log p(x), from steps of Adam on the leave-one-out error.
 
     A point may not attend to itself while training: otherwise the narrowest kernel always wins.
     """
@@ -122,9 +124,9 @@ def learned_coefficients(seed: int = 1, noise: float = NOISE, factor: float = 1.
     features, k, v = _features(data.x), keys(data.x), data.y[:, None]
     others = ~torch.eye(POINTS, dtype=torch.bool)
     coefficients = torch.tensor([6.0, 0.0, 0.0], requires_grad=True)
-    optimizer = torch.optim.Adam([coefficients], lr=LEARNING_RATE * factor)
+    optimizer = torch.optim.Adam([coefficients], lr=rate)
     with one_thread():
-        for _ in range(STEPS):
+        for _ in range(steps):
             q = queries(data.x, torch.exp(features @ coefficients))
             guess, _ = attend(q, k, v, may_attend=others, scale=1.0)
             loss = (guess[:, 0] - data.y).square().mean()
@@ -138,25 +140,3 @@ def _features(x: Float[Tensor, " N"]) -> Float[Tensor, "N 3"]:
     """(1, z, z^2) with z = 2x - 1: what the query may know about where it stands."""
     z = 2 * x - 1
     return torch.stack([torch.ones_like(z), z, z**2], dim=-1)
-
-
-def compare_on_data_sets(
-    seeds: Iterable[int], bandwidths: Sequence[float] = BANDWIDTHS, noise: float = NOISE
-) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
-    """Mean squared errors against the true curve: the best static bandwidth, and attention.
-
-    For each data set the static kernel gets, of `bandwidths`, the one that is best *knowing the
-    truth*, which no one has in practice. Attention learns from the noisy points alone.
-    """
-    errors = []
-    for seed in seeds:
-        data = regression_data(seed, noise)
-        static = [_error(static_precision(data.grid, h), data) for h in bandwidths]
-        errors.append((min(static), _error(learned_precision(data.grid, seed, noise=noise), data)))
-    static, attention = torch.tensor(errors).T
-    return static, attention
-
-
-def _error(precision: Float[Tensor, " T"], data: RegressionData) -> float:
-    curve, _ = kernel_estimate(data.grid, precision, data.x, data.y)
-    return float((curve - data.truth).square().mean())

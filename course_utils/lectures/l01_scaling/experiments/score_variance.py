@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import torch
-from torch import Tensor
 
 # Between two powers of two lies one width more, so that a dragged spread follows the hand.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -57,25 +55,6 @@ class ScoreLaw:
             None if self.mean is None else self.mean / divisor,
             None if self.variance is None else self.variance / divisor**2,
         )
-
-
-def draw_coordinates(
-    distribution: str, shape: tuple[int, ...], generator: torch.Generator
-) -> Tensor:
-    """Coordinates of mean 0 and variance 1 (the Cauchy ones have neither), along the last axis.
-
-    They are independent, but for ALL_EQUAL, where they are one and the same number.
-    """
-    if distribution == ALL_EQUAL:
-        return torch.randn((*shape[:-1], 1), generator=generator).expand(shape)
-    normal = torch.randn(shape, generator=generator)
-    if distribution == "normal":
-        return normal
-    if distribution == COINS:
-        return torch.where(normal > 0, 1.0, -1.0)
-    if distribution == UNIFORM:
-        return math.sqrt(3) * (2 * torch.rand(shape, generator=generator) - 1)
-    return normal / torch.randn(shape, generator=generator)
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
