@@ -11,7 +11,7 @@ ROWS = "setup", "rows", "reach"
 RECALL = "setup", "recall-model", "recall-loss"
 SEEDS, GRID = (*RECALL, "race", "seeds"), (*RECALL, "race", "small-start", "rates")
 STEPS = "steps; one more than it had: not done"
-SHORT = {"STEPS": 5}
+SHORT = {"STEPS": 3}
 TWICE = Setting("twice the width", arguments={"WIDTH": 128})
 OTHER_WIDTHS = Setting("widths 8 and 128", arguments={"WIDTHS": (8, 128)})
 FLIPS = Setting(
