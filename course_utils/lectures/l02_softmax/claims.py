@@ -48,16 +48,17 @@ def read_gradients(cell):
     return {"median row, times": middle, "one row in ten, below": low}
 
 
-def steps_of(models):
-    """After how many steps each model is done; its losses are the first run of several."""
+def steps_of(models, steps):
+    """After how many of these steps each model is done, in the first of its runs."""
     first = {name: runs[0] for name, runs in models.items()}
     start = {"the first loss": first["divided"][0]}  # tells seeds apart in a short run
-    return {name: steps_until_done(losses) for name, losses in first.items()} | start
+    return {name: steps_until_done(losses, steps) for name, losses in first.items()} | start
 
 
 def read_narrow(cell):
     """The later of both optimisers at the smallest width."""
-    sgd, adam = (steps_of(cell.panels[f"{name}, d_k = {cell.WIDTHS[0]}"]) for name in cell.RATE)
+    panels = (cell.panels[f"{name}, d_k = {cell.WIDTHS[0]}"] for name in cell.RATE)
+    sgd, adam = (steps_of(panel, cell.STEPS) for panel in panels)
     return {name: max(sgd[name], adam[name]) for name in sgd}
 
 
@@ -67,7 +68,7 @@ def read_grid(cell):
     for optimizer, rates in cell.RATE.items():
         panels = [cell.panels[f"{optimizer}, rate {rate}"] for rate in rates]
         for name in panels[0]:
-            steps = [steps_until_done(panel[name][0]) for panel in panels]
+            steps = [steps_until_done(panel[name][0], cell.STEPS) for panel in panels]
             numbers[f"{optimizer}, small rate, loss, {name}"] = panels[0][name][0].mean()
             numbers[f"{optimizer}, large rate, steps, {name}"] = steps[-1]
             numbers[f"{optimizer}, best rate, steps, {name}"] = min(steps)
@@ -122,7 +123,9 @@ CLAIMS = (
         "more than twice as many steps until it is done (a mean loss of 20 steps below 0.2 nats) "
         "without the division by √d_k as with it, if it is done within 480 steps at all.",
         cells=(*RECALL, "train"),
-        read=lambda cell: steps_of({name: [seen] for name, seen in cell.losses.items()}),
+        read=lambda cell: steps_of(
+            {name: [seen] for name, seen in cell.losses.items()}, cell.STEPS
+        ),
         holds=lambda n: n["not divided"] > 2 * n["divided"],
         effect="not divided",
         unit=STEPS,
@@ -152,7 +155,7 @@ CLAIMS = (
         "done (a mean loss of 20 steps below 0.2 nats) within 100 steps with the division by √d_k, "
         "and takes more than twice as many steps without it.",
         cells=SEEDS,
-        read=lambda cell: steps_of(cell.panels[f"Adam, d_k = {cell.WIDTHS[-1]}"]),
+        read=lambda cell: steps_of(cell.panels[f"Adam, d_k = {cell.WIDTHS[-1]}"], cell.STEPS),
         holds=lambda n: n["divided"] <= 100 and n["not divided"] > 2 * n["divided"],
         effect="not divided",
         unit=STEPS,

@@ -34,10 +34,11 @@ def recall_batch(
     return names, values, names[row, pair], values[row, pair]
 
 
-def steps_until_done(losses: ArrayLike) -> int:
+def steps_until_done(losses: ArrayLike, steps: int = 0) -> int:
     """After how many steps the mean of the last 20 losses of a run was below 0.2.
 
-    A run that does not get there counts one step more than it had.
+    A run that does not get there counts one step more than it had, or than the `steps` that it
+    would have had: training ends early where every run of it has diverged.
 
     >>> steps_until_done([2.0] * 30 + [0.0] * 30), steps_until_done([2.0] * 30)
     (49, 31)
@@ -45,4 +46,4 @@ def steps_until_done(losses: ArrayLike) -> int:
     losses = np.asarray(losses)
     window = min(20, len(losses))
     done = np.lib.stride_tricks.sliding_window_view(losses, window).mean(axis=-1) < DONE
-    return int(done.argmax()) + window if done.any() else len(losses) + 1
+    return int(done.argmax()) + window if done.any() else max(len(losses), steps) + 1

@@ -47,3 +47,9 @@ def test_done_is_a_mean_of_twenty_steps(last):
     assert steps_until_done(losses) == 47  # 16 zeros after 46 steps: the mean of 20 is 0.2
     assert steps_until_done([1.0] * 60) == steps_until_done([math.nan] * 60) == 61
     assert steps_until_done([0.1] * 5) == 5 and steps_until_done([1.0] * 5) == 6
+
+
+def test_a_run_that_ended_early_is_not_done():
+    diverged = [3.0, 9.0, math.nan]
+    assert steps_until_done(diverged) == 4 and steps_until_done(diverged, 250) == 251
+    assert steps_until_done([0.1] * 30, 250) == 20
