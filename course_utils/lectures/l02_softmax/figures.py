@@ -64,16 +64,16 @@ def draw_races(panels: Mapping[str, Mapping[str, np.ndarray]]) -> AnnotatedFigur
     Args:
         panels: title → name of a model → (runs, steps).
     """
-    picture = draw_learning_curves(panels, np.log(8))
+    picture = draw_learning_curves(panels, np.log(8), window=20)
     names = " / ".join(next(iter(panels.values())))
     ends = [
-        f"{title}: " + " / ".join(f"{np.median(each[:, -10:].mean(axis=1)):.1f}" for each in runs)
+        f"{title}: " + " / ".join(f"{np.median(each[:, -20:].mean(axis=1)):.1f}" for each in runs)
         for title, runs in ((title, models.values()) for title, models in panels.items())
     ]
     runs, steps = next(iter(next(iter(panels.values())).values())).shape
     caption = (
-        f"Loss over {steps} steps: each of {runs} runs (thin) and their median (thick). Median at "
-        f"the end, {names}: {'; '.join(ends)}."
+        f"Loss over {steps} steps, mean of the last 20: each of {runs} runs (thin) and their "
+        f"median (thick). Median at the end, {names}: {'; '.join(ends)}."
     )
     return AnnotatedFigure(picture.figure, caption)
 

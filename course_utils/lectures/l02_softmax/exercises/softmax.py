@@ -1,4 +1,4 @@
-"""Exercise 1 of lecture 02: a softmax that survives every score, a part of the reader's GPT."""
+"""Exercise 1 of lecture 02: a softmax that survives large scores, a part of the reader's GPT."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _stage = partial(
     Exercise,
-    title="A softmax that survives every score",
+    title="A softmax that survives large scores",
     difficulty=2,
     minutes=10,
     function="softmax",
