@@ -1,6 +1,6 @@
 """What lecture 04 claims of its trained readers; `make claims LECTURE=04` runs its cells again."""
 
-from course_utils.teaching.claims import RATES, Claim, Setting
+from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 
 __all__ = ["CLAIMS"]
 
@@ -59,7 +59,7 @@ CLAIMS = (
         rival="at 64 notes",
         control=NO_LONGER,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="fixed_positions_fall_at_once",
@@ -79,7 +79,7 @@ CLAIMS = (
         rival="RoPE",
         control=NO_LONGER,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="rope_falls",
@@ -93,7 +93,7 @@ CLAIMS = (
         rival="ALiBi",
         control=NO_LONGER,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="few_rivals_rope_loses_little",
@@ -112,7 +112,7 @@ CLAIMS = (
         rival="interpolated",
         control=RIVALS,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="rope_ends_where_none_does",
@@ -132,7 +132,7 @@ CLAIMS = (
         rival="no positions",
         control=STAYS,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="alibi_holds_near",
@@ -150,7 +150,7 @@ CLAIMS = (
         rival="moving away",
         control=STAYS,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="interpolated_rope_holds_away",
@@ -169,7 +169,7 @@ CLAIMS = (
         rival="plain RoPE, moving away",
         control=STAYS,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
     Claim(
         name="ntk_helps_and_is_not_best",
@@ -184,6 +184,6 @@ CLAIMS = (
         unit="of 1: share right, the smaller of two tests",
         control=NO_LONGER,
         quick=SHORT,
-        settings=(*RATES, WIDER),
+        settings=(*RATES, WIDER, LONGER),
     ),
 )
