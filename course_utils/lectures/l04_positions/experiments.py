@@ -188,12 +188,12 @@ def recall_accuracy(
 
 
 def compare_schemes(
-    readers: Mapping[str, Sequence[NoteReader]], lengths: Sequence[int], **notes: int
-) -> dict[str, Float[Tensor, "readers lengths"]]:
-    """Return the shares of right answers of trained readers, plain RoPE also with its two repairs.
+    readers: Mapping[str, NoteReader], lengths: Sequence[int], **notes: int
+) -> dict[str, list[float]]:
+    """Return at each length the shares of right answers, of plain RoPE also with its two repairs.
 
     Args:
-        readers: scheme → readers, for each of ``SCHEMES``.
+        readers: scheme → a reader, for each of ``SCHEMES``.
         lengths: numbers of notes in a sequence; the readers were trained on ``TRAINED_LENGTH``.
         notes: ``num_keys`` and ``fresh_every``, as in ``recall_notes``.
     """
@@ -208,12 +208,10 @@ def compare_schemes(
     }
     found = {}
     for name, (scheme, rotary_of) in tests.items():
-        shares = torch.zeros(len(readers[scheme]), len(lengths))
-        for row, reader in enumerate(readers[scheme]):
-            for column, length in enumerate(lengths):
-                if rotary_of:
-                    stretch_rotary(reader, rotary_of(length / TRAINED_LENGTH))
-                share = recall_accuracy(reader, [length], **notes)
-                shares[row, column] = share.item()
+        shares = []
+        for length in lengths:
+            if rotary_of:
+                stretch_rotary(readers[scheme], rotary_of(length / TRAINED_LENGTH))
+            shares.append(recall_accuracy(readers[scheme], [length], **notes).item())
         found[name] = shares
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -43,17 +43,15 @@ LABEL_GAP = 0.07  # between labels, as a share of the axis: a line of 11 points
 
 
 def draw_extrapolation(
-    tests: Mapping[str, Mapping[str, np.ndarray]], lengths: np.ndarray, trained_length: int
+    tests: Mapping[str, Mapping[str, Sequence[float]]], lengths: Sequence[int], trained_length: int
 ) -> AnnotatedFigure:
     """Share of right answers over the length of the text, a panel each test, a line each scheme.
 
-    The line is the mean of the seeds, the band reaches from the worst to the best.
-
     Args:
-        tests: name of a test → name of a scheme → (seeds, lengths) shares of right answers, at most
+        tests: name of a test → name of a scheme → share of right answers at each length, at most
             seven schemes; two tests.
-        lengths: (lengths,) tokens, rising.
-        trained_length: the longest text in training, one of the lengths.
+        lengths: numbers of notes, rising.
+        trained_length: notes in training, one of the lengths.
     """
     figure = new_figure(8.0, 3.9)
     with course_style():
@@ -71,27 +69,20 @@ def draw_extrapolation(
             axes.set_xlim(lengths[0] / 1.12, lengths[-1] * 1.05)
             axes.axvline(trained_length, color=GRID, linewidth=5, zorder=0)
             axes.text(trained_length * 1.06, 0.02, "trained", color=MUTED)
-            for table, (colour, marker, style) in zip(results.values(), LOOKS, strict=False):
-                axes.fill_between(
-                    lengths, table.min(0), table.max(0), color=colour, alpha=0.15, linewidth=0
-                )
+            for shares, (colour, marker, style) in zip(results.values(), LOOKS, strict=False):
                 axes.plot(
-                    lengths, table.mean(0), linestyle=style, marker=marker, color=colour,
-                    markersize=5.5,
-                )  # fmt: skip
-            _name_ends(axes, {name: float(table.mean(0)[-1]) for name, table in results.items()})
-    seeds = len(next(iter(next(iter(tests.values())).values())))
+                    lengths, shares, linestyle=style, marker=marker, color=colour, markersize=5.5
+                )
+            _name_ends(axes, {name: shares[-1] for name, shares in results.items()})
     parts = []
     for test, results in tests.items():
-        ends = [f"{name} {table[:, -1].mean():.2f}" for name, table in results.items()]
+        ends = [f"{name} {shares[-1]:.2f}" for name, shares in results.items()]
         parts.append(f"{test}: {', '.join(ends)}")
-    trained = int(np.flatnonzero(lengths == trained_length)[0])
-    first = next(iter(tests.values()))
-    begin = [float(table[:, trained].mean()) for table in first.values()]
+    trained = lengths.index(trained_length)
+    begin = [shares[trained] for shares in next(iter(tests.values())).values()]
     caption = (
-        f"Share of right answers, mean of {seeds} seeds with a band from the worst to the best. At "
-        f"{trained_length} notes, the length of training, the schemes have {min(begin):.2f} to "
-        f"{max(begin):.2f}. At {lengths[-1]:,.0f} notes, {'; '.join(parts)}."
+        f"Share of right answers. At {trained_length} notes, the length of training, the schemes "
+        f"have {min(begin):.2f} to {max(begin):.2f}. At {lengths[-1]} notes, {'; '.join(parts)}."
     )
     return AnnotatedFigure(figure, caption)
 
