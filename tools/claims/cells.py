@@ -83,11 +83,10 @@ def with_changes(tree: ast.Module, changes: Changes) -> set[str]:
         if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("show("):
             continue
         body.append(statement)
-        if isinstance(statement, ast.Assign | ast.AnnAssign):
-            targets = getattr(statement, "targets", None) or [statement.target]
+        if isinstance(statement, ast.Assign):
             names = {
                 node.id
-                for target in targets
+                for target in statement.targets
                 for node in ast.walk(target)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             }

@@ -48,7 +48,7 @@ def settings_of(claim: Statement) -> list[Setting]:
 
 def measure(
     stem: str,
-    claims: Sequence[Statement],
+    claims: Sequence[Any],
     seeds: Sequence[int],
     setting: Setting = AS_STATED,
     *,
