@@ -38,6 +38,7 @@ def read_ntk(cell):
     return {
         "gain over plain RoPE": min(near["NTK"] - near["RoPE"], away["NTK"] - away["RoPE"]),
         "short of the best": min(near["ALiBi"] - near["NTK"], away["interpolated"] - away["NTK"]),
+        "RoPE": near["RoPE"],
     }
 
 
