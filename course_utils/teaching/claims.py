@@ -181,7 +181,7 @@ class Replication:
         if idle := self.holds.count(None):
             held += f"; {idle} more had nothing to lose"
         effect = f"{claim.effect}: {spread(self.effect)} {claim.unit}"
-        rival = f"{claim.rival}: {spread(self.rival)}" if claim.rival else ""
+        rival = f"{claim.rival}: {spread(self.rival)}" if self.rival else ""
         control = getattr(claim, "control", "")
         if isinstance(control, Setting):
             control = f"{control.name}: {rate(self.control)}"
