@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from tests.browser.support_lab import Lab
 
 OPEN_MS = 60_000
-RUN_SECONDS = 240
+RUN_SECONDS = 600
 QUIET_SECONDS = 5
 CHANGE_MS = 8_000
 
