@@ -49,6 +49,7 @@ CLAIMS = (
                 )
             },
         ),
+        quick={"T": 7},
         settings=(
             Setting("width 32", arguments={"C": 32}),
             Setting("24 tokens", arguments={"T": 24}),
@@ -64,6 +65,7 @@ CLAIMS = (
         effect="reach",
         unit="times L (w − 1)",
         control=Setting("no window", edits={".triu(1 - WINDOW)": ""}),
+        quick={"T": 7},
         settings=(
             Setting("width 32", arguments={"C": 32}),
             Setting("4 layers", arguments={"LAYERS": 4}),
