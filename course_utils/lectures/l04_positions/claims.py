@@ -45,11 +45,11 @@ def read_ntk(cell):
 CLAIMS = (
     Claim(
         name="no_scheme_holds_in_both",
-        sentence="Of seven readers trained for 350 steps to recall the last value of a letter from 32 "
-        "notes (no positions, learned, sinusoidal, RoPE, RoPE interpolated and with NTK "
+        sentence="Of seven readers trained for 350 steps to recall the last value of a letter "
+        "from 32 notes (no positions, learned, sinusoidal, RoPE, RoPE interpolated and with NTK "
         "scaling, ALiBi), each loses more than 0.1 of its accuracy at 256 notes, where the "
-        "answer stays near or where it moves away; at 64 notes, at least one loses less than "
-        "0.1 in both.",
+        "answer stays near or where it moves away; at 64 notes, at least one loses less than 0.1 "
+        "in both.",
         cells=FAR,
         read=lambda cell: {
             "at 256 notes": least_worst(cell, -1),
@@ -65,9 +65,9 @@ CLAIMS = (
     ),
     Claim(
         name="fixed_positions_fall_at_once",
-        sentence="Readers with learned and with sinusoidal positions, trained for 350 steps to recall "
-        "the last value of a letter from 32 notes, both lose more than 0.2 of their accuracy "
-        "at 64 notes when the answer stays near.",
+        sentence="Readers with learned and with sinusoidal positions, trained for 350 steps to "
+        "recall the last value of a letter from 32 notes, both lose more than 0.2 of their "
+        "accuracy at 64 notes when the answer stays near.",
         cells=FAR,
         read=lambda cell: {
             "the better of the two": min(
@@ -85,8 +85,9 @@ CLAIMS = (
     ),
     Claim(
         name="rope_falls",
-        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a letter from "
-        "32 notes, loses more than 0.2 of its accuracy at 256 notes of the same 8 letters.",
+        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a "
+        "letter from 32 notes, loses more than 0.2 of its accuracy at 256 notes of the same 8 "
+        "letters.",
         cells=FAR,
         read=lambda cell: {name: lost(cell, NEAR, name) for name in ("RoPE", "ALiBi")},
         holds=lambda n: n["RoPE"] > 0.2,
@@ -99,9 +100,9 @@ CLAIMS = (
     ),
     Claim(
         name="few_rivals_rope_loses_little",
-        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a letter from "
-        "32 notes, loses less than 0.15 of its accuracy at 256 notes when every 32 notes "
-        "have 8 letters of their own, so that neither the distance of the answer nor the "
+        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a "
+        "letter from 32 notes, loses less than 0.15 of its accuracy at 256 notes when every 32 "
+        "notes have 8 letters of their own, so that neither the distance of the answer nor the "
         "notes of a letter become more; interpolated for 256, it loses more than 0.15.",
         cells=FAR,
         read=lambda cell: {
@@ -119,8 +120,8 @@ CLAIMS = (
     Claim(
         name="rope_ends_where_none_does",
         sentence="Of readers trained for 350 steps to recall the last value of a letter from 32 "
-        "notes, one with plain RoPE and one without positions are right equally often, "
-        "within 0.1, at 256 notes of 64 letters, where the answer is further away.",
+        "notes, one with plain RoPE and one without positions are right equally often, within "
+        "0.1, at 256 notes of 64 letters, where the answer is further away.",
         cells=FAR,
         read=lambda cell: {
             "RoPE": cell.results[AWAY]["RoPE"][-1],
@@ -138,8 +139,8 @@ CLAIMS = (
     ),
     Claim(
         name="alibi_holds_near",
-        sentence="A reader with ALiBi, trained for 350 steps to recall the last value of a letter "
-        "from 32 notes, loses less than 0.05 of its accuracy at 256 notes when the answer "
+        sentence="A reader with ALiBi, trained for 350 steps to recall the last value of a "
+        "letter from 32 notes, loses less than 0.05 of its accuracy at 256 notes when the answer "
         "stays near, and more than 0.3 when it moves away.",
         cells=FAR,
         read=lambda cell: {
@@ -156,9 +157,9 @@ CLAIMS = (
     ),
     Claim(
         name="interpolated_rope_holds_away",
-        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a letter from "
-        "32 notes and interpolated for 256, loses less than 0.15 of its accuracy at 256 "
-        "notes when the answer moves away, and more than 0.15 when it stays near.",
+        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a "
+        "letter from 32 notes and interpolated for 256, loses less than 0.15 of its accuracy at "
+        "256 notes when the answer moves away, and more than 0.15 when it stays near.",
         cells=FAR,
         read=lambda cell: {
             "moving away": lost(cell, AWAY, "interpolated"),
@@ -175,10 +176,10 @@ CLAIMS = (
     ),
     Claim(
         name="ntk_helps_and_is_not_best",
-        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a letter from "
-        "32 notes, is right more often at 256 notes with NTK scaling than without, whether "
-        "the answer stays near or moves away; but less often than ALiBi when it stays near, "
-        "and than interpolated RoPE when it moves away.",
+        sentence="A reader with RoPE, trained for 350 steps to recall the last value of a "
+        "letter from 32 notes, is right more often at 256 notes with NTK scaling than without, "
+        "whether the answer stays near or moves away; but less often than ALiBi when it stays "
+        "near, and than interpolated RoPE when it moves away.",
         cells=FAR,
         read=read_ntk,
         holds=lambda n: n["gain over plain RoPE"] > 0 and n["short of the best"] > 0,
