@@ -45,7 +45,7 @@ export function makeJacobian(box, point) {
     const marks = [["0.25", 0], ["0.06", 0.25], ["0", 0.5], ["−0.06", 0.75], ["−0.25", 1]].map(
       ([words, share]) => label(x, clamp(TOP + share * side + 4, TOP + 10, TOP + side), words, "start"));
     texts.replaceChildren(...keys, ...marks,
-      label(0, 12, "gain of a weight (row) from a divided score (column)", "start", "ce-axis"));
+      label(0, 12, "gain of weight (row) per divided score (column)", "start", "ce-axis"));
   };
   const paintScale = theme => {
     const ramp = Array.from({ length: 65 }, (_, i) => 1 - i / 32);
