@@ -154,7 +154,10 @@ def run_jobs(jobs: Sequence[Job], total: int) -> None:
         ) as workers,
         tqdm(total=total, initial=total - len(jobs), unit="group") as bar,
     ):
-        running = {workers.submit(job.run): (job, job.path) for job in jobs}
+        paths = [job.path for job in jobs]  # of the code as it is before any of them runs
+        running = {
+            workers.submit(job.run): (job, path) for job, path in zip(jobs, paths, strict=True)
+        }
         try:
             for done in as_completed(running):
                 keep(*running[done], done.result())
