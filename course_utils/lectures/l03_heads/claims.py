@@ -50,6 +50,12 @@ def read_dates(cell):
     }
 
 
+MISMATCHED = """def mismatched(count, generator):
+    source, target = experiments.date_pairs(count, generator)
+    return source, target.flip(0)
+
+
+def date_loss"""
 CLAIMS = (
     Claim(
         name="two_heads_copy",
@@ -167,7 +173,7 @@ CLAIMS = (
         rival="dates right",
         control=Setting(
             "each date beside another's answer",
-            edits={"date_loss(model, source, target)": "date_loss(model, source, target.flip(0))"},
+            edits={"*experiments.date_pairs(32": "*mismatched(32", "def date_loss": MISMATCHED},
         ),
         quick=SHORT,
         settings=RATES,
