@@ -29,6 +29,7 @@ from tests.browser.support_site import (
     slow_down,
     visit,
 )
+from tools.editions.pictures import CARD
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow
@@ -182,7 +183,7 @@ def test_the_front_page_opens_with_a_picture_that_answers(tab, site):
     for card in cards.all():
         card.scroll_into_view_if_needed()
         (image,) = [each for each in card.locator("img").all() if each.is_visible()]
-        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 800
+        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == CARD[0]
 
 
 # What a link to a heading may miss it by, in pixels.

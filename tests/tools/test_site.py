@@ -146,7 +146,7 @@ def test_a_page_has_the_buttons_of_its_own_lecture():
 @pytest.mark.parametrize(
     "source, folded",
     [
-        ("import math\nfrom torch import nn\n\ngenerator = torch.manual_seed(3)", True),
+        ("import math\n\nSEED = 3  # or 7\ngenerator = torch.manual_seed(SEED)", True),
         ("# drag it\nexplorers.explore_rope()", True),
         ("show(figures.draw_levels('A100'))", True),
         ("import math\nprint(math.pi)", False),
