@@ -31,7 +31,9 @@ ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
 LAPTOP = 'on <a href="../index.html#run-it">your laptop</a>'
 UNTOUCHED_HTML = inline(UNTOUCHED)
 # What a cell does that sets the stage, or calls for a picture and computes nothing for it.
-SETS_UP = re.compile(r"(import|from|torch\.|SEED = \d|generator = torch\.|explorers\.|show\(figures\.)\b")
+SETS_UP = re.compile(
+    r"(import|from|torch\.|SEED = \d|generator = torch\.|explorers\.|show\(figures\.)\b"
+)
 
 
 class Pictures:
