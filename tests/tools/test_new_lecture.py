@@ -79,7 +79,7 @@ def test_what_all_lectures_share_still_passes(course):
     files = (
         "lectures/test_corrections.py",
         "lectures/test_notebook_lint.py",
-        "tools/test_replicate.py",
+        "tools/test_claims.py",
     )
     names = "every_row or lecture_of_the_course or lists or table or own_name"
     run(course, "-m", "pytest", "-q", "-k", names, *(f"tests/{file}" for file in files))
