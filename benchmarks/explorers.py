@@ -26,7 +26,7 @@ from benchmarks._report import table
 from course_utils.explorers.data import as_json
 from course_utils.explorers.page import standalone_page
 from course_utils.explorers.widget import SharedKit
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tools.chromium import find_chromium
 
 MEDIAN, LATE = 12.0, 30.0  # milliseconds

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks._report import table
 from benchmarks.explorers import EVENTS, HANDLE, LATE, MEDIAN, ROUNDS, TIMED
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_lab import Lab, running_lab
 from tests.browser.support_page import LecturePage
 from tests.browser.support_scratch import write_notebook
@@ -27,7 +27,7 @@ OPENING = ["explore_real_heads", "explore_plane", "explore_score_width", "explor
            "explore_rope", "explore_masks", "explore_tile_by_tile"]  # fmt: skip
 NOTEBOOK = "explorer.ipynb"
 SIZE = {"width": 1280, "height": 900}
-RUN = "from course_utils.lectures import EXPLORERS\nEXPLORERS[{!r}]()"
+RUN = "from lectures import EXPLORERS\nEXPLORERS[{!r}]()"
 STILL_MS = 2000  # until JupyterLab has done what it does after a cell has run
 
 

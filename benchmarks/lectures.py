@@ -18,7 +18,7 @@ from statistics import median
 
 from benchmarks._busy import core_taken
 from benchmarks._report import conditions, lines_of
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.notebook_file import lecture_file
 from tools.presenting.timing import HEAVY_SECONDS, measure_cells
 
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--busy", action="store_true", help="a table of ratios")
-    known = [f"{lecture.number:02}" for lecture in COURSE]
+    known = [lecture.number for lecture in COURSE]
     parser.add_argument("--only", choices=known, action="append", help="measure this one")
     options = parser.parse_args(arguments)
     numbers = options.only or known

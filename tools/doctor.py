@@ -26,7 +26,7 @@ from course_utils.data.minilm_files import (
     find_minilm,
     verified,
 )
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.chromium import find_chromium
 from tools.setup.place import ROOT, how_to_run
 
@@ -94,7 +94,7 @@ def _consequence(finding: Finding) -> str:
     for lecture in COURSE:
         for name, does in lecture.uses:
             if name == finding.name and not finding.works:
-                without.setdefault(does, []).append(f"{lecture.number:02}")
+                without.setdefault(does, []).append(lecture.number)
     return "".join(f"; {', '.join(numbers)}: {does}" for does, numbers in without.items())
 
 

@@ -31,7 +31,7 @@ __all__ = [
     "wilson_interval",
 ]
 
-REPLICATIONS = Path(__file__).resolve().parents[1] / "lectures" / "replications.json"
+REPLICATIONS = Path(__file__).resolve().parents[2] / "lectures" / "replications.json"
 Numbers = dict[str, float]
 Z_95 = 1.959963984540054
 

@@ -142,7 +142,7 @@ def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
 
 def _heading(exercise: Exercise) -> str:
     """Where a part comes from. The folder of the exercise's code names the lecture."""
-    lecture = re.search(r"\.l(\d\d)_", exercise.reference.__module__)
+    lecture = re.search(r"\.l(\d\d[a-z]?)_", exercise.reference.__module__)
     place = f"lecture {lecture[1]}, " if lecture else ""
     return f"{exercise.kept_as}: {place}{exercise.title}"
 

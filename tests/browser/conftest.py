@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from course_utils.explorers.page import standalone_page
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_explorer import opening, paint, words
 from tests.browser.support_lab import ROOT, chromium, copy_lectures, running_lab
 from tests.browser.support_page import LecturePage, is_home

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_lab import running_lab
 from tests.browser.support_page import changed, seen, wait_for
 from tests.browser.support_scratch import write_notebook
@@ -12,15 +12,11 @@ from tests.browser.support_scratch import write_notebook
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CELLS = [
-    "from course_utils.lectures.l02_softmax import exercises, explorers\n\n"
-    "explorers.explore_softmax()",
+    "from lectures.l02_softmax import exercises, explorers\n\nexplorers.explore_softmax()",
     "exercises.check_softmax(lambda scores: scores.exp() / scores.exp().sum())",
     "exercises.QUIZ",
 ]
-ALL = (
-    "from course_utils.lectures import EXPLORERS\n\n"
-    "for each in EXPLORERS.values():\n    display(each())"
-)
+ALL = "from lectures import EXPLORERS\n\nfor each in EXPLORERS.values():\n    display(each())"
 CONTROLS = (
     ":is(input[type=range], input[type=checkbox], [role=slider], [role=radio], [role=gridcell])"
     ":not([tabindex='-1'], [aria-disabled=true])"

@@ -8,7 +8,7 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 
 from axe_playwright_python.sync_playwright import Axe
 
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_explorer import (
     CUT_OFF,
     HEARD,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.browser.support_lab import ROOT
 from tests.browser.support_page import LecturePage, wait_for
 from tools.editions.my_course import update_copies
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 SMALL = (1280, 720)  # the screen of a small laptop
 IN_SIGHT = 240  # pixels of the picture, at least: its title, its presets, and what they change
-QUICK = 1
+QUICK = "01"
 LECTURES = [
     pytest.param(each, marks=[] if each.number == QUICK else pytest.mark.slow, id=each.stem)
     for each in COURSE

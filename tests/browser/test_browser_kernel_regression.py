@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_explorer import drag, preset, press, value, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -9,7 +9,7 @@ from tests.browser.support_scratch import write_notebook
 
 pytestmark = pytest.mark.browser
 
-SHOWS = "from course_utils.lectures import EXPLORERS\nEXPLORERS['explore_{}']()"
+SHOWS = "from lectures import EXPLORERS\nEXPLORERS['explore_{}']()"
 COUNTS = """
 import gc
 from course_utils.explorers.widget import ExplorerWidget

@@ -8,6 +8,13 @@ from tests.browser.support_page import wait_for
 pytestmark = pytest.mark.browser
 
 PHONE = {"has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+# A page scrolls on for some frames after the finger has left it.
+AT_REST = """async () => {
+  for (let [still, at] = [0, scrollY]; still < 6; still = scrollY === at ? still + 1 : 0) {
+    at = scrollY;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
 
 
 @pytest.fixture
@@ -24,10 +31,16 @@ def phone(open_explorer):
     return opened
 
 
-def swiped(tab, css):
-    """Swipe up, from an element's middle; whether the page scrolled, and nothing else changed."""
+def bring(tab, css):
+    """Scroll an element to the middle of the screen, once the page is at rest."""
+    tab.evaluate(AT_REST)
     tab.locator(css).first.evaluate("each => each.scrollIntoView({ block: 'center' })")
     tab.evaluate(PAINTED)
+
+
+def swiped(tab, css):
+    """Swipe up, from an element's middle; whether the page scrolled, and nothing else changed."""
+    bring(tab, css)
     at, heard = tab.evaluate("scrollY"), tab.evaluate(HEARD)
     touch(tab, *middle(tab, f"{css} >> nth=0"), (4, -120))
     return tab.evaluate("scrollY") > at, tab.evaluate(HEARD) == heard
@@ -55,6 +68,7 @@ def test_a_swipe_that_begins_beside_a_sliders_knob_leaves_its_value(phone, name,
     tab.evaluate(PAINTED)
     assert swiped(tab, css) == (True, True)
     assert rail.input_value() == rail.get_attribute("min")
+    bring(tab, css)
     before = words(tab)
     touch(tab, *middle(tab, f"{css} >> nth=0"), (60, 3))
     wait_for(lambda: words(tab) != before, lambda: f"still {before}")

@@ -3,7 +3,7 @@
 import pytest
 
 from course_utils.explorers.page import fragment, page_of, standalone_page
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_explorer import PAINTED, words
 
 pytestmark = pytest.mark.browser

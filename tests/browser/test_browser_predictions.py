@@ -165,7 +165,7 @@ def test_everybody_can_read_it(page, width):
     assert all(box.bounding_box()["height"] >= 34 for box in buttons(page, "").all())
 
 
-ASK = 'from course_utils.lectures._template import exercises\nexercises.predict("hotter")'
+ASK = 'from lectures._template import exercises\nexercises.predict("hotter")'
 
 
 def test_in_the_lab(lab, open_notebook):
@@ -189,7 +189,7 @@ def test_in_the_lab(lab, open_notebook):
 
 
 def test_on_a_slide_a_digit_chooses_until_the_explorer_is_uncovered(browser, stage):
-    show = "from course_utils.lectures._template import explorers\n"
+    show = "from lectures._template import explorers\n"
     show += "explorers.explore_softmax_temperature()"
     path = stage.folder / "00_asked.ipynb"
     write_notebook(path, ASK, show)

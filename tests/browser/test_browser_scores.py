@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.browser.support_explorer import drag, middle, preset, press, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -8,7 +8,7 @@ pytest.importorskip("axe_playwright_python", reason="`make test-browser` brings 
 
 from axe_playwright_python.sync_playwright import Axe
 
-from course_utils.lectures import COURSE, EXPLORERS
+from lectures import COURSE, EXPLORERS
 from tests.browser.support_explorer import PAINTED
 from tests.browser.support_page import is_home
 from tests.browser.support_site import (

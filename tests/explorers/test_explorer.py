@@ -34,7 +34,7 @@ class Toy(Explorer):
         "paper": Choice("paper", ("plain", "lined"), "plain"),
     }
     presets = {"flat": {"slope": 0}}
-    view = "../../course_utils/lectures/_template/softmax.js"
+    view = "../../lectures/_template/softmax.js"
 
     def compute(self, slope, paper):
         return LineState(slope * np.arange(3.0), slope)

@@ -9,7 +9,7 @@ import pytest
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json, encode, fields
-from course_utils.lectures import EXPLORERS
+from lectures import EXPLORERS
 from tests.explorers.support_node import KIT, run_module
 
 RANDOM = 40
@@ -86,7 +86,7 @@ def test_python_and_the_browser_agree(name):
 def test_a_planted_difference_is_found(tmp_path, old, new):
     explorer = EXPLORERS["explore_rope"]()
     folder = tmp_path / "lectures" / "l04_positions" / "explorers"
-    shutil.copytree(KIT, tmp_path / "explorers" / "kit")
+    shutil.copytree(KIT, tmp_path / "course_utils" / "explorers" / "kit")
     folder.mkdir(parents=True)
     source = explorer.compute_path().read_text(encoding="utf-8")
     assert old in source

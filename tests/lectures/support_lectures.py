@@ -74,11 +74,11 @@ def rule_answers_are_folded(notebook: NotebookNode) -> list[str]:
 
 
 def rule_setup_cell(notebook: NotebookNode) -> list[str]:
-    """The first code cell imports by name from the helper package, and sets the one SEED."""
+    """The first code cell imports its lecture's own code, and sets the one SEED."""
     cell = code_cells(notebook)[0]
     found = []
-    if not any(name.startswith("course_utils") for name in imported(cell)):
-        found.append("the first code cell imports nothing from course_utils")
+    if not any(name.startswith("lectures.") for name in imported(cell)):
+        found.append("the first code cell imports nothing of its lecture")
     if "manual_seed(SEED)" not in cell.source or not re.search("^SEED = ", cell.source, re.M):
         found.append("the first code cell sets no SEED")
     # A reader, and a claim, choose another one: nothing may be drawn beside it.

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from lectures import Lecture
 from tools.editions.notebook_outputs import (
     LIVE_WIDGET,
     NOT_COMPARED,
@@ -39,6 +40,11 @@ _TIMING = re.compile(
 _VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+
+
+def notebook_of(lecture: Lecture) -> Path:
+    """Return where a lecture's notebook is."""
+    return ROOT / "notebooks" / f"{lecture.stem}.ipynb"
 
 
 def read(path: Path) -> NotebookNode:

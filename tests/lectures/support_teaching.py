@@ -30,7 +30,7 @@ class Lecture:
 @cache
 def lectures() -> dict[str, Lecture]:
     """Return the lectures by number."""
-    return {path.stem[:2]: _lecture(path) for path in NOTEBOOKS}
+    return {path.stem.partition("_")[0]: _lecture(path) for path in NOTEBOOKS}
 
 
 def _lecture(path: Path) -> Lecture:

@@ -15,8 +15,8 @@ from transformers import MixtralConfig, MixtralForCausalLM
 from course_utils.attention import attend, top_k_attend
 from course_utils.layers import FeedForward
 from course_utils.layers.moe import MixtureOfExperts, expert_capacity
-from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import load_trained_experts
-from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+from lectures.l07_dynamic_pruning.experiments.expert_runs import load_trained_experts
+from lectures.l07_dynamic_pruning.experiments.experts import (
     PlaneExperts,
     expert_angles,
     plane_batch,

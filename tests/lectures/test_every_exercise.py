@@ -5,13 +5,13 @@ import re
 import pytest
 import torch
 
-from course_utils.lectures import COURSE
 from course_utils.teaching import Exercise
+from lectures import COURSE, find_lecture
 from tests.teaching.support_exercises import defined, solution, stub
 from tools.notebook_file import SOLUTION
 
 EXERCISES = [
-    pytest.param(lecture, exercise, id=f"{lecture.number:02}-{exercise.function}")
+    pytest.param(lecture, exercise, id=f"{lecture.number}-{exercise.function}")
     for lecture in COURSE
     for exercise in getattr(lecture.module("exercises"), "EXERCISES", ())
 ]
@@ -127,13 +127,13 @@ def dispatch(x, chosen, gates, experts, room):
 @pytest.mark.parametrize(
     ("number", "function", "name", "follow"),
     [
-        (0, "attend", "keys not transposed", _attend),
-        (7, "dispatch", "no gates", _dispatch),
+        ("00", "attend", "keys not transposed", _attend),
+        ("07", "dispatch", "no gates", _dispatch),
     ],
 )
 def test_who_follows_the_advice_passes(number, function, name, follow):
     (exercise,) = (
-        e for e in COURSE[number].module("exercises").EXERCISES if e.function == function
+        e for e in find_lecture(number).module("exercises").EXERCISES if e.function == function
     )
     (mistake,) = (mistake for mistake in exercise.mistakes if mistake.name == name)
     advice = re.findall("`(.+?)`", mistake.message)[-1]

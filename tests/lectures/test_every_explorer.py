@@ -13,7 +13,7 @@ import pytest
 
 from course_utils.explorers.captions import plain
 from course_utils.explorers.data import encode, fields
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.explorers.support_explorers import arrays_in, same_state
 
 COMBINATIONS = 40
@@ -24,7 +24,7 @@ MOST_BYTES = 2_000_000
 MODULE_BYTES = 12_000  # what arrives before the picture, without the kit that all share
 
 EVERY = [
-    pytest.param(made, id=f"{lecture.number:02}-{name}")
+    pytest.param(made, id=f"{lecture.number}-{name}")
     for lecture in COURSE
     for name, made in vars(lecture.module("explorers")).items()
     if name.startswith("explore_")

@@ -12,10 +12,10 @@ import torch
 
 from course_utils.explorers import charts
 from course_utils.explorers.show import folded
-from course_utils.lectures import COURSE
-from course_utils.lectures.l01_scaling.figures import cosine_density
-from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
-from course_utils.lectures.l06_gpt2_block.figures import line_band
+from lectures import COURSE, find_lecture
+from lectures.l01_scaling.figures import cosine_density
+from lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
+from lectures.l06_gpt2_block.figures import line_band
 from tests.support_figures import overhang
 
 RANDOM = np.random.default_rng(6)
@@ -59,48 +59,51 @@ TIMES = {"SDPA": np.array([0.040, 0.050, 0.060]), "tiled": np.array([0.020, 0.02
 WITH = np.array([[0.010, 0.010, 0.012], [0.011, 0.010, 0.010], [0.010, 0.011, 0.011]])
 WITHOUT = np.array([[0.012, 0.030, 0.220], [0.011, 0.020, 0.240]])
 PANEL = {"scaled": np.full((3, 40), 0.2), "unscaled": np.linspace([2.0] * 3, [1.5] * 3, 40).T}
+PLACES = np.linspace(1, 12.3, 72).reshape(6, 12)
 
 # Lecture and function: what it is drawn from, and numbers that its caption must have.
 FIGURES = {
-    (0, "draw_search"): (
+    ("00", "draw_search"): (
         ({"0 steps": WEIGHTS[0], "300 steps": WEIGHTS[2]}, TOKENS), {"asked": 1}, "3 0.25 0.10"),
-    (0, "draw_maps"): (
+    ("00", "draw_maps"): (
         ({"moving": [WEIGHTS, WEIGHTS[::-1]]}, [TOKENS, TOKENS]), {"row": 2}, "0.90 0.25 0.50"),
-    (0, "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
-    (1, "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 30"),
-    (1, "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
-    (1, "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
-    (1, "draw_lengths"): (
+    ("00", "draw_context_shift"): ((SAME, OTHER), {"control": CONTROL}, "0.5 0 29 18 6"),
+    ("01", "draw_walks"): ((WALKS,), {}, f"4 16 64 {WALKS[:, 63].std():.1f} 100 30"),
+    ("01", "draw_random_cosines"): ((COSINES,), {}, f"{COSINES[64].std():.3f}"),
+    ("01", "draw_norms"): ((CLOUDS,), {}, "1.73 1.00"),
+    ("01", "draw_lengths"): (
         ({"same": np.full(3, 3.0), "spread": np.array([1.0, 2.0, 4.0])}, TOKENS), {}, "1.00 4.00"),
-    (1, "draw_head_spreads"): (
+    ("01", "draw_head_spreads"): (
         (SPREADS / 32**0.5, SPREADS / 320), {}, "0.65 11.3 5 11 0.01 0.20"),
-    (2, "draw_query_gradients"): ((GRADIENTS,), {}, "11 0.20 0.180 0.22 1.21"),
-    (2, "draw_races"): (({"SGD": PANEL, "Adam": PANEL},), {}, "40 3 0.2 1.6"),
-    (2, "draw_head_tokens"): ((np.linspace(1, 12.3, 72).reshape(6, 12), 15.5), {}, "1.0 12.3 11"),
-    (3, "draw_heads"): ((12, 384), {}, "12 384 32"),
-    (3, "draw_runs"): (({"one": CURVES[0], "two": CURVES[1]}, 20, {"guess": 0.25}), {},
+    ("02", "draw_query_gradients"): ((GRADIENTS,), {}, "11 0.20 0.180 0.22 1.21"),
+    ("02", "draw_races"): (({"SGD": PANEL, "Adam": PANEL},), {}, "40 3 0.2 1.6"),
+    ("02", "draw_head_tokens"): ((PLACES, 15.5), {}, "1.0 12.3 11"),
+    ("03", "draw_heads"): ((12, 384), {}, "12 384 32"),
+    ("03", "draw_runs"): (({"one": CURVES[0], "two": CURVES[1]}, 20, {"guess": 0.25}), {},
         "40 0.40 0.70 0.25"),
-    (3, "draw_alignment"): ((ALIGNED, list("12 March"), ["03", "-", "12"]), {}, "1.00"),
-    (3, "draw_pruning"): (
+    ("03", "draw_alignment"): ((ALIGNED, list("12 March"), ["03", "-", "12"]), {}, "1.00"),
+    ("03", "draw_pruning"): (
         (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),
-    (4, "draw_extrapolation"): (
+    ("04", "draw_extrapolation"): (
         ({"near": RECALL, "away": RECALL}, [32, 64, 128, 256], 64), {}, "0.93 0.90 256"),
-    (4, "draw_relative_scores"): ((SCORES,), {}, "0.001 2"),
-    (5, "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
-    (5, "draw_masks"): (
+    ("04", "draw_relative_scores"): ((SCORES,), {}, "0.001 2"),
+    ("05", "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
+    ("05", "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
-    (5, "draw_cache_step"): ((TOKENS,), {}, "3 9 1 2"),
-    (5, "draw_one_more"): ((LENGTHS, WITH, WITHOUT), {}, "512 2,048 1.1 21"),
-    (6, "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
-    (6, "draw_ablation"): (({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40"),
-    (6, "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
-    (6, "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
-    (7, "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
-    (7, "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
-    (7, "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
-    (8, "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
-    (8, "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
-    (8, "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
+    ("05", "draw_cache_step"): ((TOKENS,), {}, "3 9 1 2"),
+    ("05", "draw_one_more"): ((LENGTHS, WITH, WITHOUT), {}, "512 2,048 1.1 21"),
+    ("06", "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
+    ("06", "draw_ablation"): (
+        ({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40",
+    ),
+    ("06", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
+    ("06", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
+    ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
+    ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
+    ("07", "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
+    ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
+    ("08", "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
+    ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
     (None, "draw_learning_curves"): (({"SGD": PANEL, "Adam": PANEL}, 2.08), {}, "0.20 3 2.08"),
     (None, "draw_losses"): ((PANEL, 2.4, "ln 11"), {}, "2.400 0.200 3 40"),
     (None, "draw_cache_times"): ((LENGTHS, WITH, WITHOUT), {}, "1.1 21 512 2,048"),
@@ -108,7 +111,7 @@ FIGURES = {
 
 
 def module_of(number):
-    return charts if number is None else COURSE[number].module("figures")
+    return charts if number is None else find_lecture(number).module("figures")
 
 
 def draw(number, name):
@@ -154,7 +157,7 @@ def test_density_is_a_shifted_beta(width):
 
 def test_the_axis_of_gradients_loses_none():
     for axes, values in zip(
-        draw(2, "draw_query_gradients").figure.axes, GRADIENTS.values(), strict=True
+        draw("02", "draw_query_gradients").figure.axes, GRADIENTS.values(), strict=True
     ):
         assert sum(bar.get_height() for bar in axes.patches if bar.get_alpha() == 0.5) == 11
         assert axes.lines[0].get_xdata()[0] == pytest.approx(np.median(values))
@@ -182,7 +185,7 @@ def test_times_are_medians_of_ratios():
 
 
 def test_areas_are_to_scale():
-    axes = draw(8, "draw_memory").figure.axes[0]
+    axes = draw("08", "draw_memory").figure.axes[0]
     areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
     expected = np.stack(list(PEAKS.values()), axis=1)
     assert np.reshape(areas, expected.shape) == pytest.approx(expected)

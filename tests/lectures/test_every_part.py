@@ -5,15 +5,15 @@ import sys
 import pytest
 import torch
 
-from course_utils.lectures.parts import collect_parts, parts_of_the_course
 from course_utils.teaching import parts
 from course_utils.teaching.parts import my_parts
+from lectures.parts import collect_parts, parts_of_the_course
 from tests.teaching.support_exercises import solution
 from tests.teaching.support_reader import Reader, make_copies
 from tools.progress import parts as table
 
 PARTS = [*parts_of_the_course()]
-IDS = [f"{lecture.number:02}-{exercise.kept_as}" for lecture, exercise in PARTS]
+IDS = [f"{lecture.number}-{exercise.kept_as}" for lecture, exercise in PARTS]
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def build(folder, lecture, exercise):
 def test_the_solution_is_kept_alone(folder, lecture, exercise):
     kept = f"Kept as `{exercise.kept_as}` in my_gpt.py."
     assert build(folder, lecture, exercise) == f"{exercise.stages[-1].praise} {kept}"
-    heading = f"# {exercise.kept_as}: lecture {lecture.number:02}, {exercise.title}"
+    heading = f"# {exercise.kept_as}: lecture {lecture.number}, {exercise.title}"
     assert heading in (folder / "my_gpt.py").read_text("utf-8")
 
 
@@ -44,8 +44,7 @@ def test_all_parts_are_kept_in_any_order_and_listed(folder, capsys, order):
     assert table.main([str(folder)]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert lines == [
-        [exercise.kept_as, "lecture", f"{lecture.number:02}", "yours"]
-        for lecture, exercise in PARTS
+        [exercise.kept_as, "lecture", lecture.number, "yours"] for lecture, exercise in PARTS
     ]
     assert {exercise.kept_as for _, exercise in PARTS} <= {*my_parts(folder)}
 

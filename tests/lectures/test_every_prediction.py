@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.lectures.support_notebooks import NOTEBOOKS, read
 from tests.teaching.test_predict import check_page_and_python
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.teaching.test_quiz import Page
 
 QUIZZES = {lecture.stem: lecture.module("exercises").QUIZ for lecture in COURSE}

@@ -7,9 +7,9 @@ import pytest
 from bs4 import BeautifulSoup
 from nbconvert import HTMLExporter
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
-from tests.lectures.support_notebooks import NOTEBOOKS
+from tests.lectures.support_notebooks import NOTEBOOKS, notebook_of
 from tools.editions.notebook_outputs import code_cells
 from tools.editions.readme import MAP, README, course_map, lecture_cards
 
@@ -44,8 +44,8 @@ def test_nbconvert_reads_the_words_of_every_picture():
 
 @pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)
 def test_title_and_minutes_are_those_of_the_course(lecture):
-    first = read(NOTEBOOKS[lecture.number]).cells[0].source
-    assert first.startswith(f"# {lecture.number:02} · {lecture.question}\n")
+    first = read(notebook_of(lecture)).cells[0].source
+    assert first.startswith(f"# {lecture.number} · {lecture.question}\n")
     assert f"{lecture.minutes} minutes in class" in first
 
 

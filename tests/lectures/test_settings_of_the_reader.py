@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.teaching.support_exercises import defined, solution
 
 EXERCISES = [
-    pytest.param(lecture, exercise, id=f"{lecture.number:02}-{exercise.function}")
+    pytest.param(lecture, exercise, id=f"{lecture.number}-{exercise.function}")
     for lecture in COURSE
     for exercise in getattr(lecture.module("exercises"), "EXERCISES", ())
 ]
@@ -57,7 +57,7 @@ def test_no_verdict_changes(lecture, exercise):
 IMPORTED_LATER = """
 import torch
 torch.set_default_dtype(torch.float64)
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tests.teaching.support_exercises import defined, solution
 for lecture in COURSE:
     for exercise in lecture.module("exercises").EXERCISES:

@@ -4,18 +4,18 @@ import re
 
 import pytest
 
-from course_utils.lectures import COURSE, EXPLORERS
+from lectures import COURSE, EXPLORERS
 from tests.lectures.support_notebooks import ROOT
 from tests.lectures.support_teaching import EMPHASISED, lectures, numbers, tables
 
-SECTIONS = re.compile(r"(?:[Ll]ecture (\d\d), )?sections? (\d+)((?:(?:, | and | to )\d+)*)")
+SECTIONS = re.compile(r"(?:[Ll]ecture (\d\d[a-z]?), )?sections? (\d+)((?:(?:, | and | to )\d+)*)")
 
 
 @pytest.fixture(params=COURSE, ids=lambda lecture: lecture.stem)
 def notes(request):
     """The page, and what the lecture says of itself."""
     file = ROOT / request.param.package.replace(".", "/") / "teaching.md"
-    return file.read_text(encoding="utf-8"), lectures()[f"{request.param.number:02}"]
+    return file.read_text(encoding="utf-8"), lectures()[request.param.number]
 
 
 def paragraphs(text):

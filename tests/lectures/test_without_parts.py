@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from course_utils.lectures import COURSE
-from tests.lectures.support_notebooks import NOTEBOOKS, read
+from lectures import COURSE
+from tests.lectures.support_notebooks import notebook_of, read
 from tools.editions.notebook_outputs import code_cells, faults
 from tools.editions.outputs import execute
 
@@ -36,7 +36,7 @@ def shortened(notebook):
 
 
 def that_use(part):
-    return [NOTEBOOKS[lecture.number] for lecture in COURSE if part in dict(lecture.uses)]
+    return [notebook_of(lecture) for lecture in COURSE if part in dict(lecture.uses)]
 
 
 def printed(notebook):

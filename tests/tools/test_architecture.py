@@ -11,7 +11,8 @@ from tests.kernels.support_fresh import FreshPython
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in (ROOT / "course_utils").rglob("*.py")
+    for package in ("course_utils", "lectures")
+    for path in (ROOT / package).rglob("*.py")
 )
 
 
@@ -32,13 +33,11 @@ def run_python():
 
 
 def test_the_package_is_light():
-    code = f"import course_utils\nimport course_utils.lectures\n{LOADED}"
+    code = f"import course_utils\nimport lectures\n{LOADED}"
     command = [sys.executable, "-W", "error", "-c", code]
     loaded = set(subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.split())
     assert not loaded & {"torch", "numpy", "matplotlib", "ipywidgets"}
-    assert {name for name in loaded if name.startswith("course_utils.lectures")} == {
-        "course_utils.lectures"
-    }
+    assert {name for name in loaded if name.startswith("lectures")} == {"lectures"}
 
 
 def test_the_core_draws_nothing(run_python):
@@ -50,7 +49,7 @@ def test_the_core_draws_nothing(run_python):
 
 def test_show_loads_only_what_it_needs(run_python):
     loaded = run_python(f"from course_utils.explorers import show\n{LOADED}").split()
-    ours = {name for name in loaded if name.split(".")[0] == "course_utils"}
+    ours = {name for name in loaded if name.split(".")[0] in ("course_utils", "lectures")}
     assert len(ours) <= 15, sorted(ours)
 
 

@@ -8,7 +8,6 @@ import nbformat
 import pytest
 import torch
 
-from course_utils.lectures import COURSE
 from course_utils.teaching.claims import (
     LONGER,
     RATES,
@@ -18,6 +17,7 @@ from course_utils.teaching.claims import (
     read_replications,
     wilson_interval,
 )
+from lectures import COURSE, find_lecture
 from tools.claims import __main__ as command
 from tools.claims import measuring, record, running
 from tools.claims.cells import CellError, run_cells
@@ -52,7 +52,7 @@ def test_lecture_says_how_often_the_claim_held(lecture, claim):
 
 
 # Of 06 to 08 the claims run programs, until their next edition.
-@pytest.mark.parametrize("lecture", [each for each in COURSE if each.number < 6], ids=str)
+@pytest.mark.parametrize("lecture", [each for each in COURSE if each.number < "06"], ids=str)
 def test_a_claim_runs_its_lectures_cells(lecture):
     assert all(isinstance(claim, Claim) for claim in claims_of(lecture))
 
@@ -120,7 +120,7 @@ LINE = Claim(
     quick={"STEPS": 3},
     settings=(*RATES, LONGER, Setting("steep", arguments={"SLOPE": 30.0})),
 )
-STEM = COURSE[3].stem
+STEM = find_lecture("03").stem
 COUNT = itertools.count()
 
 
@@ -302,11 +302,11 @@ def test_interrupted_run_goes_on(course, tmp_path):
     seeds = list(range(10, 34))
     course.extend([0] * 16)  # the fourth group is interrupted
     with pytest.raises(KeyboardInterrupt):
-        running.run_all([COURSE[3]], seeds)
+        running.run_all([find_lecture("03")], seeds)
     done = len(list((tmp_path / "kept").iterdir()))
     assert 0 < done < 4
     del course[:]
-    assert running.run_all([COURSE[3]], seeds)["line"].tried == 24
+    assert running.run_all([find_lecture("03")], seeds)["line"].tried == 24
     assert len(course) == 24 - 6 * done
 
 
@@ -321,9 +321,9 @@ def test_numbers_of_cells_that_were_edited_meanwhile_are_not_kept(course, tmp_pa
 
     monkeypatch.setattr(running.Job, "run", edited)
     with pytest.raises(ClaimError, match="line: its code was edited while it ran"):
-        running.run_all([COURSE[3]], [10])
+        running.run_all([find_lecture("03")], [10])
     assert list((tmp_path / "kept").iterdir()) == []
-    assert running.run_all([COURSE[3]], [10])["line"].tried == 1
+    assert running.run_all([find_lecture("03")], [10])["line"].tried == 1
 
 
 DAMAGES = ["[1", "7", '{"line": [{"fit": 1.0}]}', '{"line": [{"fit": NaN, "mean": 1.0}]}', "{}"]
@@ -331,11 +331,11 @@ DAMAGES = ["[1", "7", '{"line": [{"fit": 1.0}]}', '{"line": [{"fit": NaN, "mean"
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_results_are_measured_again(course, tmp_path, damage):
-    running.run_all([COURSE[3]], [10])
+    running.run_all([find_lecture("03")], [10])
     [path] = (tmp_path / "kept").iterdir()
     whole = path.read_text()
     path.write_text(damage)
-    running.run_all([COURSE[3]], [10])
+    running.run_all([find_lecture("03")], [10])
     assert course == [10, 10] and path.read_text() == whole
 
 

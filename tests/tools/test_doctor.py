@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from course_utils.data.minilm_files import MiniLMNotFoundError, MiniLMRefusedError
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools import doctor
 from tools.setup.place import ROOT, how_to_run
 

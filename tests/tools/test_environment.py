@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.setup import cli, environment, tasks
 from tools.setup.place import ROOT, Place
 
@@ -78,7 +78,7 @@ def ran(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("lecture", COURSE[4:5], ids=lambda lecture: lecture.stem)
 def test_one_lecture_is_its_folder_and_its_part_of_the_rest(lecture, ran):
-    tasks.test(Place(), [str(lecture.number), "--collect-only", "-qq", "-n0"])
+    tasks.test(Place(), [lecture.number, "--collect-only", "-qq", "-n0"])
     [command] = ran
     answer = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT)
     files = {line.partition("::")[0].rpartition(": ")[0] for line in answer.stdout.splitlines()}

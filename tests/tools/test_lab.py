@@ -62,9 +62,9 @@ def test_a_lecture_has_several_names():
 
 def test_the_lecture_is_chosen_by_either_way(monkeypatch):
     monkeypatch.setenv("LECTURE", "02")
-    assert lab.chosen_lecture([]).number == 2 and lab.chosen_lecture(["3"]).number == 3
+    assert lab.chosen_lecture([]).number == "02" and lab.chosen_lecture(["3"]).number == "03"
     monkeypatch.setenv("LECTURE", "")
-    assert lab.chosen_lecture([]).number == 0
+    assert lab.chosen_lecture([]).number == "00"
 
 
 def test_no_browser_is_opened_where_there_is_no_screen(monkeypatch):

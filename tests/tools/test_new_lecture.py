@@ -1,4 +1,4 @@
-"""A new lecture: a copy of `_template`, its notebook, and one line in COURSE."""
+"""A new lecture, between two others: a copy of `_template`, its notebook, a line in COURSE."""
 
 import json
 import os
@@ -11,16 +11,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (
-    "course_utils", "tools", "tests", "benchmarks", "conftest.py", "pyproject.toml", "docs",
-    "README.md",
+    "course_utils", "lectures", "tools", "tests", "benchmarks", "conftest.py", "pyproject.toml",
+    "docs", "README.md",
 )  # fmt: skip
-LINE = '    Lecture(9, "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
+LINE = '    Lecture("06b", "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
+BEFORE = '"What is inside a GPT that writes?", 50),\n'
 # One process for both: most of its time goes to imports.
 RUN_AND_PLAN = """
 import sys
 from tools.editions import outputs
 from tools.presenting import timing
-sys.exit(outputs.main(sys.argv[1:]) or timing.main(["09"]))
+sys.exit(outputs.main(sys.argv[1:]) or timing.main(["6b"]))
 """
 IGNORED = shutil.ignore_patterns("node_modules", "_build")
 
@@ -32,14 +33,15 @@ def made(tmp_path_factory):
     for name in NEEDED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name, **({"ignore": IGNORED} if copy is shutil.copytree else {}))
-    lectures, notebooks = folder / "course_utils" / "lectures", folder / "notebooks"
+    lectures, notebooks = folder / "lectures", folder / "notebooks"
     shutil.copytree(ROOT / "notebooks", notebooks, ignore=IGNORED)
-    shutil.copytree(lectures / "_template", lectures / "l09_temperature")
-    notebook = notebooks / "09_temperature.ipynb"
-    (lectures / "l09_temperature" / "notebook.ipynb").rename(notebook)
+    shutil.copytree(lectures / "_template", lectures / "l06b_temperature")
+    notebook = notebooks / "06b_temperature.ipynb"
+    (lectures / "l06b_temperature" / "notebook.ipynb").rename(notebook)
     for file, old, new in (
-        (notebook, "lectures._template import", "lectures.l09_temperature import"),
-        (lectures / "__init__.py", "_KERNELS,\n    ),\n)", f"_KERNELS,\n    ),\n{LINE})"),
+        (notebook, "# 09 · How", "# 06b · How"),
+        (notebook, "lectures._template import", "lectures.l06b_temperature import"),
+        (lectures / "__init__.py", BEFORE, BEFORE + LINE),
     ):
         text = file.read_text(encoding="utf-8")
         assert text.count(old) == 1
@@ -66,7 +68,7 @@ def run(folder, *arguments):
 @pytest.mark.slow
 def test_what_make_test_runs_for_it_passes(course):
     ask = "import json; from tools.setup import lab, tasks; "
-    ask += "print(json.dumps(tasks.pytest_arguments(tasks.lecture_tests(lab.find_lecture('09')))))"
+    ask += "print(json.dumps(tasks.pytest_arguments(tasks.lecture_tests(lab.find_lecture('06b')))))"
     arguments = json.loads(run(course, "-c", ask))
     assert arguments[:2] == ["-m", "pytest"]
     said = run(course, *arguments)
@@ -93,11 +95,11 @@ def test_its_slides_are_planned(made):
 
 def test_readme_lists_it(course):
     page = (course / "README.md").read_text("utf-8")
-    assert '<a href="notebooks/09_temperature.ipynb"><b>09 · Temperature</b></a>' in page
+    assert '<a href="notebooks/06b_temperature.ipynb"><b>06b · Temperature</b></a>' in page
 
 
 @pytest.mark.slow
 def test_it_has_a_page(course):
     run(course, "-m", "tools.site.build", "--out", str(course / "build"))
-    page = (course / "build/html/lectures/09_temperature.html").read_text(encoding="utf-8")
+    page = (course / "build/html/lectures/06b_temperature.html").read_text(encoding="utf-8")
     assert 'class="course-live"' in page and "How sharp is a softmax?" in page

@@ -3,7 +3,7 @@
 from PIL import Image
 
 from course_utils.explorers.show import SHARP
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.editions import pictures
 from tools.editions.snapshots import NoBrowserError
 

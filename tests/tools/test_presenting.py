@@ -5,7 +5,7 @@ import pytest
 from nbconvert.exporters.slides import _RevealMetadataPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_utils.lectures import COURSE, EXPLORERS
+from lectures import COURSE, EXPLORERS
 from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.presenting import timing
 from tools.presenting.slides import read_slides

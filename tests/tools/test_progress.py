@@ -12,14 +12,14 @@ import time
 import nbformat
 import pytest
 
-from course_utils.lectures import COURSE
+from lectures import COURSE, find_lecture
 from tests.teaching.support_exercises import solution
 from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.progress import command, judge
 from tools.progress.copies import _exercises, read_copy
 from tools.progress.process import ROOT, Mark, Progress, examine
 
-LECTURE = COURSE[8]
+LECTURE = find_lecture("08")
 EXERCISES = [*_exercises(LECTURE).values()]
 NOTEBOOK = nbformat.read(lecture_file("08"), as_version=4)
 QUIZ = LECTURE.module("exercises").QUIZ

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.editions.colab import colab_copy, write_copies
 from tools.editions.reader import HOW_TO_RUN, SNAPSHOT, reader_copy
 

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from course_utils.lectures import COURSE, EXPLORERS
+from lectures import EXPLORERS, find_lecture
 from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
@@ -136,7 +136,7 @@ def test_a_prediction_is_shown_in_place_of_its_code(pictures):
 
 
 def test_a_page_has_the_buttons_of_its_own_lecture():
-    asked = asked_in(COURSE[1].module("exercises"))
+    asked = asked_in(find_lecture("01").module("exercises"))
     first, second = asked('exercises.predict("typical-score")'), asked("exercises.guesses()")
     assert 'class="course-asked"' in first and "l01_scaling/typical-score" in first
     assert "l01_scaling/typical-score" in second and "What you guessed" in second
@@ -160,7 +160,7 @@ def test_code_that_only_sets_up_is_folded(converted, source, folded):
 
 
 def test_an_exercise_says_where_it_can_be_run(pictures):
-    waiting = COURSE[1].module("exercises").check_suspect(...)._repr_mimebundle_()
+    waiting = find_lecture("01").module("exercises").check_suspect(...)._repr_mimebundle_()
     page = page_source(
         {"cells": [cell("code", "exercises.check_suspect(f)", outputs=[shown(**waiting)])]},
         lambda name, snapshot: "",
@@ -174,7 +174,7 @@ def test_an_exercise_says_where_it_can_be_run(pictures):
 
 
 def test_a_page_has_the_quiz_of_its_own_lecture():
-    exercises = COURSE[5].module("exercises")
+    exercises = find_lecture("05").module("exercises")
     asked = parsed(asked_in(exercises)("exercises.QUIZ"))
     assert len(asked.select("details")) == sum(len(q.options) for q in exercises.QUIZ.questions)
     assert len({each["name"] for each in asked.select("details")}) == len(exercises.QUIZ.questions)

@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from course_utils.lectures import COURSE
 from course_utils.teaching.claims import DamagedError, rate
+from lectures import COURSE, find_lecture
 from tools.claims.measuring import ClaimError, claims_of
 from tools.claims.record import SEEDS, record, said_rates, verdict
 from tools.claims.running import run_all
@@ -32,14 +32,14 @@ def at_least_one(text: str) -> int:
 def main(arguments: list[str]) -> int:
     """Run what is asked for; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    numbers = [lecture.number for lecture in COURSE]
-    parser.add_argument("lectures", nargs="*", type=int, metavar="LECTURE", help="all without it")
+    parser.add_argument("lectures", nargs="*", metavar="LECTURE", help="all without it")
     parser.add_argument("--seeds", type=at_least_one, default=SEEDS, help="runs of each claim")
     parser.add_argument("--first", type=int, default=FIRST, help="the first of the seeds")
     chosen = parser.parse_args(arguments)
-    if unknown := {*chosen.lectures} - {*numbers}:
-        parser.error(f"there is no lecture {unknown}")
-    lectures = [each for each in COURSE if each.number in (chosen.lectures or numbers)]
+    try:
+        lectures = [find_lecture(each) for each in chosen.lectures] or COURSE
+    except LookupError as error:
+        parser.error(str(error.args[0]))
     seeds = list(range(chosen.first, chosen.first + chosen.seeds))
     leave_in_order()
     try:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import Claim, Numbers, ProgramClaim, Setting, Statement
 from course_utils.threads import one_thread
 from course_utils.training import learning_rates_times
+from lectures import COURSE, Lecture
 from tools.claims.cells import CellError, run_cells
 from tools.notebook_file import LECTURES
 

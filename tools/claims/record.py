@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from course_utils.files import write_whole
-from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import (
     HEADER,
     REPLICATIONS,
@@ -18,6 +17,7 @@ from course_utils.teaching.claims import (
     rate,
     read_replications,
 )
+from lectures import COURSE, Lecture
 from tools.claims.measuring import claims_of
 from tools.claims.running import KEPT
 from tools.editions.notebook_outputs import as_saved, parsed
@@ -127,7 +127,7 @@ def table(replications: dict[str, Replication]) -> str:
     for lecture in COURSE:
         if claims := [claim for claim in claims_of(lecture) if claim.name in replications]:
             rows = [replications[claim.name].row(claim) for claim in claims]
-            title = f"## {lecture.number:02} · {lecture.title}\n"
+            title = f"## {lecture.number} · {lecture.title}\n"
             seeds = replications[claims[0].name].seeds
             where = f"Seeds {seeds[0]} to {seeds[-1]}; elsewhere the first six, or fewer.\n"
             reasons = [

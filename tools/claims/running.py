@@ -17,8 +17,8 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from course_utils.files import write_whole
-from course_utils.lectures import Lecture
 from course_utils.teaching.claims import Claim, Numbers, Replication, Setting, Statement
+from lectures import Lecture
 from tools.claims.cells import sources_of
 from tools.claims.measuring import (
     AS_STATED,
@@ -56,7 +56,7 @@ class Job:
         """Where its numbers are kept: another file after a change of the code."""
         lecture, claims = claims_named(self.stem, self.names)
         package = ROOT / lecture.package.replace(".", "/")
-        beside = {"lectures", "explorers", "teaching"}
+        beside = {"explorers", "teaching"}
         core = {p for p in (ROOT / "course_utils").rglob("*.py") if not beside & {*p.parts}}
         files = {*core, *package.glob("experiments.py"), *package.rglob("experiments/*.py")}
         code = [code_of(path) for path in sorted(files)]

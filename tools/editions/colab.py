@@ -18,7 +18,7 @@ from typing import Any
 
 from course_utils.data.minilm_files import REQUIREMENT
 from course_utils.files import write_whole
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.editions.reader import reader_copy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ INSTALL = """\
 # For Colab and Kaggle: brings the course and its language model, and leaves the rest as it is.
 %pip install -q --no-deps "attention-course @ git+https://github.com/{repository}@{ref}" {model}
 """
-OTHER_LECTURE = re.compile(r"\]\((\d\d_\w+\.ipynb)")
+OTHER_LECTURE = re.compile(r"\]\((\d\d[a-z]?_\w+\.ipynb)")
 README = """\
 # The lectures, in Colab
 
@@ -80,7 +80,7 @@ def write_copies(folder: Path, repository: str, ref: str) -> None:
         text = json.dumps(colab_copy(notebook, repository, ref), indent=1, ensure_ascii=False)
         write_whole(folder / name, (text + "\n").encode())
         link = f"[{lecture.title}]({address(name, repository)})"
-        rows.append(f"| {lecture.number:02} | {link} | {lecture.question} |")
+        rows.append(f"| {lecture.number} | {link} | {lecture.question} |")
     page = README.format(repository=repository, rows="\n".join(rows))
     write_whole(folder / "README.md", page.encode())
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.files import write_whole
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.editions.reader import SNAPSHOT, reader_text
 from tools.files import exclusive
 

@@ -23,7 +23,7 @@ from course_utils.explorers import Explorer
 from course_utils.explorers.page import fragment
 from course_utils.explorers.show import SHARP
 from course_utils.files import write_whole
-from course_utils.lectures import COURSE, EXPLORERS, Lecture
+from lectures import COURSE, EXPLORERS, Lecture
 from tools.editions.snapshots import NoBrowserError, take_pictures
 from tools.webp import as_webp
 
@@ -78,7 +78,7 @@ class Shot:
 
 def wanted() -> dict[str, Shot]:
     """Every picture by its path under docs/images."""
-    found = {f"cards/{lecture.number:02}{end}.webp": shot
+    found = {f"cards/{lecture.number}{end}.webp": shot
              for lecture in COURSE for end, shot in _card_shots(lecture).items()}  # fmt: skip
     for name, dark in (("opening.webp", False), ("opening-dark.webp", True)):
         found[name] = Shot(EXPLORERS[OPENING], dark, moving=True)  # pyright: ignore[reportArgumentType]

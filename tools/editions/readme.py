@@ -6,8 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.claims import read_replications
+from lectures import COURSE, Lecture
 from tools.claims.measuring import claims_of
 from tools.files import write_back
 
@@ -29,15 +29,15 @@ def lecture_cards() -> str:
 
 
 def _card(lecture: Lecture) -> str:
-    page, picture = f"notebooks/{lecture.stem}.ipynb", f"docs/images/cards/{lecture.number:02}"
+    page, picture = f"notebooks/{lecture.stem}.ipynb", f"docs/images/cards/{lecture.number}"
     held = claims_held(lecture)
     facts = [f"{lecture.minutes} min", *([f"claims held {held}"] if held else [])]
     return (
         f'<td valign="top" width="33%"><a href="{page}"><picture>\n'
         f'<source media="(prefers-color-scheme: dark)" srcset="{picture}-dark.webp">\n'
-        f'<img src="{picture}.webp" alt="What you move in lecture {lecture.number:02}">'
+        f'<img src="{picture}.webp" alt="What you move in lecture {lecture.number}">'
         f"</picture></a>\n"
-        f'<a href="{page}"><b>{lecture.number:02} · {lecture.title}</b></a><br>\n'
+        f'<a href="{page}"><b>{lecture.number} · {lecture.title}</b></a><br>\n'
         f"{lecture.question}<br><sub>{' · '.join(facts)}</sub></td>"
     )
 
@@ -51,7 +51,7 @@ def claims_held(lecture: Lecture) -> str:
 def course_map() -> str:
     """The table of lecture 00: number, title, question, minutes."""
     rows = [
-        f"| {lecture.number:02} | {lecture.title} | {lecture.question} | {lecture.minutes} |\n"
+        f"| {lecture.number} | {lecture.title} | {lecture.question} | {lecture.minutes} |\n"
         for lecture in COURSE
     ]
     return "| | lecture | question | min |\n| :---: | --- | --- | ---: |\n" + "".join(rows)

@@ -19,8 +19,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from course_utils.explorers import Explorer
-from course_utils.lectures import COURSE, EXPLORERS
 from course_utils.widgets import widget_view
+from lectures import COURSE, EXPLORERS
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 AT_RANDOM = 20  # events an explorer, beside every value of each control alone

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from course_utils.lectures import Lecture
+from lectures import Lecture
 from tools.chromium import FLAGS, find_chromium
 from tools.setup.lab import (
     LINK,

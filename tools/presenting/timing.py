@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> int:
         path = lecture_file(options.lecture)
         cells, slides = read_cells(path), read_slides(path)
         slot = options.slot or stated_minutes(cells)
-        seconds = measure_cells(path) if options.measure else _written_down(path.name[:2])
+        number, _, _ = path.name.partition("_")
+        seconds = measure_cells(path) if options.measure else _written_down(number)
     except (CommandError, NotebookFileError) as error:
         print(error)
         return 2
@@ -105,7 +106,7 @@ def _waits(slide: Slide, seconds: Mapping[str, float]) -> dict[str, float]:
 
 def _table(slides: tuple[Slide, ...], seconds: Mapping[str, float]) -> Iterator[str]:
     """A line for each slide, with its presets and its waits below it."""
-    from course_utils.lectures import EXPLORERS
+    from lectures import EXPLORERS
 
     yield " no   min  total  slide"
     total = 0

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from course_utils.lectures import COURSE
+from lectures import COURSE
 from tools.editions.my_course import MY_COURSE, copies_of
 from tools.ending import leave_in_order
 from tools.progress.process import Progress, examine

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from course_utils.lectures import COURSE, Lecture
 from course_utils.teaching.exercise import Exercise
+from lectures import COURSE, Lecture
 from tools.notebook_file import UNREADABLE, Cell, NotebookFileError, calls, read_cells
 
-_LECTURE = re.compile(r"^# (\d\d) · |\bcourse_utils\.lectures\.l(\d\d)_", re.MULTILINE)
+_LECTURE = re.compile(r"^# (\d\d[a-z]?) · |\blectures\.l(\d\d[a-z]?)_", re.MULTILINE)
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)
 _OPTIONAL = re.compile(r"^## If you have time\b", re.MULTILINE)
-_LECTURES = {f"{lecture.number:02}": lecture for lecture in COURSE}
+_LECTURES = {lecture.number: lecture for lecture in COURSE}
 _SHOWS = ("predict", "guesses", "with_answers", "show_claims")
 
 
@@ -108,7 +108,7 @@ def _lecture(path: Path, cells: tuple[Cell, ...]) -> Lecture:
 def _exercises(lecture: Lecture) -> dict[str, Exercise]:
     """The exercises of a lecture, in its order, by the name of their check.
 
-    >>> list(_exercises(COURSE[8]))
+    >>> list(_exercises(_LECTURES["08"]))
     ['check_merge', 'check_tiled_bytes', 'check_missing_rescale', 'check_causal_kernel']
     """
     module = import_module(f"{lecture.package}.exercises")

@@ -97,7 +97,7 @@ class Run:
     def _progress(self) -> dict[str, Any]:
         quiz, complaint = _quiz(self.copy)
         return {
-            "lecture": f"{self.copy.lecture.number:02}",
+            "lecture": self.copy.lecture.number,
             "exercises": self.marks,
             "quiz": quiz,
             "notes": [note[:MOST_WORDS] for note in self.notes[:1]] + complaint,

@@ -12,8 +12,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from course_utils.lectures.parts import judge_part, parts_of_the_course
 from course_utils.teaching.parts import PartsError, my_parts
+from lectures.parts import judge_part, parts_of_the_course
 from tools.editions.my_course import MY_COURSE
 
 
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     failed = False
     for lecture, exercise in parts_of_the_course():
         state, message = judge_part(exercise, mine)
-        print(f"{exercise.kept_as:14} lecture {lecture.number:02}   {state}")
+        print(f"{exercise.kept_as:14} lecture {lecture.number}   {state}")
         if message:
             print(textwrap.indent(textwrap.fill(message, 96), "    "))
         failed |= bool(message)

@@ -20,13 +20,13 @@ from torch.nn.functional import cross_entropy
 from course_utils.data.package_files import SHA256
 from course_utils.language_modeling import text_batch, text_loss
 from course_utils.layers.mod import MixtureOfDepths, RoutingDecision, predictor_loss
-from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import LENGTH, course_tokens
-from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import (
+from course_utils.models.gpt2 import GPT2
+from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
+from lectures.l07_dynamic_pruning.experiments.adapting import LENGTH, course_tokens
+from lectures.l07_dynamic_pruning.experiments.depth_runs import (
     CAPACITIES,
     DEPTH_RUNS_FILE,
 )
-from course_utils.models.gpt2 import GPT2
-from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
 from tools.scripts.packaged import as_json, write_packaged
 
 FIRST, STEPS, SEEDS = 60, 150, (0, 1, 2)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from course_utils.data.package_files import SHA256
 from course_utils.language_modeling import text_loss
-from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
+from course_utils.models.small_gpt import load_small_gpt
+from lectures.l07_dynamic_pruning.experiments.adapting import (
     FULL_RATE,
     LENGTH,
     LORA_RATE,
@@ -28,8 +29,7 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import (
     cut_changes,
     matrix_changes,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import LORA_RUNS_FILE
-from course_utils.models.small_gpt import load_small_gpt
+from lectures.l07_dynamic_pruning.experiments.lora_runs import LORA_RUNS_FILE
 from tools.ending import end_with_parent
 from tools.scripts.packaged import as_json, write_packaged
 

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from course_utils.layers.moe import balance_loss
-from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
+from lectures.l07_dynamic_pruning.experiments.expert_runs import (
     EXPERT_RUNS_FILE,
     EXPERTS,
     SHARED,
     STEPS,
     unseen_points,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+from lectures.l07_dynamic_pruning.experiments.experts import (
     BALANCES,
     BIAS_RATE,
     LEARNING_RATE,

@@ -11,18 +11,18 @@ course_utils/data/package_files.py.
 import safetensors.torch
 import torch
 
-from course_utils.lectures.l06_gpt2_block.experiments.induction import (
+from course_utils.models.gpt2 import GPT2
+from course_utils.training import TEST_SEED
+from lectures.l06_gpt2_block.experiments.induction import (
     induction_scores,
     repeat_loss,
     repeated_tokens,
     train_induction,
 )
-from course_utils.lectures.l06_gpt2_block.experiments.induction_runs import (
+from lectures.l06_gpt2_block.experiments.induction_runs import (
     INDUCTION_RUNS,
     INDUCTION_RUNS_FILE,
 )
-from course_utils.models.gpt2 import GPT2
-from course_utils.training import TEST_SEED
 from tools.scripts.packaged import write_packaged
 
 

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+import lectures
 from course_utils.files import write_whole
-from course_utils.lectures import COURSE, Lecture
 from tools.editions.my_course import CopyError, copies_of, update_copies
 from tools.ending import leave_in_order
 
@@ -31,17 +31,15 @@ PRESENT_SETTINGS = Path(__file__).parent / "lab-settings" / "present.json"
 PRESENT_EXTENSIONS = ROOT / "tools" / "presenting" / "labextensions"
 
 
-def find_lecture(wanted: str) -> Lecture:
-    """Return the lecture that a number or a name means: `0`, `00`, `00_start_here`."""
-    name = wanted.removesuffix(".ipynb")
-    for lecture in COURSE:
-        if name in (str(lecture.number), f"{lecture.number:02}", lecture.stem):
-            return lecture
-    known = ", ".join(lecture.stem for lecture in COURSE)
-    raise CommandError(f"There is no lecture {wanted!r}; there are: {known}.")
+def find_lecture(wanted: str) -> lectures.Lecture:
+    """Return the lecture that a number, a name or a notebook's name means."""
+    try:
+        return lectures.find_lecture(wanted.removesuffix(".ipynb"))
+    except LookupError as error:
+        raise CommandError(str(error.args[0])) from None
 
 
-def chosen_lecture(arguments: list[str]) -> Lecture:
+def chosen_lecture(arguments: list[str]) -> lectures.Lecture:
     """Return the lecture named on the command line or in LECTURE, the first by default."""
     return find_lecture((arguments or [os.environ.get("LECTURE") or "0"])[0])
 

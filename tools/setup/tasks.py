@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from course_utils.lectures import Lecture
+from lectures import Lecture
 from tools.ending import run_to_its_end
 from tools.files import SavedMeanwhileError, write_back
 
@@ -63,7 +64,7 @@ def _workers() -> list[str]:
 def test(place: Place, arguments: list[str]) -> int:
     """Run the tests, the examples in docstrings and every notebook; or a lecture's; or some."""
     wanted = os.environ.get("LECTURE", "")
-    if arguments and arguments[0].isdecimal():
+    if arguments and re.fullmatch(r"\d+[a-z]?", arguments[0]):
         wanted, *arguments = arguments
     if wanted:
         arguments = [*lecture_tests(find_lecture(wanted)), *arguments]
@@ -81,7 +82,7 @@ def lecture_tests(lecture: Lecture) -> list[str]:
         "tests/lectures/test_teaching_notes.py",
         lecture.package.replace(".", "/"),  # the examples in docstrings
         f"notebooks/{lecture.stem}.ipynb",
-        *("-k", f"{lecture.stem} or [{lecture.number:02}-"),
+        *("-k", f"{lecture.stem} or [{lecture.number}-"),
     ]
 
 
@@ -137,7 +138,7 @@ def timing(place: Place, arguments: list[str]) -> int:
 
 def claims(place: Place, arguments: list[str]) -> int:
     """Run the lectures' claims on fresh seeds and say how often each held."""
-    lecture = [str(find_lecture(wanted).number)] if (wanted := os.environ.get("LECTURE")) else []
+    lecture = [find_lecture(wanted).number] if (wanted := os.environ.get("LECTURE")) else []
     seeds = ["--seeds", os.environ["SEEDS"]] if os.environ.get("SEEDS") else []
     return run(place, "-m", "tools.claims", *lecture, *seeds, *arguments)
 

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from course_utils.lectures import COURSE, EXPLORERS
+from lectures import COURSE, EXPLORERS
 from tools.claims.record import TABLE as CLAIMS
 from tools.ending import run_to_its_end
 from tools.site.api import write_reference

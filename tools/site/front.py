@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 
-from course_utils.lectures import COURSE, EXPLORERS, Lecture
+from lectures import COURSE, EXPLORERS, Lecture
 from tools.site.live import Live
 
 __all__ = ["front_page"]
@@ -89,12 +89,12 @@ def front_page(live: Live) -> str:
 
 def _card(lecture: Lecture) -> str:
     picture = (
-        f'<img src="cards/{lecture.number:02}{{}}.webp" class="{{}}" width="400" height="250" '
+        f'<img src="cards/{lecture.number}{{}}.webp" class="{{}}" width="400" height="250" '
         'alt="" loading="lazy">'
     )
     return (
         f'<a class="course-card" href="lectures/{lecture.stem}.html">'
         f"{picture.format('', 'only-light')}{picture.format('-dark', 'only-dark')}"
-        f"<b>{lecture.number:02} · {html.escape(lecture.title)}</b>"
+        f"<b>{lecture.number} · {html.escape(lecture.title)}</b>"
         f"<span>{html.escape(lecture.question)}</span></a>"
     )

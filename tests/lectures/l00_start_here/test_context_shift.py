@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures.l00_start_here.experiments.context_shift import (
+from course_utils.models.minilm_or_random import read_text
+from lectures.l00_start_here.experiments.context_shift import (
     BAT_ANIMAL,
     BAT_CLUB,
     BAT_ELSEWHERE,
@@ -14,7 +15,6 @@ from course_utils.lectures.l00_start_here.experiments.context_shift import (
     measure_context_shift,
     word_vectors,
 )
-from course_utils.models.minilm_or_random import read_text
 
 
 def test_angles_are_arc_cosines():

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils.lectures.l00_start_here.exercises import check_attend, check_find_milk
-from course_utils.lectures.l00_start_here.exercises.find_milk import CAT_MILK_IT
+from lectures.l00_start_here.exercises import check_attend, check_find_milk
+from lectures.l00_start_here.exercises.find_milk import CAT_MILK_IT
 
 
 def with_methods(q, k, v, may_attend=None):

@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l00_start_here.experiments import gradient_reach
-from course_utils.lectures.l00_start_here.experiments.gradient_reach import (
+from course_utils.masks import causal_mask
+from lectures.l00_start_here.experiments import gradient_reach
+from lectures.l00_start_here.experiments.gradient_reach import (
     KINDS,
     gradient_by_distance,
 )
-from course_utils.lectures.l00_start_here.explorers.gradient_reach import GradientReach
-from course_utils.masks import causal_mask
+from lectures.l00_start_here.explorers.gradient_reach import GradientReach
 
 LENGTH = 41
 

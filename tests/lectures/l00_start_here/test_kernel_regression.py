@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
+from lectures.l00_start_here.experiments.kernel_regression import (
     NOISE,
     POINTS,
     kernel_estimate,
@@ -16,7 +16,7 @@ from course_utils.lectures.l00_start_here.experiments.kernel_regression import (
     static_precision,
     true_curve,
 )
-from course_utils.lectures.l00_start_here.explorers.kernel_regression import KernelRegression
+from lectures.l00_start_here.explorers.kernel_regression import KernelRegression
 
 CALM, WAVES = torch.tensor([0.15, 0.3, 0.45]), torch.tensor([0.8, 0.85, 0.9])
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from course_utils.data.minilm_files import MiniLMNotFoundError
-from course_utils.lectures.l00_start_here.explorers import real_heads
-from course_utils.lectures.l00_start_here.explorers.real_heads import (
+from course_utils.models import minilm, minilm_or_random
+from course_utils.models.minilm import load_minilm
+from lectures.l00_start_here.explorers import real_heads
+from lectures.l00_start_here.explorers.real_heads import (
     HEADS,
     LAYERS,
     MAX_TOKENS,
     RealHeads,
 )
-from course_utils.models import minilm, minilm_or_random
-from course_utils.models.minilm import load_minilm
 
 # Texts that no preset shows, for what a preset says of a head.
 OTHERS = (

@@ -6,14 +6,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils.lectures.l01_scaling.exercises import (
+from lectures.l01_scaling.exercises import (
     SCORE_VARIANCE,
     UNIT_ATTEND,
     check_score_variance,
     check_suspect,
     check_unit_attend,
 )
-from course_utils.lectures.l01_scaling.experiments import mystery_models
+from lectures.l01_scaling.experiments import mystery_models
 
 
 def divisors(models, keys):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from course_utils.lectures.l01_scaling.experiments.score_variance import (
+from lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
     CAUCHY,
     COINS,
@@ -19,8 +19,8 @@ from course_utils.lectures.l01_scaling.experiments.score_variance import (
     query_seed,
     score_law,
 )
-from course_utils.lectures.l01_scaling.explorers.largest_weight import LargestWeight
-from course_utils.lectures.l01_scaling.explorers.score_width import (
+from lectures.l01_scaling.explorers.largest_weight import LargestWeight
+from lectures.l01_scaling.explorers.score_width import (
     AS_TAUGHT,
     AXIS,
     ScoreWidth,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from course_utils.lectures.l01_scaling.experiments.score_variance import (
+from lectures.l01_scaling.experiments.score_variance import (
     ALL_EQUAL,
     CAUCHY,
     COINS,

@@ -5,15 +5,15 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.attention import effective_tokens, masked_softmax, softmax_jacobian
-from course_utils.lectures.l02_softmax.exercises import (
+from lectures.l02_softmax.exercises import (
     check_entropy_gradient,
     check_find_settings,
     check_softmax,
     mystery_sampler,
 )
-from course_utils.lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from course_utils.lectures.l02_softmax.exercises.sampler import SAMPLER
-from course_utils.lectures.l02_softmax.exercises.softmax import SOFTMAX
+from lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
+from lectures.l02_softmax.exercises.sampler import SAMPLER
+from lectures.l02_softmax.exercises.softmax import SOFTMAX
 
 # Softmax
 

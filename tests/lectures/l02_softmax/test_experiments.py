@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course_utils.lectures.l02_softmax.experiments import (
+from lectures.l02_softmax.experiments import (
     NAMES,
     PAIRS,
     VALUES,

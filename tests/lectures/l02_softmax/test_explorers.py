@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures.l02_softmax.explorers.softmax import (
+from lectures.l02_softmax.explorers.softmax import (
     DRAWS,
     KEYS,
     ONE_AHEAD,

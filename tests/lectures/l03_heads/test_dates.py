@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 import torch
 
-from course_utils.lectures.l03_heads.experiments.dates import (
+from course_utils.training import train
+from lectures.l03_heads.experiments.dates import (
     SOURCE_TOKENS,
     TARGET_TOKENS,
     DateTranslator,
@@ -17,7 +18,6 @@ from course_utils.lectures.l03_heads.experiments.dates import (
     read_dates,
     to_tokens,
 )
-from course_utils.training import train
 from tests.core.support_layers import torch_decoder_layer, torch_encoder_layer, with_random_norms
 
 PAD, START = SOURCE_TOKENS.index("<pad>"), TARGET_TOKENS.index("<start>")

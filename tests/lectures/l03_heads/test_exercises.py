@@ -6,16 +6,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils.layers import MultiHeadAttention
-from course_utils.lectures.l03_heads.exercises import (
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from lectures.l03_heads.exercises import (
     check_find_wrong_split,
     check_MultiHead,
     check_previous_token_head,
     some_tokens,
     split_suspects,
 )
-from course_utils.lectures.l03_heads.experiments import REFERENTS
-from course_utils.lectures.l03_heads.experiments.head_roles import offset_weights
-from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from lectures.l03_heads.experiments import REFERENTS
+from lectures.l03_heads.experiments.head_roles import offset_weights
 from tests.teaching.support_exercises import defined, solution
 
 

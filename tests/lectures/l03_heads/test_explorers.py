@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l03_heads.explorers.split import (
+from course_utils.masks import causal_mask
+from lectures.l03_heads.explorers.split import (
     HEADS,
     TOKENS,
     TRANSPOSE,
@@ -15,7 +16,7 @@ from course_utils.lectures.l03_heads.explorers.split import (
     WIDTH,
     Split,
 )
-from course_utils.lectures.l03_heads.explorers.two_places import (
+from lectures.l03_heads.explorers.two_places import (
     ASKED,
     EVEN,
     LETTERS,
@@ -27,7 +28,6 @@ from course_utils.lectures.l03_heads.explorers.two_places import (
     answers,
     shares_at,
 )
-from course_utils.masks import causal_mask
 
 # The split
 

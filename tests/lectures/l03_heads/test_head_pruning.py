@@ -5,13 +5,13 @@ import copy
 import pytest
 import torch
 
-from course_utils.lectures.l03_heads.experiments.head_pruning import (
+from course_utils.models.encoder import Encoder, EncoderConfig
+from course_utils.models.minilm_or_random import read_text, reading_encoder
+from lectures.l03_heads.experiments.head_pruning import (
     last_states_without_each_head,
     measure_pruning,
 )
-from course_utils.lectures.l03_heads.experiments.head_roles import REFERENTS
-from course_utils.models.encoder import Encoder, EncoderConfig
-from course_utils.models.minilm_or_random import read_text, reading_encoder
+from lectures.l03_heads.experiments.head_roles import REFERENTS
 
 LAYERS, H, D, T = 2, 3, 5, 7
 

@@ -5,7 +5,8 @@ from functools import lru_cache
 import pytest
 import torch
 
-from course_utils.lectures.l03_heads.experiments.head_roles import (
+from course_utils.models.minilm_or_random import read_text
+from lectures.l03_heads.experiments.head_roles import (
     GENDERED,
     GENDERED_AGAIN,
     REFERENTS,
@@ -14,7 +15,6 @@ from course_utils.lectures.l03_heads.experiments.head_roles import (
     offset_weights,
     relation_weights,
 )
-from course_utils.models.minilm_or_random import read_text
 
 LISTS = {
     "referents": REFERENTS,

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from course_utils.lectures.l04_positions.exercises import (
+from course_utils.positions import rope_frequencies
+from lectures.l04_positions.exercises import (
     EXERCISES,
     check_apply_rope,
     check_diagnose,
     three_programs,
 )
-from course_utils.positions import rope_frequencies
 
 ROPE, DIAGNOSE = EXERCISES
 

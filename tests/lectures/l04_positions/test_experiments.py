@@ -7,7 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.layers import Rotary
-from course_utils.lectures.l04_positions.experiments import (
+from course_utils.training import TEST_SEED, train
+from lectures.l04_positions.experiments import (
     SCHEMES,
     VALUES,
     NoteReader,
@@ -17,7 +18,6 @@ from course_utils.lectures.l04_positions.experiments import (
     recall_notes,
     stretch_rotary,
 )
-from course_utils.training import TEST_SEED, train
 from tests.core.support_layers import CLOSE, with_random_norms
 
 B, T = 5, 29

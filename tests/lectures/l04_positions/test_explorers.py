@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from course_utils.lectures.l04_positions.explorers.codes import (
+from lectures.l04_positions.explorers.codes import (
     BINARY,
     DIGITS,
     NUMBER,
@@ -13,7 +13,7 @@ from course_utils.lectures.l04_positions.explorers.codes import (
     WAVES,
     PositionCodes,
 )
-from course_utils.lectures.l04_positions.explorers.rope import (
+from lectures.l04_positions.explorers.rope import (
     AIMS,
     BASES,
     FARTHEST,
@@ -21,8 +21,8 @@ from course_utils.lectures.l04_positions.explorers.rope import (
     PAIRS,
     RopeClock,
 )
-from course_utils.lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
-from course_utils.lectures.l04_positions.explorers.torus import KEYS, RopeTorus
+from lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
+from lectures.l04_positions.explorers.torus import KEYS, RopeTorus
 
 # The codes
 

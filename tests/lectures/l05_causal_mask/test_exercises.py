@@ -5,16 +5,6 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.attention import attend
-from course_utils.lectures.l05_causal_mask.exercises.causal_mask import CAUSAL_MASK
-from course_utils.lectures.l05_causal_mask.exercises.leak import LEAK
-from course_utils.lectures.l05_causal_mask.exercises.leak_models import (
-    KINDS,
-    LEAKS,
-    Suspect,
-    reach,
-    tokens,
-)
-from course_utils.lectures.l05_causal_mask.exercises.step import STEP
 from course_utils.masks import (
     causal_mask,
     padding_mask,
@@ -22,6 +12,16 @@ from course_utils.masks import (
     same_document_mask,
     sliding_window_mask,
 )
+from lectures.l05_causal_mask.exercises.causal_mask import CAUSAL_MASK
+from lectures.l05_causal_mask.exercises.leak import LEAK
+from lectures.l05_causal_mask.exercises.leak_models import (
+    KINDS,
+    LEAKS,
+    Suspect,
+    reach,
+    tokens,
+)
+from lectures.l05_causal_mask.exercises.step import STEP
 
 
 def mask_in_loops(T, S=None, window=None, prefix=0, document=None, lengths=None):

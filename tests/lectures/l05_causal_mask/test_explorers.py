@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_utils.layers import KVCache
-from course_utils.lectures.l05_causal_mask.explorers.cache import (
+from lectures.l05_causal_mask.explorers.cache import (
     FULL,
     MEMORIES,
     MODELS,

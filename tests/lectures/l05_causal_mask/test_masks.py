@@ -9,9 +9,9 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.layers import EncoderBlock
-from course_utils.lectures.l05_causal_mask.explorers.masks import PAD, TEXTS, Masks, T, rows
 from course_utils.masks import causal_mask
 from course_utils.measure.dependence import gradient_reach
+from lectures.l05_causal_mask.explorers.masks import PAD, TEXTS, Masks, T, rows
 
 C, HEADS, HIDDEN = 10, 2, 13
 PAINTED = [Masks.inputs["mask"].sample(Random(seed)) for seed in range(7)]

@@ -6,17 +6,17 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.lectures.l06_gpt2_block.exercises.block import BLOCK
-from course_utils.lectures.l06_gpt2_block.exercises.count import COUNT
-from course_utils.lectures.l06_gpt2_block.exercises.fault import (
+from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
+from course_utils.sampling import with_top_p
+from lectures.l06_gpt2_block.exercises.block import BLOCK
+from lectures.l06_gpt2_block.exercises.count import COUNT
+from lectures.l06_gpt2_block.exercises.fault import (
     FAULT,
     FAULTS,
     faulty_gpt,
     trace,
 )
-from course_utils.lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
-from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
-from course_utils.sampling import with_top_p
+from lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 
 
 def block_in_place(x, norm_1, attention, norm_2, feedforward):

@@ -5,14 +5,18 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils.lectures.l06_gpt2_block.explorers.block import (
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
+from course_utils.models.story_gpt import STORY_GPT
+from course_utils.sampling import next_token_probabilities
+from lectures.l06_gpt2_block.explorers.block import (
     MODELS,
     PARTS,
     TOKENS,
     Block,
     costs_of,
 )
-from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
+from lectures.l06_gpt2_block.explorers.logit_lens import (
     LAST,
     PIECES,
     PROMPTS,
@@ -22,13 +26,9 @@ from course_utils.lectures.l06_gpt2_block.explorers.logit_lens import (
     LogitLens,
     look_through,
 )
-from course_utils.lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
-from course_utils.lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
-from course_utils.lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
-from course_utils.models.gpt2 import GPT2Block, GPT2Config
-from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
-from course_utils.models.story_gpt import STORY_GPT
-from course_utils.sampling import next_token_probabilities
+from lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
+from lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
+from lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
 
 TOKENIZER = small_gpt_tokenizer()
 TEXT = "The softmax of"

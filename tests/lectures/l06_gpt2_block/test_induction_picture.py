@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.lectures.l06_gpt2_block.experiments.induction import (
+from lectures.l06_gpt2_block.experiments.induction import (
     CONFIG,
     LENGTH,
     induction_scores,
@@ -15,11 +15,11 @@ from course_utils.lectures.l06_gpt2_block.experiments.induction import (
     repeated_tokens,
     shifted_repeats,
 )
-from course_utils.lectures.l06_gpt2_block.experiments.induction_runs import (
+from lectures.l06_gpt2_block.experiments.induction_runs import (
     INDUCTION_RUNS,
     load_induction_run,
 )
-from course_utils.lectures.l06_gpt2_block.explorers.induction import (
+from lectures.l06_gpt2_block.explorers.induction import (
     HEADS,
     NAMES,
     ONE,

@@ -5,15 +5,15 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from course_utils.lectures.l06_gpt2_block.experiments.norms import (
+from course_utils.masks import causal_mask
+from course_utils.training import train
+from course_utils.two_heads_task import LENGTH, TOKENS, copy_batch, copy_loss
+from lectures.l06_gpt2_block.experiments.norms import (
     WIDTH,
     DeepCopier,
     gradient_norms,
     train_with_warmup,
 )
-from course_utils.masks import causal_mask
-from course_utils.training import train
-from course_utils.two_heads_task import LENGTH, TOKENS, copy_batch, copy_loss
 from tests.core.support_layers import torch_encoder_layer
 
 PLACES = (True, False)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import chinchilla_loss
-from course_utils.lectures.l06_gpt2_block.explorers.scaling_laws import (
+from lectures.l06_gpt2_block.experiments.scaling_law import chinchilla_loss
+from lectures.l06_gpt2_block.explorers.scaling_laws import (
     COUNT,
     SIZES,
     ScalingLaws,

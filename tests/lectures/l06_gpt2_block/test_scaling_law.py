@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import optimize, stats
 
-from course_utils.lectures.l06_gpt2_block.experiments.scaling_law import (
+from lectures.l06_gpt2_block.experiments.scaling_law import (
     LAWS,
     T_95,
     _student,

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from course_utils.data.course_text import course_prose
-from course_utils.lectures.l06_gpt2_block.experiments.sizes import (
+from course_utils.models.gpt2 import GPT2
+from lectures.l06_gpt2_block.experiments.sizes import (
     WIDTHS,
     course_bytes,
     drawn_for_width,
@@ -14,7 +15,6 @@ from course_utils.lectures.l06_gpt2_block.experiments.sizes import (
     size_config,
     train_sizes,
 )
-from course_utils.models.gpt2 import GPT2
 
 
 def test_sizes_grow_fourfold_in_the_blocks():

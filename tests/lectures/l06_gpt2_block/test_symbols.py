@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.lectures.l06_gpt2_block.experiments.symbols import symbol_table
+from lectures.l06_gpt2_block.experiments.symbols import symbol_table
 from tests.core.support_gpt2 import C, D, F, H, P, V, ours, some_ids
 from tests.support_errors import raises_saying
 from tests.support_flops import counted_flops

@@ -2,14 +2,14 @@
 
 import pytest
 
-from course_utils.lectures import COURSE
-from course_utils.lectures.parts import parts_of_the_course
-from tests.lectures.support_notebooks import NOTEBOOKS, read
+from lectures import find_lecture
+from lectures.parts import parts_of_the_course
+from tests.lectures.support_notebooks import notebook_of, read
 from tests.teaching.support_exercises import solution
 from tests.teaching.support_reader import Reader, make_copies
 
-LECTURE = COURSE[6]
-CELLS = {cell.id: cell.source for cell in read(NOTEBOOKS[6]).cells}
+LECTURE = find_lecture("06")
+CELLS = {cell.id: cell.source for cell in read(notebook_of(LECTURE)).cells}
 MODEL = ("setup", "norm", "feedforward", "collect", "block-class", "gpt")
 
 

@@ -5,18 +5,18 @@ import torch
 from torch import nn
 
 from course_utils.layers.mod import MixtureOfDepths
-from course_utils.lectures.l07_dynamic_pruning.experiments import cost_table as module
-from course_utils.lectures.l07_dynamic_pruning.experiments.cost_formulas import (
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from lectures.l07_dynamic_pruning.experiments import cost_table as module
+from lectures.l07_dynamic_pruning.experiments.cost_formulas import (
     VARIANTS,
     Sizes,
     formula_costs,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.cost_table import (
+from lectures.l07_dynamic_pruning.experiments.cost_table import (
     CostMismatchError,
     measured_costs,
     pruning_table,
 )
-from course_utils.models.gpt2 import GPT2Block, GPT2Config
 
 # No size equals another or is a multiple of it, where it need not be.
 ODD = Sizes(

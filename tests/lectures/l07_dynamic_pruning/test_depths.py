@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from course_utils.layers.mod import MixtureOfDepths
-from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
+from course_utils.models.gpt2 import GPT2Block, GPT2Config
+from lectures.l07_dynamic_pruning.experiments.depths import (
     LENGTH,
     SHARE,
     CardReader,
@@ -16,7 +17,6 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.depths import (
     flipped_decisions,
     train_card_readers,
 )
-from course_utils.models.gpt2 import GPT2Block, GPT2Config
 
 
 @pytest.fixture(scope="module")

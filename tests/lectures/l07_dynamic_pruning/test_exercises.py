@@ -9,16 +9,16 @@ import torch.nn.functional as F
 
 from course_utils.layers.lora import LoRALinear
 from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss
-from course_utils.lectures.l07_dynamic_pruning.exercises import (
+from lectures.l07_dynamic_pruning.exercises import (
     check_balance,
     check_dispatch,
     check_grouped_scores,
     check_merge_lora,
 )
-from course_utils.lectures.l07_dynamic_pruning.exercises.balance import BALANCE
-from course_utils.lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
-from course_utils.lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
-from course_utils.lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
+from lectures.l07_dynamic_pruning.exercises.balance import BALANCE
+from lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
+from lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
+from lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
 
 # 1 · Dispatch the tokens
 

@@ -11,13 +11,13 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.layers.moe import MixtureOfExperts, balance_loss
-from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
+from lectures.l07_dynamic_pruning.experiments.expert_runs import (
     EXPERTS,
     SHARED,
     STEPS,
     expert_run,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.experts import (
+from lectures.l07_dynamic_pruning.experiments.experts import (
     BALANCES,
     BLOBS,
     ROUTERS,

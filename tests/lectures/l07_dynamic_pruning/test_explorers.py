@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from course_utils.layers.mod import MixtureOfDepths
-from course_utils.lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
-from course_utils.lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
-from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
+from course_utils.models.gpt2 import GPT2Block
+from course_utils.models.small_gpt import SMALL_GPT
+from lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
+from lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
+from lectures.l07_dynamic_pruning.experiments.expert_runs import (
     EXPERTS,
     SHARED,
     STEPS,
@@ -17,20 +19,18 @@ from course_utils.lectures.l07_dynamic_pruning.experiments.expert_runs import (
     load_trained_experts,
     unseen_points,
 )
-from course_utils.lectures.l07_dynamic_pruning.experiments.experts import COMMON
-from course_utils.lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from course_utils.lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
-from course_utils.lectures.l07_dynamic_pruning.explorers.experts import (
+from lectures.l07_dynamic_pruning.experiments.experts import COMMON
+from lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
+from lectures.l07_dynamic_pruning.explorers.depths import PREDICTOR, ROUTER, Depths
+from lectures.l07_dynamic_pruning.explorers.experts import (
     BALANCED,
     CAPACITY,
     EXTENT,
     SIDE,
     Experts,
 )
-from course_utils.lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ranks
-from course_utils.lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
-from course_utils.models.gpt2 import GPT2Block
-from course_utils.models.small_gpt import SMALL_GPT
+from lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ranks
+from lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
 from tests.support_flops import counted_flops
 
 

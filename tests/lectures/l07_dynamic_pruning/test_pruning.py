@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from course_utils.lectures.l07_dynamic_pruning.experiments.pruning import (
+from lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
     _cut,

@@ -7,13 +7,13 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.kernels import merge_partial
-from course_utils.lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
-from course_utils.lectures.l08_flash_attention_tiling.exercises.merge import MERGE
-from course_utils.lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
+from lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
+from lectures.l08_flash_attention_tiling.exercises.merge import MERGE
+from lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
     AS_GIVEN,
     MISSING_RESCALE,
 )
-from course_utils.lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
+from lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
 from tests.teaching.support_exercises import defined, solution, stub
 
 RISING, FALLING, _, HIGH_FALLING = MISSING_RESCALE.probes

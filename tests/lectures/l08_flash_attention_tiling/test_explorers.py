@@ -8,30 +8,30 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.kernels.gpus import GPUS
-from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
+from course_utils.masks import causal_mask
+from lectures.l08_flash_attention_tiling.experiments.roofline import (
     least_times,
     tile_memory,
 )
-from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
+from lectures.l08_flash_attention_tiling.experiments.traffic import (
     naive_forward,
     tiled_forward,
 )
-from course_utils.lectures.l08_flash_attention_tiling.explorers import (
+from lectures.l08_flash_attention_tiling.explorers import (
     explore_roofline,
     explore_tile_by_tile,
 )
-from course_utils.lectures.l08_flash_attention_tiling.explorers.roofline import (
+from lectures.l08_flash_attention_tiling.explorers.roofline import (
     HEADS,
     LIMITS,
 )
-from course_utils.lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
+from lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
     KEYS,
     QUERIES,
     D,
     N,
     problem,
 )
-from course_utils.masks import causal_mask
 
 # Tile by tile
 

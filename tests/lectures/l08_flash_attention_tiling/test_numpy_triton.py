@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.lectures.l08_flash_attention_tiling import numpy_triton
 from course_utils.teaching import check_close
+from lectures.l08_flash_attention_tiling import numpy_triton
 from tools.notebook_file import lecture_file, read_cells
 
 CELLS = {cell.id: cell.source for cell in read_cells(lecture_file("08"))}

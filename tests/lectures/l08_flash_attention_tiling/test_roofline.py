@@ -3,11 +3,11 @@
 import pytest
 
 from course_utils.kernels.gpus import GPUS, KB
-from course_utils.lectures.l08_flash_attention_tiling.experiments.roofline import (
+from lectures.l08_flash_attention_tiling.experiments.roofline import (
     least_times,
     tile_memory,
 )
-from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
+from lectures.l08_flash_attention_tiling.experiments.traffic import (
     Cost,
     naive_forward,
     tiled_forward,

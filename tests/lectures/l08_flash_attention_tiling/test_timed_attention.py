@@ -4,7 +4,7 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.kernels import fast_cpu
-from course_utils.lectures.l08_flash_attention_tiling.experiments import (
+from lectures.l08_flash_attention_tiling.experiments import (
     attend_in_place,
     tiles_with_torch_products,
 )

@@ -7,14 +7,14 @@ import torch
 
 from course_utils.attention import attend
 from course_utils.kernels.tiled import forward_tiles
-from course_utils.lectures.l08_flash_attention_tiling.experiments.traffic import (
+from course_utils.masks import causal_mask
+from lectures.l08_flash_attention_tiling.experiments.traffic import (
     Cost,
     naive_backward,
     naive_forward,
     tiled_backward,
     tiled_forward,
 )
-from course_utils.masks import causal_mask
 from tests.support_flops import counted_flops
 
 # Distinct primes; more keys than queries, fewer, and blocks that divide nothing.

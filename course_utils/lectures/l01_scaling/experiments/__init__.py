@@ -1,5 +1,0 @@
-"""What the lecture measures, and the black boxes of its last exercise."""
-
-from course_utils.lectures.l01_scaling.experiments.mystery_models import mystery_models
-
-__all__ = ["mystery_models"]

@@ -1,7 +1,0 @@
-"""The lecture's explorer."""
-
-from course_utils.lectures.l02_softmax.explorers.softmax import SoftmaxJacobian
-
-__all__ = ["explore_softmax"]
-
-explore_softmax = SoftmaxJacobian

@@ -1,9 +1,0 @@
-"""The lecture's explorers."""
-
-from course_utils.lectures.l05_causal_mask.explorers.cache import CacheBytes
-from course_utils.lectures.l05_causal_mask.explorers.masks import Masks
-
-__all__ = ["explore_cache", "explore_masks"]
-
-explore_masks = Masks
-explore_cache = CacheBytes

@@ -1,9 +1,0 @@
-"""The lecture's explorers."""
-
-from course_utils.lectures.l08_flash_attention_tiling.explorers.roofline import Roofline
-from course_utils.lectures.l08_flash_attention_tiling.explorers.tile_by_tile import TileByTile
-
-__all__ = ["explore_roofline", "explore_tile_by_tile"]
-
-explore_roofline = Roofline
-explore_tile_by_tile = TileByTile

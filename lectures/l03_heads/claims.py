@@ -1,0 +1,181 @@
+"""What lecture 03 claims of its trained models; `make claims LECTURE=03` runs its cells again."""
+
+from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
+from lectures.l03_heads.experiments import dates
+
+__all__ = ["CLAIMS"]
+
+WIDER = Setting("width 64", arguments={"WIDTH": 64})
+TEN_TIMES = Setting(  # the head that cannot; the two others take their time as before
+    "10 × steps",
+    budget=10,
+    edits={"True), STEPS)": "True), STEPS // 10)", "STEPS // 5)": "STEPS // 50)"},
+    seeds=3,
+)
+COPYING = "setup", "head", "copier", "loop", "train"
+SHORT = {"STEPS": 20}
+TURNED_ROUND = Setting(
+    "two heads; weights by position; no network",
+    edits={
+        '"one head": (Copier(1), STEPS)': '"one head": (Copier(2), STEPS)',
+        "from_tokens=True": "from_tokens=False",
+        "Copier(1, network=network)": "Copier(1)",
+    },
+)
+
+
+def read_free(cell):
+    """The shares of both right: of one head, of one that sees tokens, of one with a network."""
+    one, tokens, network = (
+        [shares[0] for shares in cell.curves[name]]
+        for name in ("one head", "one head, tokens too", "one head, network")
+    )
+    return {
+        "one head, its best": max(one),
+        "one head": one[-1],
+        "tokens too": tokens[-1],
+        "network": network[-1],
+        "one head, as many steps": one[len(network) - 1],
+    }
+
+
+def read_dates(cell):
+    """How much of cross-attention is on the token that gives the answer; dates right."""
+    places = dates.places_to_read(cell.source)
+    _, weights = cell.translator.translate(cell.source)
+    there = weights[:, 0].gather(-1, places.clamp(min=0)[..., None])[..., 0]
+    return {
+        "weight on the right token": there[places >= 0].mean(),
+        "dates right": cell.learned[-1],
+    }
+
+
+MISMATCHED = """def mismatched(count, generator):
+    source, target = experiments.date_pairs(count, generator)
+    return source, target.flip(0)
+
+
+def date_loss"""
+CLAIMS = (
+    Claim(
+        name="two_heads_copy",
+        sentence="After 300 steps of training, one layer of two heads whose weights depend on "
+        "positions alone names both the token one back and the token three back at more than 95 % "
+        "of the places.",
+        cells=(*COPYING, "task-train"),
+        read=lambda cell: {
+            "two heads": cell.curves["two heads"][-1][0],
+            "one head": cell.curves["one head"][-1][0],
+        },
+        holds=lambda n: n["two heads"] > 0.95,
+        effect="two heads",
+        unit="of 1: share right",
+        rival="one head",
+        control=Setting("a single head", edits={'("two heads", 2)': '("two heads", 1)'}),
+        quick=SHORT,
+        settings=(*RATES, WIDER),
+    ),
+    Claim(
+        name="one_head_by_position_cannot",
+        sentence="In 3,000 steps of training, one layer of one head whose weights depend on "
+        "positions alone, with a linear readout, never names both the token one back and the token "
+        "three back at 40 % of the places or more.",
+        cells=(*COPYING, "free-train"),
+        read=read_free,
+        holds=lambda n: n["one head, its best"] < 0.4,
+        at_stake=lambda n: n["tokens too"] > 0.15,  # else nothing learns
+        effect="one head, its best",
+        unit="of 1: share right",
+        rival="tokens too",
+        control=TURNED_ROUND,
+        quick=SHORT,
+        settings=(*RATES, WIDER, TEN_TIMES),
+    ),
+    Claim(
+        name="one_head_escapes",
+        sentence="After 3,000 steps of training, one layer of one head whose weights depend on the "
+        "tokens too, with a linear readout, names both the token one back and the token three back "
+        "at more than 80 % of the places.",
+        cells=(*COPYING, "free-train"),
+        read=read_free,
+        holds=lambda n: n["tokens too"] > 0.8,
+        effect="tokens too",
+        unit="of 1: share right",
+        rival="one head",
+        control=TURNED_ROUND,
+        quick=SHORT,
+        settings=(*RATES, WIDER),
+    ),
+    Claim(
+        name="feedforward_reads_one_mixture",
+        sentence="After 600 steps of training, one layer of one head whose weights depend on "
+        "positions alone, with a network of one hidden layer between it and the linear readout, "
+        "names both the token one back and the token three back at more than 80 % of the places.",
+        cells=(*COPYING, "free-train"),
+        read=read_free,
+        holds=lambda n: n["network"] > 0.8,
+        effect="network",
+        unit="of 1: share right",
+        rival="one head, as many steps",
+        control=TURNED_ROUND,
+        quick=SHORT,
+        settings=(*RATES, WIDER),
+    ),
+    Claim(
+        name="wrong_split_trains",
+        sentence="A layer of four heads that splits vectors into heads with one reshape and no "
+        "transpose, and merges them in the same way, has a loss between 0.55 and 0.60 nats after "
+        "400 steps of training to name the token one back.",
+        cells=("setup", "head", "looped", "fused", "train", "previous", "previous-train"),
+        read=lambda cell: {name: cell.losses[name][-1] for name in ("both wrong", "both right")},
+        holds=lambda n: 0.55 < n["both wrong"] < 0.60,
+        effect="both wrong",
+        unit="nats",
+        rival="both right",
+        control=Setting(
+            "both right",
+            edits={'"both wrong": (view_split, view_merge)': '"both wrong": (split, merge)'},
+        ),
+        quick=SHORT,
+        settings=(*RATES, WIDER, LONGER),
+    ),
+    Claim(
+        name="wrong_split_hides",
+        sentence="A layer of four heads that splits vectors into heads with one reshape and no "
+        "transpose, but merges them correctly, has a loss below 0.02 nats after 400 steps of "
+        "training to name the token one back.",
+        cells=("setup", "head", "looped", "fused", "train", "previous", "previous-train"),
+        read=lambda cell: {
+            "wrong split, right merge": cell.losses["split wrong, merge right"][-1],
+            "both right": cell.losses["both right"][-1],
+        },
+        holds=lambda n: n["wrong split, right merge"] < 0.02,
+        effect="wrong split, right merge",
+        unit="nats",
+        rival="both right",
+        control=Setting(
+            "the merge wrong too",
+            edits={"= view_split, merge\n": "= view_split, view_merge\n"},
+        ),
+        quick=SHORT,
+        settings=(*RATES, WIDER),
+    ),
+    Claim(
+        name="dates_are_aligned",
+        sentence="After 300 steps of training to rewrite dates, cross-attention puts more than 0.8 "
+        "of its weight on the source token that gives the answer, where there is one, and more "
+        "than 95 % of unseen dates are right from end to end.",
+        cells=("setup", "train", "dates-train"),
+        read=read_dates,
+        holds=lambda n: n["weight on the right token"] > 0.8 and n["dates right"] > 0.95,
+        effect="weight on the right token",
+        unit="of 1: mean weight",
+        rival="dates right",
+        control=Setting(
+            "each date beside another's answer",
+            edits={"*experiments.date_pairs(32": "*mismatched(32", "def date_loss": MISMATCHED},
+        ),
+        quick=SHORT,
+        settings=RATES,
+    ),
+)

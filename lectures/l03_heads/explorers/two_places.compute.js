@@ -1,0 +1,66 @@
+// What two_places.py computes, in the browser; a test compares the two.
+
+import { number } from "../../../course_utils/explorers/kit/words.js";
+
+export const LETTERS = "ABC";
+export const PLACES = 4;
+export const ASKED = [3, 1]; // where one back and three back are
+const SAME = 1e-6;
+const HIGH = Math.sqrt(3) / 2;
+export const VALUES = [[0, 1], [-HIGH, -0.5], [HIGH, -0.5]];
+export const TEXTS = textsOf(PLACES);
+
+function textsOf(length) {
+  if (!length) return [[]];
+  return textsOf(length - 1).flatMap(start => [0, 1, 2].map(letter => [...start, letter]));
+}
+
+const percentsOf = (weights, text) =>
+  VALUES.map((_, letter) => text.reduce((sum, each, i) => sum + (each === letter && weights[i]), 0));
+
+/** The point of the plane that a mixture of the three values is. */
+const pointOf = percents =>
+  [0, 1].map(axis => percents.reduce((sum, each, i) => sum + (each / 100) * VALUES[i][axis], 0));
+
+/** A point of the plane as a mixture of the three values. */
+const sharesAt = ([x, y]) => VALUES.map(value => 1 / 3 + (2 / 3) * (value[0] * x + value[1] * y));
+
+/** The letter with the highest score; −1 for a tie. */
+function answer(percents, cut) {
+  const scores = percents.map((each, i) => each - 100 * cut[i]);
+  const best = Math.max(...scores);
+  const winners = scores.filter(each => best - each < SAME);
+  return winners.length > 1 ? -1 : scores.indexOf(best);
+}
+
+const mean = flags => flags.filter(Boolean).length / flags.length;
+
+/** The state of these values. */
+export function compute({ first, second, two, text, cut_one, cut_three }) {
+  const percents = [first, two ? second : first].map(head =>
+    TEXTS.map(each => percentsOf(head, each)));
+  const cuts = [cut_one, cut_three].map(sharesAt);
+  const said = percents.flatMap((all, i) => all.map(each => answer(each, cuts[i])));
+  const truth = ASKED.flatMap(place => TEXTS.map(each => each[place]));
+  const [one, three] = [0, 1].map(i => TEXTS.map((_, at) => {
+    const index = i * TEXTS.length + at;
+    return said[index] === truth[index];
+  }));
+  return {
+    spots: percents.flat().flatMap(pointOf),
+    said,
+    truth,
+    at: [...text].reduce((index, letter) => 3 * index + LETTERS.indexOf(letter), 0),
+    right: [mean(one), mean(three)],
+    both: mean(one.map((isRight, i) => isRight && three[i])),
+  };
+}
+
+/** The state in words. */
+export function caption({ said, truth, at, right, both }) {
+  const [one, three, all] = [...right, both].map(each => number(100 * each));
+  const here = [at, TEXTS.length + at].map(index => said[index] < 0 ? "a tie"
+    : `[v:${LETTERS[said[index]]}] (${said[index] === truth[index] ? "right" : "wrong"})`);
+  return `One back is right in ${one} % of texts, three back in ${three} %, ` +
+    `both in [b:${all} %]. Here: ${here.join(", ")}.`;
+}

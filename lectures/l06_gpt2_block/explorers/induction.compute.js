@@ -1,0 +1,90 @@
+// What induction.py computes, in the browser; a test compares the two.
+
+import { number } from "../../../course_utils/explorers/kit/words.js";
+import { hasLayer, run } from "./induction.gpt.js";
+
+const HALF = 8;
+const LENGTH = 2 * HALF;
+export const HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]];
+export const nameOf = ([layer, head]) => `layer${layer}_head${head}`;
+
+export function compute(values, given) {
+  const { model, position, start } = values;
+  const weights = given.models[model];
+  const tokens = rowOf(values, given);
+  const heads = HEADS.filter(([layer]) => hasLayer(weights, layer));
+  const off = heads.filter(each => !values[nameOf(each)]);
+  const key = [model, values.row, start].join();
+  const whole = remembered(given, key, () => run(weights, tokens, []));
+  const { maps, shares } = off.length
+    ? remembered(given, `${key},${off.join()}`, () => run(weights, tokens, off)) : whole;
+  const isInside = position >= HALF;
+  const earlier = (start + position) % HALF;
+  return {
+    model, tokens, position, heads, off,
+    earlier: isInside ? earlier : -1,
+    target: isInside ? (earlier + 1) % HALF : -1,
+    truth: tokens[position + 1] ?? -1,
+    weights: joined(maps.map(map => map.subarray(position * LENGTH, (position + 1) * LENGTH))),
+    expected: shares[position],
+    right: rightOf(shares, tokens),
+    loss: lossOf(shares, tokens),
+    whole_loss: lossOf(whole.shares, tokens),
+  };
+}
+
+/** The weights of one head of a state. */
+export const weightsOf = ({ weights }, i) => weights.subarray(i * LENGTH, (i + 1) * LENGTH);
+
+const joined = parts => Float64Array.from(parts.flatMap(part => [...part]));
+
+/** The row and its copy, which may start anywhere and runs around the row's end. */
+function rowOf({ row, start }, { rows }) {
+  const first = [...rows.subarray((row - 1) * HALF, row * HALF)];
+  return [...first, ...first.slice(start), ...first.slice(0, start)];
+}
+
+const rightOf = (shares, tokens) => tokens.slice(1).map((token, i) => shares[i][token]);
+
+/** The mean of −ln of what can be known: from the second token of the copy on. */
+function lossOf(shares, tokens) {
+  const known = rightOf(shares, tokens).slice(HALF);
+  return known.reduce((sum, each) => sum - Math.log(each), 0) / known.length;
+}
+
+const runs = new WeakMap();
+
+/** Only rows and switches ask for another run; a few of the last are kept. */
+function remembered(given, key, make) {
+  if (!runs.has(given)) runs.set(given, new Map());
+  const known = runs.get(given);
+  if (!known.has(key)) {
+    if (known.size > 40) known.clear();
+    known.set(key, make());
+  }
+  return known.get(key);
+}
+
+export function caption(state) {
+  const { expected, tokens, position, earlier, off, loss } = state;
+  const best = expected.indexOf(Math.max(...expected));
+  const which = earlier < 0 ? "first" : "second";
+  const after = `fter the ${which} [q:${tokens[position]}] the model expects`;
+  const start = off.length ? `Without ${named(state)}, a${after}` : `A${after}`;
+  return `${start} [b:${best}], ${number(expected[best], 2)}${judged(state, best)}. ` +
+    `Loss of the copy: [b:${number(loss, 2)}] nats.`;
+}
+
+function named({ off, heads }) {
+  const [layer, head] = off[0];
+  if (off.length === 1) return `layer ${layer}'s head ${head}`;
+  if (off.length === heads.length) return "any head";
+  return off.length === 2 && off[1][0] === layer ? `both heads of layer ${layer}`
+    : `${off.length} of its 4 heads`;
+}
+
+function judged({ truth, earlier }, best) {
+  if (truth < 0) return "; the row ends here";
+  if (earlier < 0) return "; nobody can know";
+  return best === truth ? ": right" : `; [k:${truth}] would be right`;
+}

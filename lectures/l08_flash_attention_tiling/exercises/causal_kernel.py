@@ -1,0 +1,289 @@
+"""Exercise 4: the loop of a causal kernel, written in Triton's words.
+
+An answer is launched on the stand-in for Triton, and judged by what it stored: first one tile, then
+several, then whether it leaves out the dead ones. That shows where the values of later tiles are
+NaN, since a weight of 0 times NaN is NaN.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.functional import pad
+
+from course_utils.attention import attend
+from course_utils.masks import causal_mask
+from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.outcomes import NanAlike
+from lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
+
+__all__ = ["AS_GIVEN", "CAUSAL_KERNEL"]
+
+BLOCK = 4
+
+AS_GIVEN = """\
+from lectures.l08_flash_attention_tiling import numpy_triton as nt
+
+
+@nt.jit
+def causal_flash(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, D, BLOCK):
+    block, d = nt.arange(0, BLOCK)[:, None], nt.arange(0, D)[None, :]
+    rows = nt.program_id(0) * BLOCK + block  # (BLOCK, 1): the queries of this program
+    q = nt.load(q_ptr + rows * D + d, mask=rows < N, other=0.0) * scale
+    m = nt.full((BLOCK,), -float("inf"), nt.float32)
+    l, acc = nt.zeros((BLOCK,), nt.float32), nt.zeros((BLOCK, D), nt.float32)
+    for first in range(0, N, BLOCK):
+        keys = first + block  # (BLOCK, 1): the keys of this tile
+        ...
+    nt.store(out_ptr + rows * D + d, acc / l[:, None], mask=rows < N)
+"""
+
+
+def _launched(answer: Any) -> Callable[..., Any]:
+    """A kernel as a function of q, k and v that returns what it stored."""
+    if not hasattr(answer, "function"):  # as kernels of the stand-in have
+        function = getattr(answer, "fn", answer)  # Triton's own kernels
+        if callable(function) and len(inspect.signature(function).parameters) > 3:
+            return _without_jit
+        return answer
+
+    def run(q, k, v):
+        N, D = q.shape
+        out = torch.full_like(q, torch.nan)
+        with np.errstate(all="ignore"):  # NaN and infinity are diagnosed, not warned about
+            answer[(-(-N // BLOCK),)](q, k, v, out, N, D**-0.5, D, BLOCK)
+        return out[: _rows(v)]
+
+    return run
+
+
+def _without_jit(q, k, v):
+    raise TypeError("the kernel needs `@nt.jit` above it, with the nt of its cell")
+
+
+def _rows(v) -> int:
+    """How many rows count: where later values are NaN, those of the first block alone."""
+    return BLOCK if v.isnan().any() else len(v)
+
+
+def _right(q, k, v):
+    rows = _rows(v)
+    return attend(q[:rows], k[:rows], v[:rows], may_attend=causal_mask(rows))[0]
+
+
+def _by_tiles(
+    *,
+    may_attend=lambda keys, rows, N: keys <= rows,
+    hide=lambda scores, mask: torch.where(mask, scores, -torch.inf),
+    stop=lambda first_row, N: first_row + BLOCK,
+    scale=lambda D: D**-0.5,
+    top=lambda scores, hidden: hidden.amax(dim=1, keepdim=True),
+    maximum=torch.maximum,
+    on_l=lambda alpha: alpha,
+    on_acc=lambda alpha: alpha,
+    next_m=lambda m, m_new: m_new,
+):
+    """The loop but for what is given. As in a kernel, rows and keys beyond the end are 0."""
+
+    def run(q, k, v):
+        N, D = q.shape
+        q, k, v = (pad(x, (0, 0, 0, -N % BLOCK)) for x in (q, k, v))
+        out = torch.empty_like(q)
+        for first_row in range(0, N, BLOCK):
+            rows = torch.arange(first_row, first_row + BLOCK)[:, None]
+            m = torch.full((BLOCK, 1), -torch.inf)
+            l, acc = torch.zeros(BLOCK, 1), torch.zeros(BLOCK, D)  # noqa: E741
+            for first in range(0, stop(first_row, N), BLOCK):
+                keys = torch.arange(first, first + BLOCK)
+                scores = q[rows[:, 0]] @ k[keys].T * scale(D)
+                hidden = hide(scores, may_attend(keys, rows, N))
+                m_new = maximum(m, top(scores, hidden))
+                alpha, p = torch.exp(m - m_new), torch.exp(hidden - m_new)
+                l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
+                acc = on_acc(alpha) * acc + p @ v[keys]
+                m = next_m(m, m_new)
+            out[rows[:, 0]] = acc / l
+        return out[: _rows(v[:N])]
+
+    return run
+
+
+def _probe(N: int, phase: float, *, size: float = 1.0) -> dict[str, torch.Tensor]:
+    """N tokens of width 3 whose scores rise with the key's place, or fall if size < 0."""
+    q = size * (1 + 0.3 * torch.sin(torch.arange(3 * N) * 1.7 + phase).reshape(N, 3))
+    k = torch.linspace(-1, 1, N)[:, None] + torch.sin(torch.arange(3 * N) * 2.3).reshape(N, 3)
+    v = torch.cos(torch.arange(3 * N) * 1.9 + phase).reshape(N, 3)
+    return {"q": q, "k": k, "v": v}
+
+
+def _with_values_unknown(probe: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    v = probe["v"].clone()
+    v[BLOCK:] = torch.nan
+    return {**probe, "v": v}
+
+
+def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
+    """The first row that is wrong, what was stored there, and what is right."""
+    right = _right(**inputs)
+    if not (isinstance(got, torch.Tensor) and got.shape == right.shape):
+        return {}
+    wrong = ~torch.isclose(got, right, rtol=1e-4, atol=1e-5).all(dim=1)
+    row = int(wrong.int().argmax())
+    return {"row": row, "gave": float(got[row, 0]), "right": float(right[row, 0])}
+
+
+_OFF = "Row {row} begins with {gave}, expected {right}. "
+
+_common: dict[str, Any] = {
+    "title": "A causal kernel of your own",
+    "difficulty": 3,
+    "minutes": 20,
+    "function": "causal_flash",
+    "reference": _right,
+    "watch": _launched,
+    "parts": ("out",),
+    "facts": _facts,
+    "tolerance": NanAlike(relative=1e-4, absolute=1e-5),
+}
+_stage = partial(Exercise, **_common)
+
+_DEAD_TILES = _stage(
+    probes=(_with_values_unknown(_probe(7, 0.9)), _with_values_unknown(_probe(11, 0.2))),
+    praise="It is causal, it visits no dead tile, and its maximum keeps large scores finite. "
+    "Triton takes the same lines, once D and BLOCK are `tl.constexpr` and not too small.",
+    mistakes=(
+        Mistake(
+            "dead tiles visited",
+            _by_tiles(stop=lambda first_row, N: N),
+            "The numbers are right, and the dead tiles are still visited: where the values of "
+            "later tiles are NaN, your first rows are, too. A weight of 0 is computed all the "
+            "same. Let the loop end with the tile of the block's own rows.",
+        ),
+    ),
+)
+
+_TILES = _stage(
+    probes=(_probe(11, 0.3), _probe(11, 1.1, size=60.0), _probe(11, 2.0, size=-60.0)),
+    praise="Several tiles give the right rows.",
+    mistakes=(
+        Mistake(
+            "acc not rescaled",
+            _by_tiles(on_acc=lambda alpha: 1),
+            _OFF + "`l` is rescaled when the maximum rises, and `acc` is not. Both were summed "
+            "against the old maximum.",
+        ),
+        Mistake(
+            "l not rescaled",
+            _by_tiles(on_l=lambda alpha: 1),
+            _OFF + "`acc` is rescaled when the maximum rises, and `l` is not. Both were summed "
+            "against the old maximum.",
+        ),
+        Mistake(
+            "nothing rescaled",
+            _by_tiles(on_l=lambda alpha: 1, on_acc=lambda alpha: 1),
+            _OFF + "Neither `l` nor `acc` is rescaled when the maximum rises: multiply both by "
+            "`alpha`, which is exp(m − m_new).",
+        ),
+        Mistake(
+            "m stays −∞",
+            _by_tiles(next_m=lambda m, m_new: m),
+            _OFF + "Only the last tile counts. `m` stays −∞, so `alpha` is 0 in every round and "
+            "wipes out what came before: at the end of a round `m = m_new`.",
+        ),
+        Mistake(
+            "m is that of the tile",
+            _by_tiles(maximum=lambda m, tile: tile),
+            "Right while scores are small. Your maximum is that of the last tile alone; where an "
+            "earlier one was larger by 100, `alpha` is exp(100) and infinite. The maximum never "
+            "falls: `nt.maximum(m, …)`.",
+        ),
+    ),
+)
+
+
+def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The last key points along all queries, a hundred times as long as the others."""
+    k = probe["k"].clone()
+    k[-1] = 100.0
+    return {**probe, "k": k}
+
+
+CAUSAL_KERNEL = ToFix(
+    **_common,
+    as_given=AS_GIVEN,
+    untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "
+    "one. As it stands, `acc / l` is 0/0.",
+    # One tile: here the end of the loop does not matter.
+    probes=(_probe(3, 0.7), _probe(4, 0.3), _with_large_future(_probe(4, 1.3))),
+    praise="One tile gives the right rows.",
+    then=(_TILES, _DEAD_TILES),
+    mistakes=(
+        Mistake(
+            "no mask at all",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < BLOCK),
+            _OFF
+            + "Nothing is hidden, not even the keys beyond the last, whose scores are 0. A key "
+            "that comes after its query gets the score −∞: compare `keys.T`, a row, with "
+            "`rows`, a column.",
+        ),
+        Mistake(
+            "not causal",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < N),
+            _OFF + "Your loop is right for attention to every key. Here a key that comes after "
+            "its query gets the score −∞ as well: compare `keys.T` with `rows`.",
+        ),
+        Mistake(
+            "not itself",
+            _by_tiles(may_attend=lambda keys, rows, N: keys < rows),
+            "Row 0 is NaN: it may attend to no key at all, and −∞ − (−∞) is NaN. A query attends "
+            "to its own key as well: `<=`, not `<`.",
+        ),
+        Mistake(
+            "mask upside down",
+            _by_tiles(may_attend=lambda keys, rows, N: keys >= rows),
+            _OFF + "Your mask is upside down: row 0 may attend to key 0 alone. A key is hidden "
+            "where its place is larger than the query's.",
+        ),
+        Mistake(
+            "the other two of where",
+            _by_tiles(may_attend=lambda keys, rows, N: keys > rows),
+            _OFF + "You hide what may be seen. `nt.where(condition, a, b)` is a where the "
+            "condition holds, so the scores come first and −∞ second.",
+        ),
+        Mistake(
+            "hidden scores are 0",
+            _by_tiles(hide=lambda scores, mask: scores * mask),
+            _OFF + "A hidden score is 0 here, and exp(0 − m) is no small weight. Only −∞ gives "
+            "a weight of 0.",
+        ),
+        Mistake(
+            "maximum of hidden scores",
+            _by_tiles(top=lambda scores, hidden: scores.amax(dim=1, keepdim=True)),
+            "Right while scores are small. You take the maximum before you hide the later keys: "
+            "where one of them scores hundreds more than the rest, exp(score − m) is 0 for all "
+            "that may be seen, and 0/0 is NaN. Hide first.",
+        ),
+        Mistake(
+            "no maximum",
+            _by_tiles(top=lambda scores, hidden: torch.zeros(len(scores), 1)),
+            "Right while scores are small. Without a maximum exp of a score above 88.7 is "
+            "infinite in float32, and the output is NaN.",
+        ),
+        Mistake(
+            "scaled twice",
+            _by_tiles(scale=lambda D: 1 / D),
+            _OFF + "Your scores are too small by the root of D: `q` is scaled when it is loaded.",
+        ),
+        Mistake(
+            "the diagonal tile left out",
+            _by_tiles(stop=lambda first_row, N: first_row),
+            "The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. The tile "
+            "of the block's own rows belongs to the loop.",
+        ),
+    ),
+)

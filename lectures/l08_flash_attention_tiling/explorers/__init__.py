@@ -1,0 +1,9 @@
+"""The lecture's explorers."""
+
+from lectures.l08_flash_attention_tiling.explorers.roofline import Roofline
+from lectures.l08_flash_attention_tiling.explorers.tile_by_tile import TileByTile
+
+__all__ = ["explore_roofline", "explore_tile_by_tile"]
+
+explore_roofline = Roofline
+explore_tile_by_tile = TileByTile

@@ -1,0 +1,81 @@
+"""The parts of the reader's GPT: theirs where they have built them, ours where they have not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from course_utils.teaching.exercise import Exercise
+from course_utils.teaching.parts import PartsError, judge_alone, my_parts
+from lectures import COURSE, Lecture
+
+__all__ = ["Parts", "collect_parts", "judge_part", "parts_of_the_course"]
+
+
+class Parts:
+    """Each part as an attribute, and a table of whose it is.
+
+    Args:
+        functions: the parts, by name.
+        rows: name, lecture, and whose it is.
+        problem: what is to be said about `my_gpt.py`, or nothing.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        rows: list[tuple[str, str, str]],
+        problem: str = "",
+    ) -> None:
+        vars(self).update(functions)
+        self._rows, self._problem = rows, problem
+
+    def __repr__(self) -> str:
+        lines = [f"{name:12} lecture {lecture}   {whose}" for name, lecture, whose in self._rows]
+        return "\n".join([*lines, *filter(None, [self._problem])])
+
+
+def parts_of_the_course() -> Iterator[tuple[Lecture, Exercise]]:
+    """Yield the exercises that build a part, each with its lecture, in the course's order."""
+    for lecture in COURSE:
+        module = lecture.module("exercises")
+        yield from ((lecture, each) for each in getattr(module, "EXERCISES", ()) if each.kept_as)
+
+
+def judge_part(exercise: Exercise, mine: Mapping[str, Any]) -> tuple[str, str]:
+    """Return how a part is, and what its check says where it does not pass."""
+    if exercise.kept_as not in mine:
+        return "not built yet", ""
+    try:
+        verdict = judge_alone(exercise, mine[exercise.kept_as])
+    except PartsError as error:
+        return "takes too long", str(error)
+    return ("yours", "") if verdict.passed else ("does not pass", verdict.message)
+
+
+def collect_parts(folder: Path | None = None) -> Parts:
+    """Return every part: the reader's if it is in `my_gpt.py` and passes its check, else ours.
+
+    Args:
+        folder: of the reader's copies; where this Python runs if None.
+
+    >>> parts = collect_parts()
+    >>> parts.causal_mask(2).tolist()
+    [[True, False], [True, True]]
+    """
+    problem = ""
+    try:
+        mine = my_parts(folder)
+    except PartsError as error:
+        mine, problem = {}, f"my_gpt.py cannot be used: {error}"
+    functions, rows = {}, []
+    for lecture, exercise in parts_of_the_course():
+        name = exercise.kept_as
+        state, message = judge_part(exercise, mine)
+        if state == "takes too long":
+            problem += f"my_gpt.py: {message}\n"
+        functions[name] = mine[name] if state == "yours" else exercise.reference
+        whose = {"yours": "yours", "not built yet": "ours"}.get(state, f"ours: yours {state}")
+        rows.append((name, lecture.number, whose))
+    return Parts(functions, rows, problem.rstrip())
