@@ -36,7 +36,7 @@ from tools.ending import leave_in_order
 from tools.files import SavedMeanwhileError, write_back
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "course_utils" / "lectures" / "_template" / "notebook.ipynb"
+TEMPLATE = ROOT / "lectures" / "_template" / "notebook.ipynb"
 ENVIRONMENT = {
     "TQDM_DISABLE": "1",
     "PYTHONHASHSEED": "0",
