@@ -30,8 +30,10 @@ from tests import (  # noqa: E402
 )
 from tools.ending import TOLD  # noqa: E402
 
-# Before anything imports course_utils: from here on, annotations with shapes are enforced.
-_annotations = install_import_hook(["course_utils", "lectures"], "tests.support_annotations.check_after").hook
+# Before anything imports the course: from here on, annotations with shapes are enforced.
+_annotations = install_import_hook(
+    ["course_utils", "lectures"], "tests.support_annotations.check_after"
+).hook
 _checked = _annotations.should_instrument
 # Triton reads the source and the globals of a kernel, and a wrapped one has those of the wrapper.
 # The checks are called at every step of a model: wrapped, they would take most of the tests' time.

@@ -177,7 +177,7 @@ def test_the_band_has_the_true_line_19_times_in_20():
 
 def test_times_are_medians_of_ratios():
     axes = (
-        module_of(8)
+        module_of("08")
         .draw_times({**TIMES, "naive": np.array([0.2, 0.3, 0.24])}, "SDPA")
         .figure.axes[0]
     )
