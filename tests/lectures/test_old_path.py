@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernels.support_fresh import FreshPython
 from tests.lectures.support_notebooks import NOTEBOOKS, read
-from tools.editions.notebook_outputs import code_cells, faults
+from tools.editions.notebook_outputs import cleaned, code_cells, faults
 from tools.editions.outputs import execute
 
 NOW = re.compile(r"^( *from )lectures\b", re.MULTILINE)
@@ -38,7 +38,7 @@ def test_every_old_import_brings_what_the_new_one_brings():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_an_old_copy_gives_the_stored_outputs(path):
-    done = execute(old_copy(path), path.parent)
+    done = cleaned(execute(old_copy(path), path.parent))
     assert not faults(done)
     stored = code_cells(read(path))
     for cell, known in zip(code_cells(done), stored, strict=True):
