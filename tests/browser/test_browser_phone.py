@@ -38,6 +38,13 @@ def bring(tab, css):
     tab.evaluate(PAINTED)
 
 
+def tap(tab, css):
+    """Tap an element of a page at rest: a tap on one that scrolls only stops it."""
+    bring(tab, css)
+    tab.locator(css).tap()
+    tab.evaluate(PAINTED)
+
+
 def swiped(tab, css):
     """Swipe up, from an element's middle; whether the page scrolled, and nothing else changed."""
     bring(tab, css)
@@ -50,7 +57,7 @@ def test_a_swipe_over_heads_chooses_none_and_a_tap_does(phone):
     tab = phone("explore_real_heads")
     for css in (".heads-cell >> nth=40", ".heads-map canvas", ".heads-word >> nth=1"):
         assert swiped(tab, css) == (True, True), css
-    tab.locator(".heads-cell >> nth=17").tap()
+    tap(tab, ".heads-cell >> nth=17")
     assert "layer 1, head 5" in tab.locator(".heads-wall").inner_text()
 
 
@@ -88,7 +95,7 @@ def test_a_tap_shows_what_a_mouse_points_at_until_another(phone):
     told = tab.locator(".mod-told")
     assert swiped(tab, ".mod-token >> nth=4") == (True, True)
     asks = told.inner_text()
-    tab.locator(".mod-token >> nth=4").tap()
+    tap(tab, ".mod-token >> nth=4")
     assert told.inner_text() != asks
-    tab.locator(".ce-caption").tap()
+    tap(tab, ".ce-caption")
     assert told.inner_text() == asks
