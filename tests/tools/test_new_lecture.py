@@ -40,6 +40,7 @@ def made(tmp_path_factory):
     (lectures / "l06b_temperature" / "notebook.ipynb").rename(notebook)
     for file, old, new in (
         (notebook, "# 09 · How", "# 06b · How"),
+        (lectures / "l06b_temperature" / "teaching.md", "# 09 · How", "# 06b · How"),
         (notebook, "lectures._template import", "lectures.l06b_temperature import"),
         (lectures / "__init__.py", BEFORE, BEFORE + LINE),
     ):
