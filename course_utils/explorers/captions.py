@@ -1,12 +1,8 @@
-"""Numbers in captions: the same letters from Python and from kit/words.js."""
+"""Numbers in the captions of tables; kit/words.js writes those that the browser computes."""
 
 from __future__ import annotations
 
-import re
-
-__all__ = ["number", "plain"]
-
-_COLOURED = re.compile(r"\[([qkvb]):((?:\[[^][]*\]|[^][])*)\]")
+__all__ = ["number"]
 
 
 def number(value: float, digits: int = 0) -> str:
@@ -16,16 +12,3 @@ def number(value: float, digits: int = 0) -> str:
     ('−1,234.5', '0.00', '12')
     """
     return format(value, f"z,.{digits}f").replace("-", "\N{MINUS SIGN}")
-
-
-def plain(caption: str) -> str:
-    """A caption without its colours: `[q:17]` is blue in the browser, `[k:…]` orange.
-
-    `[v:…]` is purple and `[b:…]` bold. Brackets inside come in pairs.
-
-    >>> plain("query [q:17], key [k:12]")
-    'query 17, key 12'
-    >>> plain("from [q:it] to [k:[CLS]]")
-    'from it to [CLS]'
-    """
-    return _COLOURED.sub(r"\2", caption)

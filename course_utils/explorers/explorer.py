@@ -1,14 +1,12 @@
 """An explorer: a picture that the reader takes in hand, its controls, its words.
 
-Python has the truth, the browser the picture. An author declares the controls, writes `compute` and
-`caption`, and names a JavaScript module that draws. docs/writing-an-explorer.md builds one.
+An author declares the controls and names a JavaScript module that draws. What it draws is computed
+once, in one of two places (docs/writing-an-explorer.md builds both):
 
-There are three kinds, with one contract:
+- **in the hand**: in the browser, by a file `<view>.compute.js` beside the view.
+- **table**: in Python, every state by `compute` and `caption`, and the browser looks them up.
 
-- **table**: Python computes every state once, and the browser looks them up.
-- **in the hand**: a file `<view>.compute.js` beside the view computes in the browser what
-  `compute` computes here; a test runs it over a sweep and compares.
-- **served**: for the controls in `served` the browser asks Python, for example for a text.
+For the controls in `served` the browser asks Python for new data, for example about a text.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from course_utils.explorers.captions import plain
 from course_utils.explorers.data import encode, every, table
 from course_utils.explorers.inputs import Input
 from course_utils.explorers.link import kit_on, link
@@ -40,7 +37,7 @@ PAGE = "text/x-course-page"
 
 
 class Explorer:
-    """A picture with controls. Subclass it; write `compute` and `caption`, and a view.
+    """A picture with controls. Subclass it and write a view; for a table `compute` and `caption`.
 
     Class attributes:
         title: the question that the picture answers.
@@ -71,11 +68,11 @@ class Explorer:
     # What an author writes.
 
     def compute(self, **values: Any) -> Any:
-        """The state for these values: a frozen dataclass, or a dict. Pure."""
+        """Of a table: the state for these values, a frozen dataclass or a dict. Pure."""
         raise NotImplementedError
 
     def caption(self, state: Any) -> str:
-        """The picture in one line of at most 25 words, with its numbers.
+        """Of a table: the picture in one line of at most 25 words, with its numbers.
 
         `[q:17]` is coloured as the query is, `[k:…]` as the key, `[v:…]` as the value; `[b:…]` is
         bold.
@@ -94,25 +91,18 @@ class Explorer:
         return dict(self._values)
 
     @property
-    def state(self) -> Any:
-        """What `compute` gives for the values."""
-        with one_thread():  # the browser that shows the picture needs the other cores
-            return self.compute(**self._values)
-
-    @property
-    def caption_text(self) -> str:
-        """The caption as plain text."""
-        return plain(self.caption(self.state))
+    def in_words(self) -> str:
+        """What stands for the picture where it cannot be drawn: its title, and how it is set."""
+        for label, preset in self.presets.items():
+            if all(self._values[name] == value for name, value in self._checked(preset).items()):
+                return f"{self.title}\n{label}"
+        moved = [n for n, each in self.inputs.items() if self._values[n] != each.default]
+        setting = ", ".join(f"{self.inputs[n].label}: {self._values[n]}" for n in moved)
+        return f"{self.title}\n{setting}".strip()
 
     def set(self, **values: Any) -> None:
         """Move several controls at once. What goes wrong is shown, and raised."""
-        before, self._values = self._values, self._checked({**self._values, **values})
-        try:
-            self.caption_text  # noqa: B018  a failure leaves values and picture as they were
-            self._answer(before)
-        except Exception:
-            self._values = before
-            raise
+        self._move(self._checked({**self._values, **values}))
         if self._widget is not None:
             self._widget.values = self.values
 
@@ -180,10 +170,9 @@ class Explorer:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         replace_shown(self)
-        caption = self.caption_text
         # Colab needs the metadata; the text would be an address, new with every run.
         data, metadata = self.widget()._repr_mimebundle_()
-        data = {**data, "text/plain": f"{self.title}\n{caption}"}
+        data = {**data, "text/plain": self.in_words}
         asked = os.environ.get(ASKED_FOR_PAGES)
         if asked and (self.pictured or asked != PICTURES):
             data[PAGE] = fragment(self)
@@ -223,19 +212,23 @@ class Explorer:
 
     def _on_values(self, change: Any) -> None:
         """The reader moved something; a failure is a sentence beside the picture."""
-        before = self._values
         try:
-            self._values = self._checked({**before, **change["new"]})
-            self._answer(before)
+            self._move(self._checked({**self._values, **change["new"]}))
         except Exception as error:
-            self._values = before
             self._say(error, change["new"])
 
-    def _answer(self, before: Mapping[str, Any]) -> None:
-        """Send what the served controls ask for, where one of them has moved."""
-        if self._widget is None or all(before[name] == self._values[name] for name in self.served):
+    def _move(self, values: dict[str, Any]) -> None:
+        """Take new values, and send what they ask for; a failure leaves all as it was."""
+        before, self._values = self._values, values
+        if all(before[name] == values[name] for name in self.served):
             return
-        self._widget.given, self._widget.problem = self._given(), ""
+        try:
+            given = self._given()
+        except Exception:
+            self._values = before
+            raise
+        if self._widget is not None:
+            self._widget.given, self._widget.problem = given, ""
 
     def _say(self, error: Exception, values: Mapping[str, Any]) -> None:
         what = str(error)

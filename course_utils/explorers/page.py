@@ -23,7 +23,7 @@ def fragment(explorer: Explorer) -> str:
     """An explorer as HTML for any page, also one that is opened from a disk.
 
     Everything stands in the page itself: a page from a disk may import nothing. Without JavaScript
-    the caption is there.
+    its title is there.
     """
     script = f"<script>{_script(explorer)}</script>"
     return f'<div class="course-page-explorer">{told(explorer)}{script}</div>'
@@ -33,8 +33,9 @@ def told(explorer: Explorer) -> str:
     """What an explorer's element holds before it is shown: its words, and its data as JSON."""
     # No "</script>" may stand inside a script, whatever a caption says.
     data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False).replace("<", "\\u003c")
+    words = html.escape(explorer.in_words).replace("\n", "<br>")
     return (
-        f"<p>{html.escape(explorer.title)}<br>{html.escape(explorer.caption_text)}</p>"
+        f"<p>{words}</p>"
         f'<script type="application/json">{data}</script>'
     )
 

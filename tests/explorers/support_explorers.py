@@ -1,18 +1,14 @@
 """What a state holds, for tests of explorers."""
 
-import dataclasses
-from collections.abc import Mapping
+from types import SimpleNamespace
 
 import numpy as np
 
 
 def arrays_in(value, name="state"):
-    """Every array and number in a frozen dataclass, with the path to it."""
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from arrays_in(getattr(value, field.name), f"{name}.{field.name}")
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
+    """Every array and number in a state, with the path to it."""
+    if isinstance(value, dict | SimpleNamespace):
+        for key, each in (value if isinstance(value, dict) else vars(value)).items():
             yield from arrays_in(each, f"{name}[{key!r}]")
     elif isinstance(value, (tuple, list)):
         for i, each in enumerate(value):
@@ -25,8 +21,8 @@ def arrays_in(value, name="state"):
 
 def texts_in(value):
     """Every text in a state; with `arrays_in`, all that a state may hold."""
-    if dataclasses.is_dataclass(value):
-        return [t for f in dataclasses.fields(value) for t in texts_in(getattr(value, f.name))]
+    if isinstance(value, dict | SimpleNamespace):
+        value = list((value if isinstance(value, dict) else vars(value)).values())
     if isinstance(value, (tuple, list)):
         return [text for each in value for text in texts_in(each)]
     return [value] if value is None or isinstance(value, str) else []
@@ -36,8 +32,7 @@ def same_state(one, other):
     """Whether two states hold the same arrays, numbers and texts, bit for bit."""
     first, second = dict(arrays_in(one)), dict(arrays_in(other))
     return (
-        type(one) is type(other)
-        and first.keys() == second.keys()
+        first.keys() == second.keys()
         and all(np.array_equal(first[name], second[name]) for name in first)
         and texts_in(one) == texts_in(other)
     )

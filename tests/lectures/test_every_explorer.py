@@ -1,22 +1,19 @@
-"""Every explorer of the course, every control over its whole range, alone and at random.
+"""Every explorer of the course, as a browser computes it: each control, pairs of them, at random.
 
-What is computed in the browser, pairs of controls too: tests/explorers/test_in_the_hand.py. How it
-looks and answers: tests/browser/test_browser_explorers.py.
+Whether the numbers are true: each lecture's own test_explorers.py. How it looks and answers:
+tests/browser/test_browser_explorers.py.
 """
 
 import gzip
 import re
-from random import Random
 
 import numpy as np
 import pytest
 
-from course_utils.explorers.captions import plain
-from course_utils.explorers.data import encode, fields
 from lectures import COURSE
+from tests.explorers.support_browser import InBrowser, cases
 from tests.explorers.support_explorers import arrays_in, same_state
 
-COMBINATIONS = 40
 NO_NUMBER = re.compile(r"\b(nan|inf|None)\b", re.I)
 QUOTED = re.compile("“[^”]*”")  # a model may write "none"
 MOST_WORDS = 25
@@ -36,67 +33,55 @@ def holds_no_number(words):
     return NO_NUMBER.search(QUOTED.sub("", words)) is not None
 
 
-def defaults(explorer):
-    return {name: each.default for name, each in explorer.inputs.items()}
-
-
-def random_values(explorer, random):
-    return {name: each.sample(random) for name, each in explorer.inputs.items()}
-
-
 @pytest.fixture(scope="module", params=EVERY)
-def explorer(request):
-    return request.param()
+def browser(request):
+    with InBrowser(request.param()) as found:
+        yield found
 
 
-def faults(explorer, state):
+def faults(state):
     """What is wrong with a state and its caption, in words."""
-    words = plain(explorer.caption(state))
     found = [
         f"{name} is not finite" for name, array in arrays_in(state) if not np.isfinite(array).all()
     ]
-    if len(words) < 30 or holds_no_number(words) or len(words.split()) > MOST_WORDS:
-        found.append(f"caption: {words}")
+    if len(state.words) < 30 or holds_no_number(state.words):
+        found.append(f"caption: {state.words}")
+    if len(state.words.split()) > MOST_WORDS:
+        found.append(f"{len(state.words.split())} words: {state.words}")
     return found
 
 
-def test_each_control(explorer):
+def test_each_control(browser):
+    explorer = browser.explorer
     for name, each in explorer.inputs.items():
         # A control may act only in a mode that a preset sets.
         for mode in ({}, *explorer.presets.values()):
-            captions = set()
-            for value in each.sweep():
-                values = {**defaults(explorer), **mode, name: value}
-                state = explorer.compute(**values)
-                assert faults(explorer, state) == [], values
-                captions.add(explorer.caption(state))
-            if len(captions) > 1:
+            states = browser.states([{**mode, name: value} for value in each.sweep()])
+            assert [fault for state in states for fault in faults(state)] == []
+            if len({state.caption for state in states}) > 1:
                 break
         else:
             pytest.fail(f"no word of the caption follows {name}")
 
 
-def test_controls_at_random(explorer):
-    random = Random(1)
-    for _ in range(COMBINATIONS):
-        values = random_values(explorer, random)
-        state = explorer.compute(**values)
-        assert faults(explorer, state) == [], values
-    assert same_state(type(explorer)().compute(**values), state), "compute must be pure"
+def test_pairs_of_controls_and_values_at_random(browser):
+    tried = cases(browser.explorer)
+    for values, state in zip(tried, browser.states(tried), strict=True):
+        assert faults(state) == [], values
+    assert same_state(browser.compute(**values), state), "it must be pure"
 
 
-def test_presets(explorer):
-    states = []
-    for label, preset in explorer.presets.items():
-        explorer.set(**{**defaults(explorer), **preset})
-        state = explorer.state
-        assert faults(explorer, state) == [], label
-        assert not any(same_state(state, each) for each in states), f"{label} shows nothing new"
-        states.append(state)
+def test_presets(browser):
+    labels = browser.explorer.presets
+    states = browser.states(labels.values())
+    for i, label in enumerate(labels):
+        assert faults(states[i]) == [], label
+        assert not any(same_state(states[i], each) for each in states[:i]), f"{label} is not new"
     assert len(states) >= 3
 
 
-def test_words_of_title_and_controls(explorer):
+def test_words_of_title_and_controls(browser):
+    explorer = browser.explorer
     assert "?" in explorer.title, "a title asks what the picture answers"
     assert len(explorer.reading) > 40, "how to read it is said"
     for each in explorer.inputs.values():
@@ -104,11 +89,11 @@ def test_words_of_title_and_controls(explorer):
         assert re.search(r"[a-z]{4}", each.label), "a label is words, not a letter"
 
 
-def test_what_a_cell_shows_can_be_sent(explorer):
+def test_what_a_cell_shows_can_be_sent(browser):
+    explorer = browser.explorer
     data, _ = explorer._repr_mimebundle_()
-    assert data["text/plain"] == f"{explorer.title}\n{explorer.caption_text}"
     assert set(data) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+    assert data["text/plain"].startswith(f"{explorer.title}\n")
     assert len(gzip.compress(explorer.widget()._esm.encode())) <= MODULE_BYTES
     assert len(str(explorer.widget().given)) < MOST_BYTES
-    assert encode(fields(explorer.compute(**defaults(explorer))))
     explorer.close()

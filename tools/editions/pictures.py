@@ -126,7 +126,7 @@ def write_pictures() -> None:
 def _take(shot: Shot) -> bytes:
     pages = [fragment(shot.explorer(**values)) for values in shot.frames()]
     look = {} if shot.moving else {"part": ".ce-stage", "width": PAGE}
-    pngs = [base64.b64decode(each) for each in take_pictures(pages, dark=shot.dark, **look)]
+    pngs = [base64.b64decode(png) for png, _ in take_pictures(pages, dark=shot.dark, **look)]
     images = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
     return _film(images, shot.dark) if shot.moving else _card(images[0], shot)
 

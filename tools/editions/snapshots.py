@@ -10,7 +10,7 @@ import base64
 import importlib.util
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
 from PIL import Image
@@ -28,26 +28,34 @@ FONT = "DejaVu Sans"
 NIGHT = "#111111"  # the background of JupyterLab's dark theme
 
 
+class Snapshot(NamedTuple):
+    """An explorer as a browser drew it: a PNG in base64, and the caption under it."""
+
+    png: str
+    caption: str
+
+
 def with_snapshots(new: NotebookNode, old: NotebookNode) -> NotebookNode:
     """Replace each explorer's page in a notebook that was run by a picture of it.
 
-    A machine that can take none says so and keeps the earlier picture where the words are the same.
+    The caption is the browser's, and goes with the picture as its alternative text. A machine that
+    can take none says so and keeps the earlier picture where the words are the same.
     """
     outputs = [each for each in _outputs(new) if PAGE in each.data]
     if not outputs:
         return new
     pages = [output.data.pop(PAGE) for output in outputs]
     try:
-        pictures = take_pictures(pages)
+        taken = take_pictures(pages)
     except NoBrowserError as error:
-        pictures = _earlier(outputs, old)
-        missing = pictures.count(None)
-        kept = len(pictures) - missing
+        kept = [_keep(output, old) for output in outputs].count(True)
+        missing = len(outputs) - kept
         print(f"  {error}. Pictures of explorers: {kept} kept, {missing} missing.")
-    for output, png in zip(outputs, pictures, strict=True):
-        if png:
-            output.data["image/png"] = png
-            output.metadata = NotebookNode(on_page(png, output.data["text/plain"]))
+        return new
+    for output, (png, caption) in zip(outputs, taken, strict=True):
+        title = output.data["text/plain"].split("\n")[0]
+        output.data["image/png"] = png
+        output.metadata = NotebookNode(on_page(png, f"{title} {caption}"))
     return new
 
 
@@ -56,17 +64,16 @@ def on_page(png: str, words: str) -> dict[str, Any]:
     with Image.open(io.BytesIO(base64.b64decode(png))) as image:
         width, height = (side // SHARP for side in image.size)
     size = {"width": width, "height": height}
-    return {"image/png": {**size, "alt": " ".join(words.split("\n"))}, "needs_background": "light"}
+    return {"image/png": {**size, "alt": words}, "needs_background": "light"}
 
 
-def _earlier(outputs: list[NotebookNode], old: NotebookNode) -> list[str | None]:
-    """For each output the picture that the notebook had beside the same words."""
-    pictures = {
-        each.data["text/plain"]: each.data["image/png"]
-        for each in _outputs(old)
-        if "image/png" in each.data
-    }
-    return [pictures.get(output.data["text/plain"]) for output in outputs]
+def _keep(output: NotebookNode, old: NotebookNode) -> bool:
+    """Take the picture that the notebook had beside the same words; return whether it had one."""
+    for each in _outputs(old):
+        if "image/png" in each.data and each.data["text/plain"] == output.data["text/plain"]:
+            output.data["image/png"], output.metadata = each.data["image/png"], each.metadata
+            return True
+    return False
 
 
 def _outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
@@ -80,8 +87,8 @@ class NoBrowserError(RuntimeError):
 
 def take_pictures(
     pages: list[str], *, part: str = ".ce", dark: bool = False, width: int = WIDTH
-) -> list[str]:
-    """Each page's explorer, or a part of it, as a PNG in base64; the page is `width` pixels wide.
+) -> list[Snapshot]:
+    """Each page's explorer, or a part of it; the page is `width` pixels wide.
 
     Raises:
         NoBrowserError: where there is no browser that starts.
@@ -114,7 +121,8 @@ def take_pictures(
             if dark:
                 tab.evaluate(f"document.body.style.background = '{NIGHT}'")
             tab.wait_for_selector(f".ce[data-theme={'dark' if dark else 'light'}]")
-            found.append(_small(tab.locator(part).screenshot()))
+            caption = tab.locator(".ce-caption").inner_text()
+            found.append(Snapshot(_small(tab.locator(part).screenshot()), caption))
         browser.close()
     return found
 

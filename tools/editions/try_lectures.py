@@ -50,8 +50,8 @@ def try_explorer(explorer: Explorer) -> str | None:
     widget = explorer.widget()
     for name, value in events:
         widget.values = {**explorer.values, name: value}
-        if widget.problem or not explorer.caption_text:
-            return f"{name} = {value!r}: {widget.problem or 'no caption'}"
+        if widget.problem:
+            return f"{name} = {value!r}: {widget.problem}"
     data, _ = explorer._repr_mimebundle_()
     return None if VIEW in data else "it is not live"
 

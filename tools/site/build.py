@@ -110,7 +110,7 @@ def write_sources(out: Path) -> Live:
         where = links_to_run(name, os.environ.get("GITHUB_REPOSITORY"))
         page = page_source(
             notebook,
-            lambda name, snapshot: live.figure(EXPLORERS[name](), snapshot),
+            lambda name, snapshot, words: live.figure(EXPLORERS[name](), snapshot, words),
             pictures,
             asked_in(lecture.module("exercises")),
             where,

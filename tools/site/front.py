@@ -82,7 +82,7 @@ def front_page(live: Live) -> str:
         copy=f"Get [a copy of the course](https://github.com/{repository})"
         if repository
         else "Get a copy of the course, from whoever gave you these pages",
-        opening=live.figure(EXPLORERS[OPENING](), "", root=""),
+        opening=live.figure(EXPLORERS[OPENING](), root=""),
         cards="\n".join(map(_card, COURSE)),
     )
 

@@ -33,20 +33,21 @@ class Live:
         self.bytes: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def figure(self, explorer: Explorer, snapshot: str, root: str = "../") -> str:
-        """An explorer as HTML; `snapshot` is what stands there without JavaScript."""
+    def figure(
+        self, explorer: Explorer, snapshot: str = "", words: str = "", root: str = "../"
+    ) -> str:
+        """An explorer as HTML; without JavaScript `snapshot` and `words` stand there."""
         view = self._kept(
             "courseViews", f"(() => {{\n{explorer.module('return entry;', SHELF)}}})()"
         )
         given = self._kept("courseData", json.dumps(packed(explorer)))
         names = f"{view}.js", f"{given}.js"
         self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
-        words = html.escape(explorer.caption_text)
         return room(
             f'<figure class="course-live" data-root="{root}{self.folder.name}/" '
             f'data-view="{view}" data-given="{given}">'
             f"<noscript>{snapshot}</noscript>"
-            f"<figcaption>{html.escape(explorer.title)}<br>{words}</figcaption></figure>",
+            f"<figcaption>{html.escape(words or explorer.title)}</figcaption></figure>",
             view + given,
         )
 

@@ -24,7 +24,7 @@ from tools.webp import as_webp
 Notebook = dict[str, Any]
 Output = dict[str, Any]
 EXPLORE = re.compile(r"\bexplore_\w+(?=\()")
-Player = Callable[[str, str], str]
+Player = Callable[[str, str, str], str]
 FIGURE = "figure: "
 SIDES = ("width", "height")
 ANCHOR = re.compile(r"(?<=\]\()#[^ )]+")
@@ -220,10 +220,11 @@ def _picture_html(
             f"cell {cell['id']!r} shows a picture, so it must be a figure shown with its words "
             f"or call one explorer; it calls {names}"
         )
-    snapshot = ""
-    if "image/png" in data:
-        snapshot = pictures.snapshot(base64.b64decode(_text(data["image/png"])), html.escape(words))
-    return player(names[0], snapshot)
+    if "image/png" not in data:
+        return player(names[0], "", "")
+    words = output["metadata"]["image/png"]["alt"]
+    png = base64.b64decode(_text(data["image/png"]))
+    return player(names[0], pictures.snapshot(png, html.escape(words)), words)
 
 
 def _is_explorer(cell: dict[str, Any], data: dict[str, Any]) -> bool:

@@ -1,24 +1,10 @@
-// Numbers and captions as Python writes them: see words.py.
+// Numbers and captions. captions.py writes a table's alike.
 
-const TAIL = 30;
-
-/** A number with so many decimals, a tie to the even digit, thousands apart, a wide minus sign. */
+/** A number with so many decimals, thousands apart, and a minus sign as wide as a plus. */
 export function number(value, digits = 0) {
-  const rounded = roundTie(Math.abs(value), digits);
-  const [whole, part] = rounded.split(".");
+  const [whole, part] = Math.abs(value).toFixed(digits).split(".");
   const text = whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
   return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
-}
-
-/** toFixed takes the larger of two that are equally near, Python the even one. */
-function roundTie(value, digits) {
-  const rounded = value.toFixed(digits);
-  const tail = value.toFixed(digits + TAIL).slice(-TAIL);
-  const isTie = /^50*$/.test(tail);
-  const last = Number(rounded.at(-1));
-  if (!isTie || last % 2 === 0) return rounded;
-  const unit = 10 ** -digits;
-  return (Number(rounded) - unit).toFixed(digits);
 }
 
 /** A caption without its colours. */

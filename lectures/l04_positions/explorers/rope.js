@@ -7,7 +7,9 @@ import { clamp, fromSignedLog, signedLog } from "../../../course_utils/explorers
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./rope.css";
-import { TURNS_DRAWN, caption, compute, speeds, wrapped } from "./rope.compute.js";
+import {
+  DISTANCES, OFFSETS, TURNS_DRAWN, caption, compute, speeds, wrapped,
+} from "./rope.compute.js";
 
 const FACE = { size: 250, middle: 125, radius: 108 };
 const HANDS = { m: { kind: "q", reach: 92 }, n: { kind: "k", reach: 62 } };
@@ -222,7 +224,7 @@ function drawCurve(drawn, dot, hand, state, width) {
   drawn.text("score", offset, state.score, number(state.score, 3), {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
-  const isCut = state.wave.length < hand.given.wave_distances.length;
+  const isCut = state.wave.length < DISTANCES.length;
   const what = isCut ? `: ${TURNS_DRAWN} turns` : " by itself";
   drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
@@ -232,13 +234,13 @@ function drawCurve(drawn, dot, hand, state, width) {
 /** Curve and wave: half of the time of an event, so only when they change. */
 function drawLines(drawn, hand, state, offset, width) {
   const { base, aim, pair } = hand.values;
-  const [xs, ys] = withPoint(hand.given.offsets, state.curve, offset, state.score);
+  const [xs, ys] = withPoint(state.curve, offset, state.score);
   const key = [width, base, aim, pair, xs.length > state.curve.length ? offset : ""].join();
   if (key === drawn.linesFor) return;
   drawn.linesFor = key;
   drawn.line("curve", xs, ys);
   drawn.line("area", [xs[0], ...xs, xs.at(-1)], [0, ...ys, 0], { class: "rope-area" });
-  const places = Array.from(hand.given.wave_distances.subarray(0, state.wave.length));
+  const places = DISTANCES.slice(0, state.wave.length);
   const after = places.map(each => each - aim);
   const before = places.map(each => -each - aim);
   const wave = [...state.wave];
@@ -247,9 +249,9 @@ function drawLines(drawn, hand, state, offset, width) {
 }
 
 /** The curve skips far offsets; it has to go through the one that is shown. */
-function withPoint(offsets, curve, offset, score) {
-  const at = offsets.findIndex(each => each >= offset);
-  const xs = [...offsets];
+function withPoint(curve, offset, score) {
+  const at = OFFSETS.findIndex(each => each >= offset);
+  const xs = [...OFFSETS];
   const ys = [...curve];
   if (xs[at] !== offset) {
     xs.splice(at, 0, offset);

@@ -1,9 +1,13 @@
 """Lecture 04's explorers: what is drawn is what plain complex numbers give."""
 
+import json
 import math
 
 import numpy as np
 import pytest
+import torch
+
+from course_utils.positions import apply_rope
 
 from lectures.l04_positions.explorers.codes import (
     BINARY,
@@ -13,16 +17,11 @@ from lectures.l04_positions.explorers.codes import (
     WAVES,
     PositionCodes,
 )
-from lectures.l04_positions.explorers.rope import (
-    AIMS,
-    BASES,
-    FARTHEST,
-    OFFSETS,
-    PAIRS,
-    RopeClock,
-)
+from lectures.l04_positions.explorers.rope import FARTHEST, PAIRS, RopeClock
 from lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
 from lectures.l04_positions.explorers.torus import KEYS, RopeTorus
+from tests.explorers.support_browser import InBrowser, differences
+from tests.explorers.support_node import KIT, run_module
 
 # The codes
 
@@ -74,38 +73,73 @@ def speeds(base):
 
 @pytest.fixture(scope="module")
 def clock():
-    return RopeClock()
+    with InBrowser(RopeClock()) as found:
+        yield found
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize(("m", "n", "aim"), [(3, 8001, 5), (FARTHEST, 0, 20)])
-def test_clock_against_complex_numbers(clock, base, m, n, aim):
-    state = clock.compute(m=m, n=n, base=base, pair=7, aim=aim)
-    query, key = np.exp(1j * (m - aim) * speeds(base)), np.exp(1j * n * speeds(base))
-    assert np.allclose(np.exp(1j * state.q_angles), query, atol=1e-9)
-    assert np.allclose(np.exp(1j * state.k_angles), key, atol=1e-9)
+def rotated(place, base):
+    """The core's rotation of a vector whose pairs all point to the right, as complex numbers."""
+    right = torch.cat([torch.ones(PAIRS), torch.zeros(PAIRS)]).double()
+    x, y = apply_rope(right[None], torch.tensor([place]), base=base)[0].chunk(2)
+    return (x + 1j * y).numpy()
+
+
+def expected(m, n, base, aim, pair):
+    query, key = rotated(m - aim, base), rotated(n, base)
     shares = (query * key.conj()).real
-    assert np.allclose(state.shares, shares, atol=1e-9)
-    assert state.score == pytest.approx(shares.mean(), abs=1e-9)
-    apart = abs(math.degrees(np.angle(query[7] * key[7].conj())))
-    assert state.apart == pytest.approx(apart, abs=1e-6)
-    assert state.turn == pytest.approx(2 * math.pi / speeds(base)[7])
+    return {
+        "shares": shares,
+        "score": shares.mean(),
+        "turn": 2 * math.pi / speeds(base)[pair],
+        "apart": abs(math.degrees(np.angle(query[pair] * key[pair].conj()))),
+    }
 
 
-@pytest.mark.parametrize("aim", AIMS)
-def test_curve_peaks_where_the_query_aims(clock, aim):
+def test_the_clock_rotates_as_the_core_does(clock):
+    assert differences(clock, expected) == []
+
+
+@pytest.mark.parametrize(("m", "n", "aim"), [(3, 8001, 5), (FARTHEST, 0, 20)])
+def test_hands_of_the_clock(clock, m, n, aim):
+    state = clock.compute(m=m, n=n, base=1000, pair=7, aim=aim)
+    assert np.allclose(np.exp(1j * state.q_angles), rotated(m - aim, 1000), atol=1e-9)
+    assert np.allclose(np.exp(1j * state.k_angles), rotated(n, 1000), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("(offset + aim)", "(offset - aim)"), ("TURN / speed", "TURN * speed")]
+)
+def test_a_planted_difference_is_found(tmp_path, old, new):
+    source = RopeClock.compute_path().read_text(encoding="utf-8")
+    assert old in source
+    broken = tmp_path / "rope.compute.js"
+    kit = f'"{KIT.as_uri()}/'
+    source = source.replace(old, new).replace('"../../../course_utils/explorers/kit/', kit)
+    broken.write_text(source, encoding="utf-8")
+    with InBrowser(RopeClock(), broken) as clock:
+        assert differences(clock, expected)
+
+
+@pytest.fixture(scope="module")
+def offsets():
+    module = json.dumps(RopeClock.compute_path().as_uri())
+    return np.array(run_module(f"console.log(JSON.stringify((await import({module})).OFFSETS))"))
+
+
+@pytest.mark.parametrize("aim", [0, 5, 20])
+def test_curve_peaks_where_the_query_aims(clock, offsets, aim):
     state = clock.compute(m=5, n=0, base=10_000, pair=0, aim=aim)
-    exact = np.cos((OFFSETS[:, None] + aim) * speeds(10_000)).mean(1)
+    exact = np.cos((offsets[:, None] + aim) * speeds(10_000)).mean(1)
     assert np.allclose(state.curve, exact, atol=1e-9)
-    assert OFFSETS[state.curve.argmax()] == -aim and state.curve.max() == pytest.approx(1)
-    assert state.curve[OFFSETS == -5][0] == pytest.approx(state.score, abs=1e-12)
-    assert np.isin(np.arange(-20, 21), OFFSETS).all()
-    assert (OFFSETS[0], OFFSETS[-1]) == (-FARTHEST, FARTHEST)
+    assert offsets[state.curve.argmax()] == -aim and state.curve.max() == pytest.approx(1)
+    assert state.curve[offsets == -5][0] == pytest.approx(state.score, abs=1e-12)
+    assert np.isin(np.arange(-20, 21), offsets).all()
+    assert (offsets[0], offsets[-1]) == (-FARTHEST, FARTHEST)
 
 
 def test_shifting_both_leaves_the_scores(clock):
     labels = ("5 apart", "move both: nothing changes", "both 5,000 further")
-    near, *others = (clock.compute(**clock.presets[label]) for label in labels)
+    near, *others = clock.states([RopeClock.presets[label] for label in labels])
     for other in others:
         assert np.allclose(other.shares, near.shares, atol=1e-12)
         assert np.allclose(other.curve, near.curve)
