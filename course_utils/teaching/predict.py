@@ -63,12 +63,6 @@ class Prediction:
         words = self.truth if isinstance(self.truth, str) else f"{self.truth:,}"
         return f"{words} {self.unit}".strip()
 
-    def is_right(self, guess: str) -> bool:
-        """Whether a guess is the truth, or near enough to it."""
-        if self.choices:
-            return guess == self.truth
-        return abs(float(guess) - float(self.truth)) <= self.within
-
     def told(self) -> dict[str, Any]:
         """What the page is told; it shows the answer after the guess alone."""
         return {
@@ -101,21 +95,10 @@ class Asked(Explorer):
         }
         super().__init__(guess=guess)
 
-    def compute(self, guess: str) -> dict[str, Any]:
-        """The guess, and whether it is right."""
-        return {"guess": guess, "right": bool(guess) and self.prediction.is_right(guess)}
-
-    def caption(self, state: Mapping[str, Any]) -> str:
-        """What can be guessed; after the guess, what it was and where the answer is."""
-        asked = self.prediction
-        if not state["guess"]:
-            return f"Your guess: {asked.choices_in_words}?"
-        chose = "You chose" if asked.choices else "You guessed"
-        guess = f"{chose} [b:{' '.join(filter(None, (state['guess'], asked.unit)))}]"
-        if not asked.at_once:
-            return f"{guess}. Now see what comes out."
-        right = ", and that is right" if state["right"] else ""
-        return f"{guess}{right}. {asked.answer}"
+    @property
+    def in_words(self) -> str:
+        """The question, and what can be guessed."""
+        return f"{self.title}\nYour guess: {self.prediction.choices_in_words}?"
 
     def given(self, **served: Any) -> dict[str, Any]:
         """The prediction, and where the browser keeps the guess."""
@@ -134,9 +117,10 @@ class Guesses(Explorer):
         super().__init__()
 
     @property
-    def caption_text(self) -> str:
+    def in_words(self) -> str:
         """Each question with its answer, where no page can show the guesses."""
-        return "\n".join(f"{asked.question} {asked.answer}" for asked, _, _ in self.rows)
+        answers = [f"{asked.question} {asked.answer}" for asked, _, _ in self.rows]
+        return "\n".join([self.title, *answers])
 
     def compute(self) -> dict[str, Any]:
         """Nothing: the guesses are in the browser."""

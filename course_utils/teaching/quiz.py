@@ -1,28 +1,28 @@
-"""Quizzes that explain every choice: the data, and the page that needs no kernel."""
+"""Quizzes that explain every choice."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from course_utils.explorers.shown import replace_shown
-from course_utils.teaching.cards import card, inline
-from course_utils.widgets import widget_view
+from course_utils.explorers.explorer import Explorer
+from course_utils.explorers.inputs import Choice
+from course_utils.teaching.cards import inline
 
 __all__ = ["Option", "Question", "Quiz", "read_quiz"]
 
 LETTERS = "abcdefgh"
 NOT_ANSWERED = "-"
+VIEW = Path(__file__).resolve().parents[1] / "explorers" / "kit" / "quiz.js"
 
 
 @dataclass(frozen=True)
 class Option:
     """One answer to choose, and why it is right or wrong.
 
-    ``text`` stands beside a radio button, which shows neither LaTeX nor HTML: write √d_k.
+    ``text`` stands on a button, which shows neither LaTeX nor HTML: write √d_k.
     """
 
     text: str
@@ -47,11 +47,10 @@ class Question:
 class Quiz:
     """A few questions; as the last line of a cell, it can be answered.
 
-    With a kernel each question has radio buttons and a *Check* button. On a page without a kernel
-    a click on an option says whether it is right, and why; that needs no script.
+    A press on an option says whether it is right, and why.
 
-    A saved notebook does not hold what was clicked. :meth:`with_answers` does: it is a line of the
-    cell, and the live quiz shows it when something has been answered.
+    A saved notebook does not hold what was pressed. :meth:`with_answers` does: it is a line of the
+    cell, and the quiz shows it when something has been answered.
 
     Attributes:
         title: what it is about.
@@ -101,38 +100,44 @@ class Quiz:
         chosen = tuple(_place(question, letter) for question, letter in pairs)
         return replace(self, chosen=chosen)
 
-    def recording(self, chosen: Sequence[int | None]) -> str:
-        """The line of a cell that records the options at these places.
+    def live(self) -> AskedQuiz:
+        """The quiz to press on."""
+        return AskedQuiz(self)
 
-        >>> yes, no = Option("yes", "it is", correct=True), Option("no", "it is")
-        >>> quiz = Quiz("Short", (Question("Is it?", (no, yes)), Question("Is it?", (yes, no))))
-        >>> quiz.recording([1, None])
-        'exercises.QUIZ.with_answers("b -")'
-        """
-        letters = [NOT_ANSWERED if place is None else LETTERS[place] for place in chosen]
-        return f'exercises.QUIZ.with_answers("{" ".join(letters)}")'
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self.live()._repr_mimebundle_()
 
-    def live(self) -> Any:
-        """The quiz as widgets: a :class:`~course_utils.teaching.quiz_live.LiveQuiz`."""
-        # ipywidgets is needed for this alone; the questions can be read without it.
-        from course_utils.teaching.quiz_live import LiveQuiz
 
-        return LiveQuiz(self)
+class AskedQuiz(Explorer):
+    """A quiz on the page: for each question its options as buttons, and why each is right or not.
 
-    def html(self) -> str:
-        """The quiz as a page without a kernel shows it."""
-        questions = "".join(
-            _question_html(question, number)
-            for number, question in enumerate(self.questions, start=1)
-        )
-        title = f"<div><strong>Quiz: {inline(self.title)}</strong> Choose an answer to each.</div>"
-        return card(f"{title}{questions}")
+    Its controls are the questions, `"1"` and so on, with the letter that is chosen.
+    """
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        live = self.live()
-        replace_shown(live)
-        view = widget_view(live.box)
-        return {**view, "text/html": self.html(), "text/plain": repr(self)}
+    view = VIEW
+    pictured = False
+
+    def __init__(self, quiz: Quiz) -> None:
+        self.quiz, self.title = quiz, f"Quiz: {quiz.title}"
+        letters = {
+            str(number): (NOT_ANSWERED, *LETTERS[: len(question.options)])
+            for number, question in enumerate(quiz.questions, start=1)
+        }
+        self.inputs = {
+            number: Choice(f"question {number}", known, NOT_ANSWERED, in_picture=True)
+            for number, known in letters.items()
+        }
+        chosen = zip(letters, quiz.chosen, strict=False)
+        super().__init__(**{n: LETTERS[place] for n, place in chosen if place is not None})
+
+    @property
+    def in_words(self) -> str:
+        """The questions and their options."""
+        return repr(self.quiz)
+
+    def given(self, **served: Any) -> dict[str, Any]:
+        """The questions; prompts and reasons as HTML."""
+        return {"questions": [_told(question) for question in self.quiz.questions]}
 
 
 def read_quiz(path: Path) -> Quiz:
@@ -158,21 +163,9 @@ def _place(question: Question, letter: str) -> int | None:
     return known.index(letter)
 
 
-def _question_html(question: Question, number: int) -> str:
-    options = "".join(
-        _option_html(option, letter, f"question-{number}")
-        for letter, option in zip(LETTERS, question.options, strict=False)
-    )
-    prompt = f"<strong>{number}.</strong> {inline(question.prompt)}"
-    return f'<div style="margin: 12px 0 4px;">{prompt}</div>{options}'
-
-
-def _option_html(option: Option, letter: str, group: str) -> str:
-    """One option to click: its reason folds out, and that of another folds in."""
-    kind, verdict = ("right", "Right.") if option.correct else ("wrong", "Not that one.")
-    return (
-        f'<details class="course-option" name="{group}">'
-        f"<summary>{letter}) {inline(option.text)}</summary>"
-        f'<div class="course-{kind}" style="margin: 0 0 8px 1.2em;">'
-        f"<strong>{verdict}</strong> {inline(option.why)}</div></details>"
-    )
+def _told(question: Question) -> dict[str, Any]:
+    options = [
+        {"text": each.text, "why": inline(each.why), "correct": each.correct}
+        for each in question.options
+    ]
+    return {"prompt": inline(question.prompt), "options": options}

@@ -88,7 +88,7 @@ def moves(tab, explorer, control):
 
 def test_the_first_minutes(run, tab):
     output = run(*CELLS)
-    tab.locator(".course-quiz").wait_for(timeout=90_000)
+    tab.locator(".ce.quiz").wait_for(timeout=90_000)
     explorer = tab.locator(".ce")
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     handle.scroll_into_view_if_needed()
@@ -107,10 +107,6 @@ def test_the_first_minutes(run, tab):
     exercise = tab.locator(output).nth(1)
     wait_for(lambda: "Not yet" in exercise.inner_text(), exercise.inner_text)
 
-    choice = tab.locator(".course-quiz input[type=radio]").first
-    choice.scroll_into_view_if_needed()
-    choice.focus()
-    tab.keyboard.press("Space")
-    tab.locator(".course-quiz button").first.click()
-    said = tab.locator(".course-quiz [role=status]").first
+    tab.locator(".quiz-question button").first.click()
+    said = tab.locator(".quiz-question [role=status]").first
     wait_for(lambda: said.inner_text().startswith(("Right.", "Not that one.")), said.inner_text)

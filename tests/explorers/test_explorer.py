@@ -62,7 +62,7 @@ def test_values_start_at_defaults_and_can_be_set():
     toy.widget()
     toy.set(slope=4)
     assert toy.widget().values == {"slope": 4, "paper": "plain"}
-    assert toy.caption_text == "The line rises by 4 & on."
+    assert toy.in_words == "What does a slope < 5 do?\nslope: 4"
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_a_failure_is_a_sentence_and_keeps_what_worked():
     assert widget.problem == ""
 
 
-def test_the_bundle_has_title_and_caption_and_a_page_where_asked(monkeypatch):
-    data, metadata = Toy()._repr_mimebundle_()
-    assert data["text/plain"] == "What does a slope < 5 do?\nThe line rises by 3 & on."
+def test_the_bundle_has_title_and_setting_and_a_page_where_asked(monkeypatch):
+    data, metadata = Toy(slope=0)._repr_mimebundle_()
+    assert data["text/plain"] == "What does a slope < 5 do?\nflat"
     assert set(data) == {"text/plain", WIDGET} and isinstance(metadata, dict)
     monkeypatch.setenv("COURSE_PAGES", "1")
     data, _ = Toy()._repr_mimebundle_()

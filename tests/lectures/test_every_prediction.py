@@ -8,7 +8,7 @@ import pytest
 
 from lectures import COURSE
 from tests.lectures.support_notebooks import NOTEBOOKS, read
-from tests.teaching.test_predict import check_page_and_python
+from tests.explorers.support_browser import InBrowser
 
 LECTURES = {lecture.stem: lecture for lecture in COURSE}
 ASKS = re.compile(r'^exercises\.predict\("([\w-]+)"\)$')
@@ -67,10 +67,15 @@ class TestEvery:
         longest = sum(each.truth == max(each.choices, key=len) for each in found)
         assert longest <= 0.75 * len(found)
 
-    def test_the_page_says_what_python_says(self, stem):
-        predictions, tried = predictions_of(stem), []
-        for name, each in predictions.items():
-            guesses = ["", *(each.choices or (str(each.truth), "0", "1.5"))]
-            tried += [(predictions.ask(name), guess) for guess in guesses]
-        right = check_page_and_python(tried)
-        assert [asked.prediction for asked, _ in right] == [*predictions.values()]
+    def test_the_page_calls_the_truth_right_and_nothing_else(self, stem):
+        predictions = predictions_of(stem)
+        for each in predictions.values():
+            truth = str(each.truth)
+            guesses, right = [*each.choices], [truth]
+            if not each.choices:
+                near, far = (float(each.truth) + gap for gap in (0.9 * each.within, each.within + 1))
+                right = [truth, str(near)]
+                guesses = [*right, str(far)]
+            with InBrowser(predictions.ask(each.name)) as page:
+                states = page.states([{"guess": guess} for guess in ("", *guesses)])
+            assert [state.guess for state in states if state.right] == right, each.name

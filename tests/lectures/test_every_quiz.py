@@ -2,8 +2,10 @@
 
 import pytest
 
+from course_utils.teaching.cards import inline
+from course_utils.teaching.quiz import LETTERS
 from lectures import COURSE
-from tests.teaching.test_quiz import Page
+from tests.explorers.support_browser import InBrowser
 
 QUIZZES = {lecture.stem: lecture.module("exercises").QUIZ for lecture in COURSE}
 
@@ -31,6 +33,12 @@ class TestForm:
         for question in quiz.questions:
             assert not any(set("$`<>\\") & set(option.text) for option in question.options)
 
-    def test_the_page_is_well_formed(self, quiz):
-        page = Page(quiz.html())
-        assert page.problems == [] and page.open == []
+    def test_the_page_calls_the_right_option_right(self, quiz):
+        with InBrowser(quiz.live()) as page:
+            for number, question in enumerate(quiz.questions, start=1):
+                letters = LETTERS[: len(question.options)]
+                states = page.states([{str(number): letter} for letter in letters])
+                judged = [state.right == 1 for state in states]
+                assert judged == [option.correct for option in question.options]
+                told = [state.chosen[number - 1]["why"] for state in states]
+                assert told == [inline(option.why) for option in question.options]

@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 from tools.editions import outputs, snapshots
-from tools.editions.notebook_outputs import differs
+from tools.editions.notebook_outputs import differs, same_picture, with_small_pictures
 
 # pyzmq on Windows says that asyncio's loop there needs a helper thread, and starts one.
 pytestmark = pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")
@@ -136,14 +136,25 @@ def test_only_what_cannot_be_seen_in_a_picture_is_noise(other, noise):
     assert differs(old, new) is not noise
 
 
+@pytest.mark.parametrize(("before", "stays"), [(103, True), (140, False)])
+def test_a_picture_that_looks_as_it_did_keeps_its_bytes(before, stays):
+    old = one_output(output_type="display_data", data={"image/png": png(before, 1)})
+    new = one_output(output_type="display_data", data={"image/png": png(100, 9)})
+    new.cells[0].id = old.cells[0].id
+    (output,) = with_small_pictures(new, old).cells[0].outputs
+    assert (output.data["image/png"] == png(before, 1)) is stays
+    assert same_picture(output.data["image/png"], png(100, 1))
+
+
 def with_page() -> nbformat.NotebookNode:
     """A notebook with the page of an explorer, as it is before its picture is taken."""
-    words = {"text/plain": "How far?\nThe score is 0.73."}
+    words = {"text/plain": "How far?\n5 apart"}
     return one_output(output_type="display_data", data={**words, snapshots.PAGE: "<p>A page</p>"})
 
 
-def test_a_picture_carries_its_words_and_its_size(monkeypatch):
-    monkeypatch.setattr(snapshots, "take_pictures", lambda pages: [png(90, 1, width=14)])
+def test_a_picture_carries_the_browsers_caption_and_its_size(monkeypatch):
+    taken = [snapshots.Snapshot(png(90, 1, width=14), "The score is 0.73.")]
+    monkeypatch.setattr(snapshots, "take_pictures", lambda pages: taken)
     (output,) = snapshots.with_snapshots(with_page(), with_page()).cells[0].outputs
     alt = "How far? The score is 0.73."
     assert output.metadata["image/png"] == {"alt": alt, "width": 7, "height": 2}
@@ -158,10 +169,11 @@ def test_without_chromium_earlier_pictures_stay(monkeypatch, tmp_path, capsys, b
         program.write_text("no program")
         program.chmod(0o755)
     monkeypatch.setenv("CHROMIUM", str(program))
-    words = {"text/plain": "How far?\nThe score is 0.73."}
-    old = one_output(output_type="display_data", data={**words, "image/png": png(100, 1)})
-    new = snapshots.with_snapshots(with_page(), old)
-    assert new.cells[0].outputs[0].data == {**words, "image/png": png(100, 1)}
+    words, looks = {"text/plain": "How far?\n5 apart"}, {"image/png": {"alt": "The score is 0.73."}}
+    data = {**words, "image/png": png(100, 1)}
+    old = one_output(output_type="display_data", data=data, metadata=looks)
+    (output,) = snapshots.with_snapshots(with_page(), old).cells[0].outputs
+    assert (output.data, output.metadata) == (data, looks)
     assert "Pictures of explorers: 1 kept, 0 missing." in capsys.readouterr().out
     other = snapshots.with_snapshots(with_page(), one_output(output_type="stream", text="x"))
     assert other.cells[0].outputs[0].data == words

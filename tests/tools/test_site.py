@@ -5,6 +5,7 @@ What needs Sphinx and a browser is in tests/browser/test_browser_site.py.
 
 import base64
 import io
+import json
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def shown(**data):
 
 def picture(text):
     data = {"image/png": base64.b64encode(PNG).decode(), "text/plain": text.splitlines(True)}
-    return {**shown(**data), "metadata": {"image/png": {"width": 3, "height": 2}}}
+    on_page = {"width": 3, "height": 2, "alt": "Title Caption"}
+    return {**shown(**data), "metadata": {"image/png": on_page}}
 
 
 def html_outputs(page):
@@ -69,7 +71,7 @@ def pictures(tmp_path):
 def converted(pictures):
     """Return a function that makes a page of cells."""
     return lambda *cells: page_source(
-        {"cells": list(cells)}, lambda name, snapshot: f"[{name} {'<img' in snapshot}]", pictures
+        {"cells": list(cells)}, lambda *shown: f"[{' '.join(shown)}]", pictures
     )
 
 
@@ -96,8 +98,9 @@ def test_a_figure_carries_its_words_once(converted, pictures):
 
 def test_an_explorer_is_live_and_keeps_its_snapshot(converted, pictures):
     source = "explorers.explore_rope()"
-    page = converted(cell("code", source, outputs=[picture("Title\nCaption")]))
-    assert html_outputs(page) == ["[explore_rope True]"]
+    page = converted(cell("code", source, outputs=[picture("Title\nPreset")]))
+    (figure,) = html_outputs(page)
+    assert figure.startswith("[explore_rope <img") and figure.endswith("> Title Caption]")
     (kept,) = pictures.folder.iterdir()
     with Image.open(kept) as half, Image.open(io.BytesIO(PNG)) as whole:
         assert half.size == tuple(side // 2 for side in whole.size)
@@ -118,7 +121,7 @@ def test_what_a_prediction_asked_for_is_folded(converted):
         cell("code", 'exercises.predict("many")'),
         cell("code", "print(5)", outputs=[printed("5\n")]),
         cell("code", "check_close(5, 5)", outputs=[printed("agrees: 5\n")]),
-        cell("code", "explorers.explore_rope()", outputs=[picture("Title\nCaption")]),
+        cell("code", "explorers.explore_rope()", outputs=[picture("Title\nPreset")]),
         cell("markdown", "It is 5."),
         cell("code", "print(6)", outputs=[printed("6\n")]),
     )
@@ -130,7 +133,7 @@ def test_what_a_prediction_asked_for_is_folded(converted):
 def test_a_prediction_is_shown_in_place_of_its_code(pictures):
     asks = cell("code", 'exercises.predict("many")', outputs=[picture("Many?\nYour guess: 1?")])
     asked = lambda source: "[buttons]" if "predict" in source else ""  # noqa: E731
-    page = page_source({"cells": [asks]}, lambda name: "", pictures, asked)
+    page = page_source({"cells": [asks]}, lambda *_: "", pictures, asked)
     assert html_outputs(page) == ["[buttons]"]
     assert page["cells"][0]["metadata"]["tags"] == ["remove-input"]
 
@@ -163,7 +166,7 @@ def test_an_exercise_says_where_it_can_be_run(pictures):
     waiting = find_lecture("01").module("exercises").check_suspect(...)._repr_mimebundle_()
     page = page_source(
         {"cells": [cell("code", "exercises.check_suspect(f)", outputs=[shown(**waiting)])]},
-        lambda name, snapshot: "",
+        lambda *_: "",
         pictures,
         where=links_to_run("01_scaling.ipynb", "owner/name"),
     )
@@ -176,8 +179,10 @@ def test_an_exercise_says_where_it_can_be_run(pictures):
 def test_a_page_has_the_quiz_of_its_own_lecture():
     exercises = find_lecture("05").module("exercises")
     asked = parsed(asked_in(exercises)("exercises.QUIZ"))
-    assert len(asked.select("details")) == sum(len(q.options) for q in exercises.QUIZ.questions)
-    assert len({each["name"] for each in asked.select("details")}) == len(exercises.QUIZ.questions)
+    assert asked.find(class_="course-asked")["data-view"] == "quiz.js"
+    told = json.loads(asked.script.string)
+    assert told["spec"]["title"] == f"Quiz: {exercises.QUIZ.title}"
+    assert all(question.prompt.split("`")[0] in asked.p.text for question in exercises.QUIZ.questions)
 
 
 def test_rooms_are_named_by_what_is_drawn_in_them(tmp_path):
@@ -216,8 +221,8 @@ def test_loads_from_elsewhere_are_found(tmp_path, name, content, found):
 def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
     live = Live(tmp_path / "live")
     explorer = EXPLORERS["explore_rope"]()
-    read = parsed(live.figure(explorer, "<img src=a.webp>"))
-    assert read.noscript.img and read.figcaption.get_text(" ").endswith(explorer.caption_text)
+    read = parsed(live.figure(explorer, "<img src=a.webp>", "Far? 3 < 5."))
+    assert read.noscript.img and read.figcaption.text == "Far? 3 < 5."
     assert not read.find_all(["input", "select", "button", "script"])
     names = {f"{read.figure[name]}.js" for name in ("data-view", "data-given")}
     assert {path.name for path in live.folder.iterdir()} == names

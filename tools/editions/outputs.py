@@ -28,7 +28,15 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from course_utils.explorers.explorer import ASKED_FOR_PAGES, PICTURES
-from tools.editions.notebook_outputs import as_saved, cleaned, code_cells, differs, faults, parsed
+from tools.editions.notebook_outputs import (
+    as_saved,
+    cleaned,
+    code_cells,
+    differs,
+    faults,
+    parsed,
+    with_small_pictures,
+)
 from tools.editions.pictures import write_pictures
 from tools.editions.readme import write_tables
 from tools.editions.snapshots import with_snapshots
@@ -92,7 +100,8 @@ def refresh(path: Path) -> tuple[str, list[str]]:
     """Run the notebook at `path`, save it when that is called for; return what was done, faults."""
     before = path.read_bytes()
     old = parsed(before)
-    new = cleaned(with_snapshots(execute(parsed(before), path.parent), old))
+    new = with_snapshots(execute(parsed(before), path.parent), old)
+    new = cleaned(with_small_pictures(new, old))
     found = faults(new)
     if found:
         return "not written", found

@@ -22,7 +22,6 @@ from tools.chromium import FLAGS, find_chromium
 from tools.editions.notebook_outputs import code_cells
 
 WIDTH = 900  # pixels of the page
-COLOURS = 256
 # The same letters on every machine: what matplotlib brings is what is installed most often.
 FONT = "DejaVu Sans"
 NIGHT = "#111111"  # the background of JupyterLab's dark theme
@@ -122,14 +121,7 @@ def take_pictures(
                 tab.evaluate(f"document.body.style.background = '{NIGHT}'")
             tab.wait_for_selector(f".ce[data-theme={'dark' if dark else 'light'}]")
             caption = tab.locator(".ce-caption").inner_text()
-            found.append(Snapshot(_small(tab.locator(part).screenshot()), caption))
+            png = base64.b64encode(tab.locator(part).screenshot()).decode("ascii")
+            found.append(Snapshot(png, caption))
         browser.close()
     return found
-
-
-def _small(png: bytes) -> str:
-    """A picture with few colours, in base64."""
-    encoded = io.BytesIO()
-    with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(COLOURS).save(encoded, "PNG", optimize=True)
-    return base64.b64encode(encoded.getvalue()).decode("ascii")

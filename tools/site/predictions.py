@@ -21,7 +21,7 @@ def asked_in(exercises: Any) -> Callable[[str], str]:
 
     def asked(source: str) -> str:
         if source == QUIZ:
-            return exercises.QUIZ.html()
+            return live.asked(exercises.QUIZ.live())
         call = SHOWS.search(source)
         if call is None:
             return ""

@@ -1,4 +1,4 @@
-// What a guess makes of a prediction: as in teaching/predict.py.
+// What a guess makes of a prediction: whether it is right, and what is said to it.
 
 /** Whether a guess is the truth, or near enough to it. */
 export const isRight = ({ choices, truth, within }, guess) =>

@@ -65,7 +65,7 @@ export class Presenter {
   // The questions of a live quiz on this slide: they are shown one at a time.
   get questions() {
     const widgets = this.slide.cells.map(({ place }) => this.notebook.widgets[place].node);
-    return widgets.flatMap(node => [...node.querySelectorAll('.course-quiz > .widget-vbox')]);
+    return widgets.flatMap(node => [...node.querySelectorAll('.quiz-question')]);
   }
 
   // How many times `next` stays on this slide.
