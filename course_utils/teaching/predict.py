@@ -1,4 +1,4 @@
-"""Predictions: a guess before the run, a button or a number, and at the end all guesses again.
+"""Predictions: a guess before the run, a button, a number or a curve, and at the end all again.
 
 A lecture declares them in ``predictions.toml``, so that no cell says what comes out. The question
 itself is text of the lecture, above the cell; here is a short form of it, understood alone.
@@ -10,16 +10,40 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Text
 
-__all__ = ["Asked", "Guesses", "Prediction", "Predictions", "read_predictions"]
+__all__ = ["Asked", "Axis", "Curve", "Guesses", "Prediction", "Predictions", "read_predictions"]
 
 KIT = Path(__file__).resolve().parents[1] / "explorers" / "kit"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a curve: its name, its two ends, and the values that are written at it.
+
+    `log` makes it logarithmic; `digits` are those of a number in a sentence.
+    """
+
+    label: str
+    domain: tuple[float, float]
+    ticks: tuple[float, ...]
+    log: bool = False
+    digits: int = 0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve to be drawn: where it was measured along x, and the heights that came out."""
+
+    x: Axis
+    y: Axis
+    at: tuple[float, ...]
+    truth: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -31,11 +55,12 @@ class Prediction:
         question: in one line, understood by whoever has forgotten the text around it.
         answer: a sentence that is understood without the question: "The largest weight is about
             0.8: one key takes most of it."
-        truth: one of the choices; a number where there are none.
+        truth: one of the choices; a number where there are none; nothing where a curve is drawn.
         choices: two to four texts without formulas; none where a number is to be guessed.
         within: how far a guessed number may be off and still be right.
         unit: of the number.
         at_once: the answer follows the guess. Otherwise it is for the cells below to give.
+        curve: what is to be drawn; the answer follows at once.
 
     >>> Prediction("sum", "2 + 2?", "2 + 2 is 4.", "4", ("4", "5")).choices_in_words
     '4 or 5'
@@ -44,15 +69,18 @@ class Prediction:
     name: str
     question: str
     answer: str
-    truth: str | float
+    truth: str | float = ""
     choices: tuple[str, ...] = ()
     within: float = 0.0
     unit: str = ""
     at_once: bool = False
+    curve: Curve | None = None
 
     @property
     def choices_in_words(self) -> str:
         """What can be guessed, in one line."""
+        if self.curve:
+            return f"{self.curve.y.label} against {self.curve.x.label}, as a curve"
         if not self.choices:
             return f"a number of {self.unit}" if self.unit else "a number"
         return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
@@ -75,6 +103,7 @@ class Prediction:
             "within": self.within,
             "unit": self.unit,
             "once": self.at_once,
+            "curve": self.curve and {**asdict(self.curve), "answer": self.answer},
         }
 
 
@@ -87,13 +116,14 @@ class Asked(Explorer):
     def __init__(self, prediction: Prediction, key: str, guess: str = "") -> None:
         self.prediction, self.key = prediction, key
         self.title = prediction.question
-        choices = prediction.choices
-        self.inputs = {
-            "guess": Choice("your guess", ("", *choices), "", in_picture=True)
-            if choices
-            else Text("your guess", "", ("12", "-0.5"), longest=20, in_picture=True)
-        }
+        self.inputs = {"guess": self.control()}
         super().__init__(guess=guess)
+
+    def control(self) -> Choice | Text:
+        """What can be guessed: a choice, or a number as text."""
+        if choices := self.prediction.choices:
+            return Choice("your guess", ("", *choices), "", in_picture=True)
+        return Text("your guess", "", ("12", "-0.5"), longest=20, in_picture=True)
 
     @property
     def in_words(self) -> str:
@@ -103,6 +133,16 @@ class Asked(Explorer):
     def given(self, **served: Any) -> dict[str, Any]:
         """The prediction, and where the browser keeps the guess."""
         return {"key": self.key, **self.prediction.told()}
+
+
+class AskedCurve(Asked):
+    """A prediction that is drawn on the page: by pointer, or with five handles by key."""
+
+    view = KIT / "draw.js"
+
+    def control(self) -> Text:
+        """The heights of the curve at places that are equally far apart, as text."""
+        return Text("your guess", "", longest=400, in_picture=True)
 
 
 class Guesses(Explorer):
@@ -154,7 +194,8 @@ class Predictions(Mapping[str, Prediction]):
 
     def ask(self, name: str) -> Asked:
         """Show a prediction, as the value of a cell."""
-        self._asked[name] = Asked(self[name], self._key(name), self._guess(name))
+        kind = AskedCurve if self[name].curve else Asked
+        self._asked[name] = kind(self[name], self._key(name), self._guess(name))
         return self._asked[name]
 
     def guesses(self) -> Guesses:
@@ -174,7 +215,22 @@ def read_predictions(path: Path) -> Predictions:
     return Predictions(
         path.parent.name,
         {
-            name: Prediction(name, **{**table, "choices": tuple(table.get("choices", ()))})
+            name: Prediction(
+                name,
+                **{
+                    **table,
+                    "choices": tuple(table.get("choices", ())),
+                    "curve": _curve(table["curve"]) if "curve" in table else None,
+                },
+            )
             for name, table in tables.items()
         },
     )
+
+
+def _curve(table: dict[str, Any]) -> Curve:
+    def axis(name: str) -> Axis:
+        lists = {each: tuple(table[name][each]) for each in ("domain", "ticks")}
+        return Axis(**{**table[name], **lists})
+
+    return Curve(axis("x"), axis("y"), tuple(table["at"]), tuple(table["truth"]))

@@ -2,11 +2,18 @@
 
 import json
 
+import numpy as np
 import pytest
 from ipywidgets import Widget
 
 from course_utils.explorers.page import fragment
-from course_utils.teaching.predict import Prediction, Predictions, read_predictions
+from course_utils.teaching.predict import (
+    Axis,
+    Curve,
+    Prediction,
+    Predictions,
+    read_predictions,
+)
 from tests.explorers.support_browser import InBrowser
 from tests.explorers.support_node import KIT, run_module
 
@@ -127,3 +134,49 @@ def test_the_end_tells_everything_without_a_page(predictions):
     assert words.splitlines()[1:] == [
         "2 + 3? 2 + 3 is 5.", "How many registers? There are 128 of them."
     ]  # fmt: skip
+
+
+LOG_X = Axis("d", (3, 768), (3, 768), log=True)
+LOSS = Axis("loss", (1.0, 100.0), (1, 100), log=True, digits=1)
+SHARE = Axis("share", (0.0, 1.0), (0, 1), digits=2)
+FLAT = Axis("steps", (0, 70), (0, 70))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "at", "truth"),
+    [
+        (LOG_X, SHARE, (3, 11, 101, 768), (0.1, 0.35, 0.9, 0.95)),
+        (FLAT, LOSS, (0, 13, 70), (90.0, 7.0, 1.5)),
+    ],
+    ids=["log x", "log y"],
+)
+def test_a_curve_is_compared_where_it_was_measured(x, y, at, truth):
+    """A guess is a polyline on the picture's own axes; numpy interpolates it there."""
+    share = lambda axis, value: (np.log if axis.log else np.asarray)(value)  # noqa: E731
+    places = np.linspace(*share(x, np.array(x.domain)), 25)
+    rng = np.random.default_rng(7)
+    heights = np.linspace(*share(y, np.array(y.domain)), 25) + 0.01 * rng.standard_normal(25)
+    guess = np.exp(heights) if y.log else heights
+    drawn = np.interp(share(x, np.array(at)), places, heights)
+    asked = np.exp(drawn) if y.log else drawn
+    gaps = np.abs(drawn - share(y, np.array(truth)))
+    gap = np.exp(gaps.mean()) if y.log else gaps.mean()
+
+    curve = Prediction("c", "How?", "So.", curve=Curve(x, y, at, truth))
+    page = Predictions("l09_sums", {"c": curve}).ask("c")
+    with InBrowser(page) as browser:
+        text = " ".join(f"{each:.9g}" for each in guess)
+        state = browser.compute(guess=text[: page.inputs["guess"].longest])
+        assert browser.compute(guess="").words.startswith("Draw your guess")
+    assert np.allclose(state.asked, asked) and state.gap == pytest.approx(gap)
+    assert state.off == gaps.argmax() and "So." in state.words
+    straight = np.interp(at, np.linspace(*x.domain, 25), guess)
+    assert not np.allclose(state.asked, straight), "linear axes would be another curve"
+
+
+def test_a_curve_is_kept_with_the_other_guesses(predictions):
+    curve = Prediction("c", "How?", "So.", curve=Curve(LOG_X, SHARE, (3, 768), (0.0, 1.0)))
+    both = Predictions("l09_sums", {**predictions, "c": curve})
+    both.ask("c").set(guess=" ".join(["0.5"] * 25))
+    row = both.guesses().given()["rows"][-1]
+    assert row["curve"]["truth"] == (0.0, 1.0) and row["guess"].startswith("0.5 0.5")

@@ -1,10 +1,12 @@
 // Every prediction of a lecture: what the reader guessed, beside what came out.
 
+import { compute } from "./draw.compute.js";
 import { explorer } from "./explorer.js";
 import { isRight } from "./predict.compute.js";
 import style from "./guesses.css";
 import { onGuess, recall, remember } from "./remembered.js";
 import { html } from "./svg.js";
+import { number } from "./words.js";
 
 export default explorer({ mount, style });
 
@@ -38,7 +40,17 @@ function rowOf({ question, answer, shown }, cell) {
 
 function writeGuess(row, cell, guess) {
   cell.className = guess ? "" : "guesses-none";
+  if (guess && row.curve) {
+    cell.replaceChildren(`off by ${distanceOf(row, guess)}`);
+    return;
+  }
   const right = guess && isRight(row, guess);
   const mark = right ? [" ", html("span", { role: "img", "aria-label": "right" }, "✓")] : [];
   cell.replaceChildren(guess ? [guess, row.unit].filter(Boolean).join(" ") : "no guess", ...mark);
+}
+
+/** How far a curve that was drawn is from what came out, on average. */
+function distanceOf({ curve }, guess) {
+  const { gap } = compute({ guess }, { curve });
+  return curve.y.log ? `a factor of ${number(gap, 1)}` : number(gap, curve.y.digits);
 }

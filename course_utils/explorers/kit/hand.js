@@ -118,3 +118,20 @@ export function stepped(element, step, ends = () => {}) {
     else ends(event.key);
   });
 }
+
+/**
+ * Make an element of the picture a slider, for pointer and keys.
+ *
+ * `at()` is its value, `go(value)` moves it, `from(place)` is the value where a pointer is, in pixels of
+ * `area`, and `says()` what a screen reader hears. Returns the element with `show`, for after a change.
+ */
+export function handle(element, area, { label, min, max, step = 1, grab = "", at, go, from, says }) {
+  set(element, { role: "slider", tabindex: 0, "data-grab": grab, "aria-label": label,
+    "aria-valuemin": min, "aria-valuemax": max });
+  area.append(element);
+  const to = value => go(Math.min(Math.max(value, min), max));
+  draggable(element, area, { move: place => to(from(place)) });
+  stepped(element, count => to(at() + count * step), key => to(key === "Home" ? min : max));
+  const show = () => set(element, { "aria-valuenow": at(), "aria-valuetext": says() });
+  return { element, show };
+}

@@ -6,8 +6,8 @@ import { asNumber, caption, compute } from "./predict.compute.js";
 import style from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
 import { html } from "./svg.js";
+import { unfold } from "./unfold.js";
 
-const ANSWER = /^\s*(What came out|Output)/; // the fold of an answer; of what cells before it print
 
 export default explorer({ mount, compute, caption, style });
 
@@ -58,22 +58,4 @@ function box({ unit }, longest, guess) {
     if (document.activeElement !== input) input.value = value;
   };
   return { element, show };
-}
-
-/** On the site, open what the guess was about: up to the next heading or the next prediction. */
-function unfold(root) {
-  const asked = root.closest(".course-asked");
-  if (!asked) return;
-  if (document.readyState === "loading") { // what comes below is not there yet
-    document.addEventListener("DOMContentLoaded", () => unfold(root), { once: true });
-    return;
-  }
-  const found = [...document.querySelectorAll(".course-asked, details, h1, h2, h3, strong")];
-  const ofPage = each => each.matches(".course-asked") || !each.closest(".ce"); // not of a picture
-  const later = found.slice(found.indexOf(asked) + 1).filter(ofPage);
-  for (const each of later) {
-    const words = each.textContent;
-    if (each.tagName === "DETAILS") each.open ||= ANSWER.test(words);
-    else if (each.tagName !== "STRONG" || words.startsWith("Predict")) return;
-  }
 }
