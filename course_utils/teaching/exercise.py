@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -33,12 +33,15 @@ DEFAULT_TOLERANCE = Tolerance()
 
 UNTOUCHED = "The stub is untouched: replace the `...` by your code, run its cell, then this one."
 
+Wrong = TypeVar("Wrong", bound=Callable[..., Any])
 Facts = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Mistake:
     """A wrong idea by name, what it computes, and what to say about it.
+
+    Declared with :meth:`Exercise.mistake`.
 
     Attributes:
         name: the idea in a few words; unique within an exercise.
@@ -65,7 +68,6 @@ class Exercise:
         reference: the right answer; it is called like the student's function.
         probes: inputs by name, in the order of the parameters. Together they must tell every
             mistake from every other and from the reference (:meth:`confusions`).
-        mistakes: the wrong ideas that are recognised, the special before the general.
         praise: what a right answer is told.
         parts: names of the results.
         facts: further numbers for the messages, from the inputs and the student's value.
@@ -73,9 +75,9 @@ class Exercise:
         function: what the stub in the lecture is called.
         watch: wraps an answer to see what it does besides its result (:class:`Watched`); the
             reference and the mistakes are written like an answer and are wrapped alike.
-        then: further stages, each asked when the one before is passed. A function that is wrong
-            twice, say over the wrong axis and without a safe range, does what no single mistake
-            does; in stages it hears of one thing at a time.
+        written: from a mistake as it is declared to an answer, where it is shorter to declare.
+        mistakes: the wrong ideas that are recognised, the special before the general.
+        then: further stages, each asked when the one before is passed (:meth:`stage`).
         kept_as: the name of the part of the reader's GPT that this exercise builds, under which
             `my_gpt.py` keeps it; empty where it builds none.
         made_in: the default dtype in which its probes were made, and in which it is judged.
@@ -83,8 +85,11 @@ class Exercise:
     >>> double = Exercise(
     ...     title="Twice", difficulty=1, minutes=1, praise="Twice it is.",
     ...     reference=lambda x: 2 * x, probes=({"x": 3},),
-    ...     mistakes=(Mistake("square", lambda x: x * x, "At x = {x} you gave {got}: a square."),),
     ... )
+    >>> @double.mistake()
+    ... def square(x):
+    ...     "At x = {x} you gave {got}: a square."
+    ...     return x * x
     >>> double.check(lambda x: x * x)
     Not yet. At x = 3 you gave 9: a square.
     >>> double.check(lambda x: x + x)
@@ -96,16 +101,42 @@ class Exercise:
     minutes: int
     reference: Callable[..., Any]
     probes: tuple[Mapping[str, Any], ...]
-    mistakes: tuple[Mistake, ...]
     praise: str
     parts: tuple[str, ...] = ("result",)
     facts: Facts = lambda inputs, got: {}
     tolerance: Tolerance = DEFAULT_TOLERANCE
     function: str = ""
     watch: Callable[[Any], Any] = lambda answer: answer
-    then: tuple[Exercise, ...] = ()
+    written: Callable[[Any], Callable[..., Any]] = lambda answer: answer
+    mistakes: Any = field(default_factory=list)
+    then: Any = field(default_factory=list)
     kept_as: str = ""
     made_in: torch.dtype = field(default_factory=torch.get_default_dtype)
+
+    def mistake(self, part: int | None = None, begins: str = "") -> Callable[[Wrong], Wrong]:
+        """Declare a wrong idea: a function of its name, whose docstring is the diagnosis.
+
+        Args:
+            part: compare this part of the result alone.
+            begins: words that several diagnoses begin with.
+        """
+
+        def declare(wrong: Wrong) -> Wrong:
+            name, message = wrong.__name__.replace("_", " ").strip(), begins + _said(wrong)
+            self.mistakes.append(Mistake(name, self.written(wrong), message, part))
+            return wrong
+
+        return declare
+
+    def stage(self, **changes: Any) -> Exercise:
+        """Add a stage, asked when those before are passed; what it does not change, it shares.
+
+        A function that is wrong twice, say over the wrong axis and without a safe range, does what
+        no single mistake does; in stages it hears of one thing at a time.
+        """
+        alone = {"mistakes": [], "then": [], "kept_as": ""}
+        self.then.append(dataclasses.replace(self, **{**alone, **changes}))
+        return self.then[-1]
 
     @property
     def heading(self) -> str:
@@ -250,6 +281,11 @@ class Exercise:
             if not same(Outcome(one), Outcome(other), self.tolerance):
                 return _one_distance(one, other, name)
         raise AssertionError("called with equal results")
+
+
+def _said(wrong: Callable[..., Any]) -> str:
+    """The docstring of a mistake, in one line."""
+    return " ".join((wrong.__doc__ or "").split())
 
 
 def _input(name: str, value: Any) -> str:

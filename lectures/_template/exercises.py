@@ -6,9 +6,8 @@ from pathlib import Path
 
 import torch
 
-from course_utils.teaching import Exercise, Mistake
-from course_utils.teaching.predict import read_predictions
-from course_utils.teaching.quiz import read_quiz
+from course_utils.teaching import Exercise
+from course_utils.teaching.asks import asks
 
 SCORES = torch.tensor([0.5, -1.0, 2.0])
 
@@ -24,30 +23,27 @@ SOFTEN = Exercise(
     ),
     parts=("weights",),
     praise="Dividing the scores by a temperature above 1 evens the weights out.",
-    mistakes=(
-        Mistake(
-            "multiplied",
-            lambda scores, temperature: torch.softmax(scores * temperature, dim=-1),
-            "You multiply by the temperature {temperature}. Hot means even, so the scores are "
-            "divided by it.",
-        ),
-        Mistake(
-            "weights divided",
-            lambda scores, temperature: torch.softmax(scores, dim=-1) / temperature,
-            "You divide the weights, and they no longer sum to 1. Divide the scores, then take "
-            "the softmax.",
-        ),
-        Mistake(
-            "softmax over the first axis",
-            lambda scores, temperature: torch.softmax(scores / temperature, dim=0),
-            "Your columns sum to 1. A query's weights stand in a row: `dim=-1`.",
-        ),
-    ),
 )
 
-EXERCISES = (SOFTEN,)
-check_soften = SOFTEN.check
 
-QUIZ = read_quiz(Path(__file__).with_name("quiz.toml"))
-PREDICTIONS = read_predictions(Path(__file__).with_name("predictions.toml"))
-predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses
+@SOFTEN.mistake()
+def multiplied(scores, temperature):
+    """You multiply by the temperature {temperature}. Hot means even, so the scores are divided by
+    it."""
+    return torch.softmax(scores * temperature, dim=-1)
+
+
+@SOFTEN.mistake()
+def weights_divided(scores, temperature):
+    """You divide the weights, and they no longer sum to 1. Divide the scores, then take the
+    softmax."""
+    return torch.softmax(scores, dim=-1) / temperature
+
+
+@SOFTEN.mistake()
+def softmax_over_the_first_axis(scores, temperature):
+    """Your columns sum to 1. A query's weights stand in a row: `dim=-1`."""
+    return torch.softmax(scores / temperature, dim=0)
+
+
+globals().update(asks(Path(__file__).parent, [SOFTEN]))
