@@ -19,7 +19,7 @@ def _exercise(name, function, reference, watch=lambda answer: answer):
     halved = Mistake("halved", lambda *inputs: reference(*inputs) / 2, "Half of what is right.")
     return Exercise(
         title=f"Build {name}", difficulty=1, minutes=5, function=function, kept_as=name,
-        reference=reference, probes=({"x": X},), mistakes=(halved,), watch=watch, praise="Right.",
+        reference=reference, probes=({"x": X},), mistakes=[halved], watch=watch, praise="Right.",
     )  # fmt: skip
 
 

@@ -19,11 +19,11 @@ DOUBLE = Exercise(
     probes=({"x": 3, "y": 0}, {"x": 5, "y": 7}),
     parts=("total",),
     praise="Twice it is.",
-    mistakes=(
+    mistakes=[
         Mistake("square", lambda x, y: x * x + y, "At {x} you gave {got}, expected {expected}."),
         Mistake("thrice", lambda x, y: 3 * x + y, "Thrice: ratio {ratio}."),
         Mistake("swapped", lambda x, y: x + 2 * y, "You doubled y = {y}."),
-    ),
+    ],
 )
 
 PAIR = Exercise(
@@ -34,10 +34,10 @@ PAIR = Exercise(
     probes=({"x": torch.arange(6.0).reshape(2, 3)},),
     parts=("total", "same"),
     praise="Yes.",
-    mistakes=(
+    mistakes=[
         Mistake("sums the rows", lambda x: (x.sum(0)[:2], None), "Wrong axis.", part=0),
         Mistake("view", lambda x: (x.view(7), x), "A view of 7 out of {size}."),
-    ),
+    ],
     facts=lambda inputs, got: {"size": inputs["x"].numel()},
 )
 
@@ -141,16 +141,46 @@ class TestNamedMistakes:
             title="Blind", difficulty=1, minutes=1, praise="",
             reference=lambda x: 2 * x,
             probes=({"x": 2},),
-            mistakes=(
+            mistakes=[
                 Mistake("square", lambda x: x * x, ""),
                 Mistake("add two", lambda x: x + 2, ""),
                 Mistake("thrice", lambda x: 3 * x, ""),
-            ),
+            ],
         )  # fmt: skip
         assert ("square", "the right answer") in blind.confusions()
         assert ("square", "add two") in blind.confusions()
         assert not any("thrice" in pair for pair in blind.confusions())
         assert DOUBLE.confusions() == PAIR.confusions() == []
+
+
+class TestDeclared:
+    @pytest.fixture
+    def rows(self):
+        return Exercise(
+            title="Rows", difficulty=1, minutes=1, kept_as="rows", function="rows",
+            reference=lambda x: x.softmax(-1), probes=({"x": torch.arange(6.0).reshape(2, 3)},),
+            praise="First.", written=lambda mask: lambda x: (x + mask(x)).softmax(-1),
+        )  # fmt: skip
+
+    def test_its_name_is_the_idea_and_its_docstring_the_diagnosis(self, rows):
+        @rows.mistake(begins="Row 0 sums to 1. ")
+        def hides_the_first(x):
+            """But its first
+            weight is {got}."""
+            return torch.where(torch.arange(3) == 0, -torch.inf, 0.0)
+
+        (mistake,) = rows.mistakes
+        assert mistake.name == "hides the first"
+        assert mistake.message == "Row 0 sums to 1. But its first weight is {got}."
+        assert said(rows, mistake.answer).message.startswith("Row 0 sums to 1. But its first weigh")
+
+    def test_a_stage_shares_what_it_does_not_change(self, rows):
+        rows.mistake()(lambda x: -x)
+        wide = rows.stage(probes=({"x": 100 * torch.eye(2)},), praise="Second.")
+        assert (wide.title, wide.reference, wide.function) == ("Rows", rows.reference, "rows")
+        assert wide.mistakes == wide.then == [] and wide.kept_as == ""
+        assert rows.stages == (rows, wide) and len(rows.mistakes) == 1
+        assert said(rows, lambda x: x.softmax(-1)).message == "Second."
 
 
 class TestUnknownMistakes:
