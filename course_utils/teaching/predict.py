@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from course_utils.explorers.captions import number
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Text
 
@@ -87,7 +88,10 @@ class Prediction:
 
     @property
     def truth_in_words(self) -> str:
-        """What came out, with its unit."""
+        """What came out, with its unit; of a curve, its two ends."""
+        if self.curve:
+            first, last = (number(self.curve.truth[i], self.curve.y.digits) for i in (0, -1))
+            return f"{first} to {last}"
         words = self.truth if isinstance(self.truth, str) else f"{self.truth:,}"
         return f"{words} {self.unit}".strip()
 

@@ -22,7 +22,7 @@ VIEW = Path(__file__).resolve().parents[1] / "explorers" / "kit" / "quiz.js"
 class Option:
     """One answer to choose, and why it is right or wrong.
 
-    ``text`` stands on a button, which shows neither LaTeX nor HTML: write √d_k.
+    ``text`` shows neither LaTeX nor HTML: write √d_k.
     """
 
     text: str
@@ -165,7 +165,12 @@ def _place(question: Question, letter: str) -> int | None:
 
 def _told(question: Question) -> dict[str, Any]:
     options = [
-        {"text": each.text, "why": inline(each.why), "correct": each.correct}
+        {
+            "text": each.text,
+            "label": inline(each.text),
+            "why": inline(each.why),
+            "correct": each.correct,
+        }
         for each in question.options
     ]
     return {"prompt": inline(question.prompt), "options": options}

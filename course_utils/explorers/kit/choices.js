@@ -24,5 +24,5 @@ export function choices(texts, choose, named) {
   });
   const show = chosen => buttons.forEach((button, i) =>
     set(button, { "aria-pressed": String(texts[i] === chosen) }));
-  return { element, show };
+  return { element, buttons, show };
 }

@@ -48,7 +48,9 @@ function makeDrawing(stage, { x, y, at, truth }) {
   const axis = ({ label, ticks }, share) => ({
     label, domain: [0, 1], ticks: ticks.map(each => [share(each), written(each)]),
   });
-  const plot = chart(stage, { label: `${y.label} against ${x.label}`, x: axis(x, along), y: axis(y, up) });
+  const plot = chart(stage, {
+    label: `${y.label} against ${x.label}`, x: axis(x, along), y: axis(y, up), edge: { left: 54, right: 16 },
+  });
   const ground = svg("rect", { class: "draw-ground", "data-grab": "shared" });
   const gap = svg("path", { class: "draw-gap" });
   const line = svg("path", { class: "draw-guess" });

@@ -25,8 +25,9 @@ function mount(stage, hand) {
 function makeQuestion({ prompt, options }, place, hand) {
   const id = freshId();
   const asked = html("p", { class: "quiz-prompt", id });
-  asked.innerHTML = prompt; // the course's own, escaped by Python
+  asked.innerHTML = `<b>${place + 1}.</b> ${prompt}`; // the course's own, escaped by Python
   const answers = choices(options.map(each => each.text), answer, { "aria-labelledby": id });
+  answers.buttons.forEach((button, i) => { button.innerHTML = options[i].label; });
   const said = html("p", { class: "quiz-said", role: "status" });
 
   function answer(text) {
