@@ -27,8 +27,9 @@ class InBrowser:
     def __init__(self, explorer, module=None):
         self.explorer, self._served = explorer, None
         module = module or explorer.compute_path()
+        computed = module.as_uri() if module.exists() else "table"
         self._node = subprocess.Popen(
-            [node(), "--no-warnings", RUN, KIT.as_uri(), module.as_uri() if module.exists() else "table"],
+            [node(), "--no-warnings", RUN, KIT.as_uri(), computed],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
             env={**os.environ, "NODE_OPTIONS": ""},
         )  # fmt: skip
@@ -82,6 +83,8 @@ def value_of(sent):
     if isinstance(sent, dict):
         return {name: value_of(each) for name, each in sent.items()}
     if isinstance(sent, list):
+        if sent and set(map(type, sent)) <= {bool, int, float}:
+            return np.array(sent)  # most are such lists, and one by one is slow
         values = [value_of(each) for each in sent]
         shapes = {np.shape(each) for each in values}
         numbers = all(isinstance(each, (int, float, np.ndarray)) for each in values)
