@@ -1,4 +1,4 @@
-// What split.py computes, in the browser; a test compares the two.
+// The split into heads and the wrong one: where each number goes, and what outputs depend on.
 
 export const TOKENS = 6;
 export const WIDTH = 12;
@@ -16,7 +16,14 @@ const reachOf = (seen, rowsFor) => rowsOf(TOKENS).flatMap(token => {
   return rowsOf(TOKENS).map(each => all.has(each));
 });
 
-/** The state of these values. */
+/**
+ * The numbers 0 to 71 of x (T, C), in this order in memory, by the right split and the wrong one.
+ *
+ * `right` and `wrong` are head, row and column (72, 3) where each number goes. `reach` is, for the
+ * right order and the wrong one, which tokens (2, T, T) the output of each token depends on, where
+ * row i of a head attends to its rows up to i (a causal mask). All are flattened. `number` is the
+ * one that is pointed at.
+ */
 export function compute({ heads, number, merge }) {
   const width = WIDTH / heads;
   const right = NUMBERS.flatMap(n =>

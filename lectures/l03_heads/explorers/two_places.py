@@ -9,20 +9,12 @@ from numbers import Integral
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from course_utils.explorers import Explorer
-from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Point, Steps, Toggle
 
 LETTERS = "ABC"
 PLACES = 4  # 4 back, 3 back, 2 back, 1 back
-ASKED = (PLACES - 1, PLACES - 3)  # where one back and three back are
 WHOLE = 100  # percent
-SAME = 1e-6  # scores that differ by less are a tie
-# Three values of any width span a triangle, so the plane is enough to see all that can happen.
-VALUES = np.array([[0.0, 1.0], [-(3**0.5) / 2, -0.5], [3**0.5 / 2, -0.5]])
-TEXTS = np.array(list(itertools.product(range(len(LETTERS)), repeat=PLACES)))  # (81, 4)
 
 EVEN = [25, 25, 25, 25]
 ONE_BACK = [0, 0, 0, 100]
@@ -65,51 +57,6 @@ class Letters(Steps):
         return list(self.values)[::16]
 
 
-@dataclass(frozen=True)
-class TwoPlacesState:
-    """What both answers are read from, first the one for one back, then the one for three back.
-
-    Attributes:
-        spots: where the head's output lands in the plane for each text (2, 81, 2).
-        said: the letter that the readout says for each text (2, 81); −1 for a tie.
-        truth: the right letters (2, 81).
-        at: which of the 81 texts is written above.
-        right: share of texts (2,) in which an answer is right.
-        both: share in which both are.
-    """
-
-    spots: np.ndarray
-    said: np.ndarray
-    truth: np.ndarray
-    at: int
-    right: np.ndarray
-    both: float
-
-
-def percents_of_letters(weights: Sequence[int]) -> np.ndarray:
-    """How much of a head's weight lies on each letter, for each text (81, 3), in percent."""
-    is_letter = TEXTS[..., None] == np.arange(len(LETTERS))  # (81, 4, 3)
-    return np.asarray((np.array(weights)[:, None] * is_letter).sum(axis=1))
-
-
-def shares_at(point: Sequence[float]) -> np.ndarray:
-    """A point of the plane as a mixture of the three values: shares that sum to 1."""
-    return np.asarray(1 / 3 + 2 / 3 * (VALUES @ np.asarray(point, float)))
-
-
-def answers(weights: Sequence[int], cut: Sequence[float]) -> np.ndarray:
-    """The letter for each text (81,), −1 for a tie: a linear readout of the head's output.
-
-    The score of a letter is its share in the output less its share where the three cuts meet.
-    In the middle, these are the answers of the readout with the lowest cross-entropy: all letters
-    are equally likely, so it treats them alike, and the letter with the most weight wins.
-    """
-    scores = percents_of_letters(weights) - WHOLE * shares_at(cut)
-    best = scores.max(axis=1, keepdims=True)
-    tied = (best - scores < SAME).sum(axis=1) > 1
-    return np.where(tied, -1, scores.argmax(axis=1))
-
-
 class TwoPlaces(Explorer):
     """One head's weights, dragged → where its outputs land, and what can be read from them."""
 
@@ -144,33 +91,3 @@ class TwoPlaces(Explorer):
         "ones with the lowest loss; drag the point where they meet to try others. No cuts get all "
         "nine pairs right for both answers, unless there is a second head. Dots: all 81 texts."
     )
-
-    def compute(
-        self, first: Any, second: Any, two: bool, text: str, cut_one: Any, cut_three: Any
-    ) -> TwoPlacesState:
-        heads = (first, second if two else first)
-        spots = [percents_of_letters(head) / WHOLE @ VALUES for head in heads]
-        said = [answers(*each) for each in zip(heads, (cut_one, cut_three), strict=True)]
-        truth = TEXTS[:, list(ASKED)].T
-        right = np.array(said) == truth
-        return TwoPlacesState(
-            spots=np.array(spots),
-            said=np.array(said),
-            truth=truth,
-            at=list(self.inputs["text"].values).index(text),  # type: ignore[attr-defined]
-            right=right.mean(axis=1),
-            both=float(right.all(axis=0).mean()),
-        )
-
-    def caption(self, state: TwoPlacesState) -> str:
-        one, three, both = (number(100 * each) for each in (*state.right, state.both))
-        here = ", ".join(
-            f"[v:{LETTERS[said]}] ({'right' if said == truth else 'wrong'})"
-            if said >= 0
-            else "a tie"
-            for said, truth in zip(state.said[:, state.at], state.truth[:, state.at], strict=True)
-        )
-        return (
-            f"One back is right in {one} % of texts, three back in {three} %, "
-            f"both in [b:{both} %]. Here: {here}."
-        )
