@@ -1,4 +1,4 @@
-// What codes.py computes, in the browser; a test compares the two.
+// Three ways to write down a position, and how far the codes of two positions are apart.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
@@ -17,7 +17,7 @@ export function codeOf(kind, at) {
 
 const distance = (one, other) => Math.hypot(...one.map((each, i) => each - other[i]));
 
-/** The state of these values. */
+/** `apart` (64,) is the distance from the code of position m to that of every position. */
 export function compute({ code, m, n }) {
   const first = codeOf(code, m);
   const apart = Float64Array.from({ length: POSITIONS }, (_, at) =>

@@ -1,10 +1,17 @@
-// What torus.py computes, in the browser; a test compares the two.
+// A key of two pairs at every position: its angles, and what each pair adds to its score.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
 export const KEYS = 64;
 
-/** The state of these values. */
+/**
+ * A query at m and a key at every position, of two pairs, length 1, one direction at first.
+ *
+ * The rotation keeps the length of each pair, and the score is Σ |qᵢ| |kᵢ| cos(angle of pair i).
+ * `fast` and `slow` (64,) are what each pair adds to the score of each position, `scores` (64,)
+ * their sum. `fast_angles` and `slow_angles` (64,) are how far the position has turned a pair, in
+ * radians. `tube` is the length of the fast pair, from 0 to 1.
+ */
 export function compute({ m, n, slow, base }) {
   const share = slow / 100;
   const speed = base ** -0.5;

@@ -2,50 +2,73 @@
 
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
 
 from course_utils.positions import apply_rope
-
 from lectures.l04_positions.explorers.codes import (
     BINARY,
-    DIGITS,
     NUMBER,
     POSITIONS,
     WAVES,
     PositionCodes,
 )
 from lectures.l04_positions.explorers.rope import FARTHEST, PAIRS, RopeClock
-from lectures.l04_positions.explorers.torus import BASES as TORUS_BASES
 from lectures.l04_positions.explorers.torus import KEYS, RopeTorus
 from tests.explorers.support_browser import InBrowser, differences
 from tests.explorers.support_node import KIT, run_module
 
+
+def exported(explorer, names, what):
+    """What an expression gives of an explorer's own JavaScript."""
+    module = json.dumps(explorer.compute_path().as_uri())
+    source = f"const {{ {names} }} = await import({module});"
+    return run_module(f"{source} console.log(JSON.stringify({what}));")
+
+
 # The codes
+
+
+HANDS = np.exp(1j * np.arange(POSITIONS)[:, None] / 2 ** np.arange(6))
 
 
 @pytest.fixture(scope="module")
 def written():
-    return PositionCodes()
+    with InBrowser(PositionCodes()) as found:
+        yield found
 
 
-@pytest.mark.parametrize("m", [0, 7, 63])
-def test_distances_of_the_codes(written, m):
-    positions = np.arange(POSITIONS)
-    one_number = written.compute(code=NUMBER, m=m, n=0).apart
-    assert np.allclose(one_number, np.abs(positions - m))
-    binary = written.compute(code=BINARY, m=m, n=0).apart
-    assert np.allclose(binary**2, [bin(m ^ n).count("1") for n in positions])
-    hands = np.exp(1j * positions[:, None] / 2 ** np.arange(DIGITS))
-    waves = written.compute(code=WAVES, m=m, n=0).apart
-    assert np.allclose(waves, np.linalg.norm(hands - hands[m], axis=1))
+def distances(code, m, n):
+    apart = {
+        NUMBER: [abs(at - m) for at in range(POSITIONS)],
+        BINARY: [(at ^ m).bit_count() ** 0.5 for at in range(POSITIONS)],
+        WAVES: np.linalg.norm(HANDS - HANDS[m], axis=1),
+    }
+    return {"apart": apart[code]}
+
+
+def test_distances_of_the_codes(written):
+    assert differences(written, distances) == []
+
+
+def test_table_of_the_codes():
+    number, binary, waves = exported(
+        PositionCodes,
+        "KINDS, POSITIONS, codeOf",
+        "KINDS.map(kind => Array.from({ length: POSITIONS }, (_, at) => codeOf(kind, at)))",
+    )
+    assert number == [[at] for at in range(POSITIONS)]
+    assert binary == [[int(digit) for digit in f"{at:06b}"[::-1]] for at in range(POSITIONS)]
+    assert np.allclose(np.array(waves).view(complex), HANDS)
 
 
 def test_only_in_waves_the_distance_is_all_that_counts(written):
     def along(code):  # what all pairs of positions at one distance have
-        apart = np.array([written.compute(code=code, m=m, n=0).apart for m in range(POSITIONS)])
+        states = written.states([{"code": code, "m": m} for m in range(POSITIONS)])
+        apart = np.array([state.apart for state in states])
         return [apart.diagonal(k) for k in range(1, POSITIONS)]
 
     assert all(np.ptp(each) < 1e-9 for each in along(WAVES))
@@ -54,14 +77,23 @@ def test_only_in_waves_the_distance_is_all_that_counts(written):
 
 
 def test_fifteen_is_closer_to_seven_than_eight(written):
-    apart = written.compute(code=BINARY, m=7, n=8).apart
-    assert apart[15] == 1 and apart[8] == 2
-    caption = written.caption(written.compute(**written.presets["binary: 7 and 8"]))
-    assert "[q:000111]" in caption and "4 digits differ" in caption
+    state = written.compute(code=BINARY, m=7, n=8)
+    assert state.apart[15] == 1 and state.apart[8] == 2
+    assert "[q:000111]" in state.caption and "4 digits differ" in state.caption
 
 
-def test_a_single_digit_differs(written):
-    assert "1 digit differs" in written.caption(written.compute(code=BINARY, m=2, n=3))
+def test_words_of_the_codes(written):
+    one, several, number, waves = written.states(
+        [{"code": BINARY, "m": 2, "n": 3}, {"code": BINARY, "m": 5, "n": 58},
+         {"code": NUMBER, "m": 7, "n": 57}, {"code": WAVES, "m": 40, "n": 9}]
+    )  # fmt: skip
+    assert "1 digit differs" in one.words
+    assert several.words.startswith("In binary, 5 is 000101 and 58 is 111010: 6 digits differ")
+    assert several.words.endswith("2.45 apart.")
+    assert number.words == "As numbers, the codes of 7 and 57 are 50.00 apart."
+    far = np.linalg.norm(HANDS[40] - HANDS[9])
+    assert f"40 and 9 are {far:.2f} apart, like those of" in waves.words
+    assert waves.words.endswith("at distance 31.")
 
 
 def speeds(base):
@@ -122,8 +154,7 @@ def test_a_planted_difference_is_found(tmp_path, old, new):
 
 @pytest.fixture(scope="module")
 def offsets():
-    module = json.dumps(RopeClock.compute_path().as_uri())
-    return np.array(run_module(f"console.log(JSON.stringify((await import({module})).OFFSETS))"))
+    return np.array(exported(RopeClock, "OFFSETS", "OFFSETS"))
 
 
 @pytest.mark.parametrize("aim", [0, 5, 20])
@@ -151,39 +182,66 @@ def test_shifting_both_leaves_the_scores(clock):
 
 @pytest.fixture(scope="module")
 def torus():
-    return RopeTorus()
+    with InBrowser(RopeTorus()) as found:
+        yield found
+
+
+@cache
+def turned(base):
+    """Both pairs (64, 2) at every position as complex numbers: the core turns them, D = 4."""
+    right = torch.tensor([1, 1, 0, 0]).double().expand(KEYS, -1)
+    x, y = apply_rope(right, torch.arange(KEYS), base=base).unflatten(-1, (2, 2)).unbind(-2)
+    return (x + 1j * y).numpy()
+
+
+def wound(m, n, slow, base):
+    lengths = np.sqrt([1 - slow / 100, slow / 100])
+    keys = lengths * turned(base)
+    fast, slow_part = (keys * keys[m].conj()).real.T
+    return {
+        "fast": fast,
+        "slow": slow_part,
+        "scores": fast + slow_part,
+        "fast_angles": np.arange(KEYS),
+        "slow_angles": np.arange(KEYS) * base**-0.5,
+        "tube": lengths[0],
+    }
+
+
+def test_the_torus_is_wound_as_the_core_rotates(torus):
+    assert differences(torus, wound) == []
 
 
 @pytest.mark.parametrize("slow", [0, 35, 100])
-@pytest.mark.parametrize("base", TORUS_BASES)
-def test_torus_against_complex_numbers(torus, slow, base):
-    state = torus.compute(m=21, n=5, slow=slow, base=base)
-    turns = np.arange(KEYS)[:, None] * np.array([1, base**-0.5])  # two pairs: D = 4
-    lengths = np.sqrt([1 - slow / 100, slow / 100])
-    keys = lengths * np.exp(1j * turns)
-    parts = (keys * keys[21].conj()).real
-    assert np.allclose(np.c_[state.fast, state.slow], parts, atol=1e-9)
-    assert np.allclose(state.scores, parts.sum(1), atol=1e-9)
-    assert np.allclose(np.c_[state.fast_angles, state.slow_angles], turns)
-    assert state.tube == pytest.approx(lengths[0])
-    assert state.scores[21] == pytest.approx(1), "a rotation keeps the length, 1"
+def test_a_rotation_keeps_the_length(torus, slow):
+    state = torus.compute(m=21, slow=slow)
+    assert state.scores[21] == pytest.approx(1)
 
 
 def test_the_mean_of_the_cosines_needs_equal_lengths(torus):
     cosines = np.cos(np.arange(KEYS)[:, None] * np.array([1, 0.1])).mean(1)
-    equal, unequal = (torus.compute(m=0, n=0, slow=each, base=100).scores for each in (50, 10))
+    settings = [{"m": 0, "n": 0, "slow": each, "base": 100} for each in (50, 10)]
+    equal, unequal = (state.scores for state in torus.states(settings))
     assert np.allclose(equal, cosines) and np.abs(unequal - cosines).max() > 0.3
 
 
 def test_only_the_distance_counts(torus):
-    near, far = (torus.compute(m=m, n=0, slow=30, base=100) for m in (3, 40))
+    near, far = torus.states([{"m": m, "n": 0, "slow": 30, "base": 100} for m in (3, 40)])
     assert np.allclose(near.scores[:27], far.scores[37:])
 
 
 def test_presets_of_the_torus(torus):
-    states = {label: torus.compute(**values) for label, values in torus.presets.items()}
+    states = dict(zip(RopeTorus.presets, torus.states(RopeTorus.presets.values()), strict=True))
     at = {label: state.scores[state.n] for label, state in states.items()}
     assert at["… with a long fast pair"] > 0.8 > 0.4 > at["44 apart"]
     assert at["… and a slower slow pair"] < at["… with a long slow pair"] < 0
     assert states["only the slow pair"].tube == 0 and (states["only the slow pair"].fast == 0).all()
     assert {state.n - state.m for state in states.values()} == {6, 44}
+
+
+def test_words_of_the_torus(torus):
+    # 0.5 cos 44 + 0.5 cos 4.4 = 0.49992 − 0.15367
+    assert torus.compute(**RopeTorus.presets["44 apart"]).words == (
+        "With the query at 10 and the key at 54, the fast pair adds 0.50 and the slow pair −0.15: "
+        "the score is 0.35."
+    )
