@@ -1,15 +1,23 @@
-// What cache.py computes, in the browser; a test compares the two.
+// Bytes of keys, values and weights, and the length of text at which each memory is full.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
 export const FULL = 128;
 export const WINDOW = 4096;
+/** Bytes that each memory holds. */
+export const MEMORIES = { "laptop, 16 GB": 16e9, "H100, 80 GB": 80e9, "8 H100s, 640 GB": 640e9 };
 const UNITS = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
-const [LAPTOP, CARD] = [16e9, 80e9];
+const [LAPTOP, CARD] = Object.values(MEMORIES);
 
-/** The state of these values. */
-export function compute({ model, filled, texts, sharing, bits, window }, { models, memories }) {
-  const { layers, heads, width, context, parameters } = models[model];
+/**
+ * Bytes of `keys`, `values`, `weights` and all in `total`, with `kept` of `length` tokens a text.
+ *
+ * `token` are the bytes of one token of one text, `unshared` those of the cache if every query head
+ * had keys and values of its own. `full_at` (3,) is the length in tokens from which each memory is
+ * too small; 0 where the weights by themselves are too large, −1 where it never happens.
+ */
+export function compute({ model, filled, texts, sharing, bits, window }, { models }) {
+  const { layers, heads, head_width: width, context, parameters } = models[model];
   const length = Math.floor((context * filled) / FULL);
   const longest = window ? WINDOW : context;
   const kept = Math.min(length, longest);
@@ -18,6 +26,7 @@ export function compute({ model, filled, texts, sharing, bits, window }, { model
   const kv_heads = heads / sharing;
   const [cache, weights] = [bytesOf(kv_heads, kept), 2 * parameters];
   const most = Math.min(context, longest);
+  const perToken = bytesOf(kv_heads, 1);
   return {
     keys: cache / 2,
     values: cache / 2,
@@ -25,7 +34,7 @@ export function compute({ model, filled, texts, sharing, bits, window }, { model
     total: weights + cache,
     unshared: bytesOf(heads, kept),
     token: bytesOf(kv_heads, 1, 1),
-    full_at: memories.map(size => fullAt(size - weights, bytesOf(kv_heads, 1), most)),
+    full_at: Object.values(MEMORIES).map(size => fullAt(size - weights, perToken, most)),
     length, kept, context, layers, heads, kv_heads, width, texts, bits,
   };
 }

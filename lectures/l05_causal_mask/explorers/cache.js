@@ -8,7 +8,7 @@ import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./cache.css";
-import { FULL, WINDOW, caption, compute, sizeOf } from "./cache.compute.js";
+import { FULL, MEMORIES, WINDOW, caption, compute, sizeOf } from "./cache.compute.js";
 import { makeProduct } from "./cache.product.js";
 
 const GB = 1e9;
@@ -42,7 +42,7 @@ function mount(stage, hand) {
       y: { ...drawn.y, domain: [0, top * GB], ticks: ticks.map(each => [each * GB, `${each}`]) },
     });
     drawBands(drawn, state, values);
-    handle.draw(state, drawLines(drawn, state, hand.given, top), hand.width);
+    handle.draw(state, drawLines(drawn, state, top), hand.width);
     product(state, values);
   };
 }
@@ -131,11 +131,11 @@ function nameAlone(drawn, { weights, token, context, texts }, alone, most) {
 }
 
 /** Names in the picture, the memories as lines, and where each is full. Returns their boxes. */
-function drawLines(drawn, state, { memories, names }, top) {
+function drawLines(drawn, state, top) {
   const { inner } = drawn;
   const middle = (inner.left + inner.right) / 2;
   const boxes = [boxOf(inner.left, 12, drawn.y.label)];
-  memories.forEach((size, i) => {
+  Object.entries(MEMORIES).forEach(([memory, size], i) => {
     const at = drawn.atY(size);
     const isShown = size <= top * GB && inner.bottom - at > LOWEST;
     const full = state.full_at[i];
@@ -149,8 +149,8 @@ function drawLines(drawn, state, { memories, names }, top) {
     const isBelow = !isNear && starts <= at && at - starts < CROWDED;
     const named = [isNear ? inner.right - 6 : inner.left + 6, at + (isBelow ? 16 : -6)];
     const end = isNear ? "end" : "start";
-    mark("name", "text", { class: "cache-name", x: named[0], y: named[1], "text-anchor": end, text: names[i] });
-    if (isShown) boxes.push(boxOf(...named, names[i], end));
+    mark("name", "text", { class: "cache-name", x: named[0], y: named[1], "text-anchor": end, text: memory });
+    if (isShown) boxes.push(boxOf(...named, memory, end));
     const isFull = isShown && full > 0 ? "" : "none";
     mark("full", "circle", { class: "cache-full", r: 5, display: isFull, cx: x, cy: at });
     const [anchor, aside] = x > middle ? ["end", -10] : ["start", 10];

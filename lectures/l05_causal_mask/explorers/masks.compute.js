@@ -1,14 +1,35 @@
-// What masks.py computes, in the browser; a test compares the two.
+// What each word depends on through the layers of a painted mask, and which answers leak.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
+export const PAD = "pad";
+/** Each sentence has one word more than is read: the last is the answer of the last position. */
+export const TEXTS = {
+  "one sentence": ["Leo", "fed", "the", "cat", "and", "then", "it", "slept", "."],
+  "two documents": ["The", "cat", "slept", ".", "We", "drink", "tea", "now", "."],
+  "a sentence and padding": ["Leo", "fed", "the", "cat", ".", PAD, PAD, PAD, PAD],
+};
+
 const range = count => [...Array(count).keys()];
 
-/** The state of these values; (L+1, T, T) and (L+1, T) are flattened, 0 and 1. */
-export function compute({ mask, word, layers, text }, { texts, pad }) {
+/**
+ * What the positions know, as 0 and 1; t asks, s is asked, l = 0 are the words themselves.
+ *
+ * After l layers with residual connections, position t depends on word s if there is a path of l
+ * steps, each along a cell of the mask or straight up: the l-th power of (mask or identity), as a
+ * matrix of truth values.
+ *
+ * `mask` (T, T) is whether t may attend to s. `knows` (L+1, T, T) is whether position t depends on
+ * word s after l layers, `feeds` (L+1, T) whether the chosen output depends on position t after
+ * layer l, `ahead` (L+1, T) whether position t knows a later word, `carries` (L+1, T) whether it
+ * knows a word later than the chosen one. `answered` (T,) says which outputs know the word that
+ * they are to predict, `empty` (T,) which words may attend to nothing. All are flattened. `sees`,
+ * `depends` and `later` count words for the chosen one, `cheats` the outputs that are `answered`.
+ */
+export function compute({ mask, word, layers, text }) {
   const T = mask.length;
   const all = range(T);
-  const words = texts[text];
+  const words = TEXTS[text];
   const may = all.map(t => all.map(s => Number(mask[t][s] === "#")));
   const reach = [all.map(t => all.map(s => Number(s === t)))];
   for (let depth = 1; depth <= layers; depth += 1) {
@@ -20,7 +41,7 @@ export function compute({ mask, word, layers, text }, { texts, pad }) {
   const knowsAfter = first => reach.map(each =>
     each.map((row, t) => Number(row.some((known, s) => known && s > first(t)))));
   const answered = all.map(t =>
-    Number(t + 1 < T && words[t + 1] !== pad && last[t][t + 1]));
+    Number(t + 1 < T && words[t + 1] !== PAD && last[t][t + 1]));
   return {
     mask: may.flat(),
     knows: reach.flat(2),

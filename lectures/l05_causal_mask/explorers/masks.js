@@ -3,7 +3,7 @@
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
 import { html } from "../../../course_utils/explorers/kit/svg.js";
 import style from "./masks.css";
-import { caption, compute } from "./masks.compute.js";
+import { TEXTS, caption, compute } from "./masks.compute.js";
 import { CELLS, makeGrid } from "./masks.grid.js";
 import { makePaths } from "./masks.paths.js";
 
@@ -26,7 +26,7 @@ function mount(stage, hand) {
     const side = Math.min(MOST, Math.floor((hand.width - CELLS.left) / all.length));
     const width = CELLS.left + all.length * side;
     box.classList.toggle("mask-wide", isWide);
-    const words = hand.given.texts[values.text];
+    const words = TEXTS[values.text];
     grid(state, words, side);
     paths.draw(state, words, {
       width: isWide ? hand.width - width - BETWEEN : width,

@@ -2,6 +2,7 @@
 
 import { focusOn } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
+import { PAD } from "./masks.compute.js";
 import { cross } from "./masks.grid.js";
 
 const LEFT = 56; // pixels for the names of rows
@@ -46,7 +47,7 @@ export function makePaths(box, hand, all) {
       const [x] = at(0, t);
       const isChosen = t === state.word;
       const far = state.answered[t] ? "mask-far" : "";
-      const next = told[t + 1] === hand.given.pad ? "–" : told[t + 1];
+      const next = told[t + 1] === PAD ? "–" : told[t + 1];
       set(columns[t], {
         x: x - column / 2 + 1, y: 20, width: column - 2, height: height - 20,
         "aria-checked": String(isChosen), tabindex: isChosen ? 0 : -1,
@@ -58,7 +59,7 @@ export function makePaths(box, hand, all) {
       nodes.forEach((row, l) => row[t].show(l <= state.layers && at(l, t), nodeKind(state, l, t)));
     });
     lines.draw(state, at);
-    drawVerdict(verdict, state, told, hand.given.pad, at(0, state.word)[0], width);
+    drawVerdict(verdict, state, told, at(0, state.word)[0], width);
   };
   return { draw, point: lines.point };
 }
@@ -193,9 +194,9 @@ function line(at, l, t, s) {
 }
 
 /** Whether the chosen position can read its answer, in words above it. */
-function drawVerdict(verdict, { answered, word }, told, pad, x, width) {
+function drawVerdict(verdict, { answered, word }, told, x, width) {
   const far = answered[word] > 0;
-  const isGraded = told[word + 1] !== pad;
+  const isGraded = told[word + 1] !== PAD;
   const words = far ? "× can read its own answer"
     : isGraded ? "cannot read its answer" : "has nothing to predict";
   const side = x > width - 90 ? "end" : x < 90 ? "start" : "middle";
