@@ -25,7 +25,7 @@ PICTURE = "<figure class='ce'><h3>What a picture asks</h3></figure>"
 
 
 def buttons(place, text):
-    return place.locator(".predict-choices button", has_text=text)
+    return place.locator(".ce-choices button", has_text=text)
 
 
 def said(place):

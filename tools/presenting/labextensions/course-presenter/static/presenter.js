@@ -240,11 +240,11 @@ export class Presenter {
   }
 
   // Press the button of an explorer's preset on this slide; before the explorer is uncovered, the
-  // choice of the last prediction.
+  // choice of the last prediction, or of the question that is shown.
   preset(number) {
     const all = css => [...this.notebook.node.querySelectorAll(css)];
     const presets = '.course-presets button';
-    const asked = all('.cp-on:not(.cp-covered) .predict-choices').at(-1);
+    const asked = all('.cp-on:not(.cp-covered) .ce-choices').findLast(each => each.offsetParent);
     const [buttons = []] = [
       all(`.cp-on:not(.cp-covered) ${presets}`),
       [...asked?.querySelectorAll('button') ?? []],
