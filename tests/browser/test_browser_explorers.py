@@ -216,7 +216,7 @@ def test_on_another_screen_canvases_are_as_sharp(tab):
         tab.wait_for_function(SHARP, arg=sharp)
 
 
-def test_without_javascript_the_caption_is_there(open_explorer, name):
+def test_without_javascript_its_words_are_there(open_explorer, name):
     page = open_explorer(name, java_script_enabled=False)
-    told = EXPLORERS[name]().caption_text
+    told = EXPLORERS[name]().in_words
     assert " ".join(told.split()) in " ".join(page.locator("body").inner_text().split())

@@ -6,7 +6,7 @@ import {
 } from "./draw.compute.js";
 import style from "./draw.css";
 import { explorer } from "./explorer.js";
-import { draggable, handle } from "./hand.js";
+import { draggable, slider } from "./hand.js";
 import { onGuess, recall, remember } from "./remembered.js";
 import { clamp } from "./scale.js";
 import { html, path, set, svg } from "./svg.js";
@@ -64,17 +64,21 @@ function makeDrawing(stage, { x, y, at, truth }) {
     told();
     redraw();
   };
-  const handles = HANDLES.map((place, i) => handle(svg("circle", { class: "draw-handle", r: 9 }), plot.svg, {
-    label: `${y.label} at ${x.label} = ${written(along.inverse(place / (PLACES - 1)))}`,
-    min: 0, max: KEYS, at: () => Math.round(KEYS * shares[place]),
-    go: to => {
-      put(place, to / KEYS);
-      for (const other of [HANDLES[i - 1], HANDLES[i + 1]]) if (other !== undefined) straighten(place, other);
-      touched();
-    },
-    from: ({ y: top }) => KEYS * plot.yAt.inverse(top),
-    says: () => written(heightOf(place)),
-  }));
+  const handles = HANDLES.map((place, i) => {
+    const element = svg("circle", { class: "draw-handle", r: 9 });
+    plot.svg.append(element);
+    const hear = slider(element, plot.svg, {
+      label: `${y.label} at ${x.label} = ${written(along.inverse(place / (PLACES - 1)))}`,
+      min: 0, max: KEYS, grab: "", at: () => Math.round(KEYS * shares[place]),
+      go: to => {
+        put(place, to / KEYS);
+        for (const other of [HANDLES[i - 1], HANDLES[i + 1]]) if (other !== undefined) straighten(place, other);
+        touched();
+      },
+      from: ({ y: top }) => KEYS * plot.yAt.inverse(top),
+    });
+    return { element, hear };
+  });
   let last; // where the pointer was
   const go = place => {
     if (isOver) return;
@@ -100,9 +104,10 @@ function makeDrawing(stage, { x, y, at, truth }) {
   function redraw() {
     const places = shares.map((_, i) => plot.xAt(i / (PLACES - 1)));
     set(line, { d: path(places, shares.map(plot.yAt)) });
-    handles.forEach((each, i) => {
-      set(each.element, { cx: places[HANDLES[i]], cy: plot.yAt(shares[HANDLES[i]]), display: isOver && "none" });
-      each.show();
+    handles.forEach(({ element, hear }, i) => {
+      const place = HANDLES[i];
+      set(element, { cx: places[place], cy: plot.yAt(shares[place]), display: isOver && "none" });
+      hear(written(heightOf(place)));
     });
   }
 

@@ -120,18 +120,31 @@ export function stepped(element, step, ends = () => {}) {
 }
 
 /**
- * Make an element of the picture a slider, for pointer and keys.
+ * Make an element of the picture a slider, for pointer, touch and keys; it is not put anywhere.
  *
- * `at()` is its value, `go(value)` moves it, `from(place)` is the value where a pointer is, in pixels of
- * `area`, and `says()` what a screen reader hears. Returns the element with `show`, for after a change.
+ * It has a range, `min` to `max` in steps, or some `values`. `at()` is its value, `go(value)` moves it, and
+ * `from(place)` is the value where a pointer is, in pixels of `area`: the nearest that it can have is taken.
+ * Returns `hear(words)`, which tells a screen reader after a change.
  */
-export function handle(element, area, { label, min, max, step = 1, grab = "", at, go, from, says }) {
+export function slider(element, area, { label, min, max, step = 1, values, at, go, from, start, end, grab = "shared" }) {
+  const ends = values ? [values[0], values.at(-1)] : [min, max];
   set(element, { role: "slider", tabindex: 0, "data-grab": grab, "aria-label": label,
-    "aria-valuemin": min, "aria-valuemax": max });
-  area.append(element);
-  const to = value => go(Math.min(Math.max(value, min), max));
-  draggable(element, area, { move: place => to(from(place)) });
-  stepped(element, count => to(at() + count * step), key => to(key === "Home" ? min : max));
-  const show = () => set(element, { "aria-valuenow": at(), "aria-valuetext": says() });
-  return { element, show };
+    "aria-valuemin": ends[0], "aria-valuemax": ends[1] });
+  const near = value => values
+    ? values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one))
+    : Math.min(Math.max(Math.round(value / step) * step, min), max);
+  const next = count => values
+    ? values[Math.min(Math.max(values.indexOf(at()) + Math.sign(count), 0), values.length - 1)]
+    : near(at() + count * step);
+  draggable(element, area, { start, move: place => go(near(from(place))), end });
+  stepped(element, count => go(next(count)), key => go(ends[Number(key === "End")]));
+  return words => set(element, { "aria-valuenow": at(), "aria-valuetext": words });
+}
+
+/** A `slider` for a control of the explorer, which knows its range, its name and its value. */
+export function handle(element, area, hand, name, options) {
+  const at = () => hand.values[name];
+  const digits = hand.inputs[name].digits ?? 0; // no 0.30000000000000004
+  const go = value => hand.change({ [name]: digits ? Number(value.toFixed(digits)) : value });
+  return slider(element, area, { ...hand.inputs[name], at, go, ...options });
 }

@@ -1,6 +1,6 @@
 // One split: the matrix, its heads below, and what each output depends on.
 
-import { draggable, focusOn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { focusOn, handle, pointing } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
@@ -170,25 +170,15 @@ function makeMap(drawing) {
 
 /** The first cut through the matrix: dragged, it sets how wide a head is. */
 function makeCut(drawing, hand) {
-  const { values, label } = hand.inputs.heads;
   const line = svg("path", { class: "split-cut" });
-  const knob = svg("g", { class: "split-knob", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": label, "aria-valuemin": values[0], "aria-valuemax": values.at(-1) },
+  const knob = svg("g", { class: "split-knob" },
   svg("rect", { class: "split-room", x: -16, y: -16, width: 32, height: 32 }),
   svg("circle", { r: 9 }), svg("path", { d: "M-2 -3l-3 3l3 3M2 -3l3 3l-3 3" }));
   const words = svg("text", { class: "split-count" });
   drawing.insertBefore(line, drawing.querySelector(".split-link")); // the frames cover it
   drawing.append(words, knob);
   let side = LARGEST;
-  const to = heads => hand.change({ heads });
-  draggable(knob, drawing, { move: ({ x }) => {
-    const width = (x - LEFT) / side;
-    const gaps = values.map(each => Math.abs(WIDTH / each - width));
-    to(values[gaps.indexOf(Math.min(...gaps))]);
-  } });
-  const at = () => values.indexOf(hand.values.heads);
-  stepped(knob, by => to(values[clamp(at() + Math.sign(by), 0, values.length - 1)]),
-    key => to(key === "Home" ? values[0] : values.at(-1)));
+  const hear = handle(knob, drawing, hand, "heads", { from: ({ x }) => WIDTH / ((x - LEFT) / side) });
   return (heads, pitch) => {
     side = pitch;
     const size = WIDTH / heads;
@@ -199,6 +189,6 @@ function makeCut(drawing, hand) {
     const isLate = size > 6;
     set(words, { x: x + (isLate ? -15 : 15), y: ABOVE - 5, "text-anchor": isLate ? "end" : "start" });
     set(words, { text: heads === 1 ? "1 head: drag the cut" : `${heads} heads` });
-    set(knob, { "aria-valuenow": heads, "aria-valuetext": `${heads} heads, ${size} numbers each` });
+    hear(`${heads} heads, ${size} numbers each`);
   };
 }

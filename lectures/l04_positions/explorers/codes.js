@@ -2,7 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, focusOn, placeIn, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { focusOn, handle, placeIn } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { heatMap } from "../../../course_utils/explorers/kit/heat.js";
 import { around, freePlace } from "../../../course_utils/explorers/kit/labels.js";
@@ -153,23 +153,15 @@ const knobOf = kind => (kind === "query"
 /** A position to drag along the line. */
 function makeHandle(name, drawn, hand) {
   const kind = HANDLES[name];
-  const handle = drawn.mark(name, "g", { class: `codes-handle codes-${kind} ce-eased`,
-    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": hand.inputs[name].label,
-    "aria-valuemin": 0, "aria-valuemax": LAST });
-  handle.append(svg("circle", { class: "codes-reach", r: 20 }), knobOf(kind),
-    svg("text", { y: 4.5 }));
-  draggable(handle, drawn.svg, {
-    move: ({ x }) => hand.change({ [name]: hand.clamp(name, Math.round(drawn.xAt.inverse(x))) }),
-  });
-  stepped(handle, by => hand.change({ [name]: hand.clamp(name, hand.values[name] + by) }),
-    key => hand.change({ [name]: key === "Home" ? 0 : LAST }));
+  const mark = drawn.mark(name, "g", { class: `codes-handle codes-${kind} ce-eased` });
+  mark.append(svg("circle", { class: "codes-reach", r: 20 }), knobOf(kind), svg("text", { y: 4.5 }));
+  const hear = handle(mark, drawn.svg, hand, name, { from: ({ x }) => drawn.xAt.inverse(x) });
   return state => {
     const at = state[name];
-    set(handle.lastChild, { text: at });
+    set(mark.lastChild, { text: at });
     const aside = state.m === state.n ? (name === "m" ? -12 : 12) : 0;
     const x = clamp(drawn.atX(at) + aside, 12, drawn.inner.right + EDGE.right - 12);
-    handle.style.transform = `translate(${x}px, ${drawn.atY(state.apart[at])}px)`;
-    const heard = `${at}, at a distance of ${number(state.apart[at], 2)}`;
-    set(handle, { "aria-valuenow": at, "aria-valuetext": heard });
+    mark.style.transform = `translate(${x}px, ${drawn.atY(state.apart[at])}px)`;
+    hear(`${at}, at a distance of ${number(state.apart[at], 2)}`);
   };
 }

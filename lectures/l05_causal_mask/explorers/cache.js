@@ -2,7 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { handle, placeIn } from "../../../course_utils/explorers/kit/hand.js";
 import { boxOf, freePlace } from "../../../course_utils/explorers/kit/labels.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
@@ -174,40 +174,33 @@ function drawLines(drawn, state, top) {
 
 /** The line at the chosen length, which is dragged, or moved by arrow keys. */
 function makeHandle(drawn, hand) {
-  const { min, max } = hand.inputs.filled;
-  const handle = svg("g", { class: "cache-handle", role: "slider", tabindex: 0,
-    "data-grab": "shared", "aria-label": "context length", "aria-valuemin": min });
+  const mark = svg("g", { class: "cache-handle" });
   const reach = svg("rect", { class: "cache-reach", x: -22, width: 44 });
   const line = svg("path", { class: "cache-drop" });
   const dot = svg("circle", { class: "cache-dot", r: 11 });
   const arrow = svg("path", { class: "cache-arrow", d: "M-3 -3.5L-6 0L-3 3.5M3 -3.5L6 0L3 3.5" });
   const size = svg("text", { class: "cache-size" });
-  handle.append(reach, line, dot, arrow, size);
-  drawn.layer.append(handle);
+  mark.append(reach, line, dot, arrow, size);
+  drawn.layer.append(mark);
   let held = false;
-  const to = place => {
-    const share = (place.x - drawn.inner.left) / (drawn.inner.right - drawn.inner.left);
-    hand.change({ filled: hand.clamp("filled", Math.round(share * FULL)) });
-  };
-  draggable(handle, drawn.svg, {
+  const from = ({ x }) => (FULL * (x - drawn.inner.left)) / (drawn.inner.right - drawn.inner.left);
+  const hear = handle(mark, drawn.svg, hand, "filled", {
+    label: "context length",
+    from,
     start: () => { held = true; }, // the picture keeps its height in the hand
-    move: to,
     end: () => { held = false; hand.change({}); },
   });
-  drawn.svg.addEventListener("click", event => // a press anywhere brings it there
-    handle.contains(event.target) || to(placeIn(drawn.svg, event)));
-  stepped(
-    handle,
-    by => hand.change({ filled: clamp(hand.values.filled + by, min, max) }),
-    key => hand.change({ filled: key === "Home" ? min : max }),
-  );
+  drawn.svg.addEventListener("click", event => { // a press anywhere brings it there
+    if (mark.contains(event.target)) return;
+    hand.change({ filled: hand.clamp("filled", Math.round(from(placeIn(drawn.svg, event)))) });
+  });
   const draw = (state, boxes, width) => {
     const { inner } = drawn;
     const [x, y] = [drawn.atX(state.length), drawn.atY(state.total)];
     const isOff = y < inner.top;
     const at = Math.max(y, inner.top);
-    handle.style.transform = `translateX(${x}px)`;
-    handle.classList.add("ce-eased");
+    mark.style.transform = `translateX(${x}px)`;
+    mark.classList.add("ce-eased");
     set(reach, { y: inner.top - 22, height: inner.bottom - inner.top + 22 });
     set(line, { d: `M0 ${at}V${inner.bottom}` });
     set(dot, { cy: at });
@@ -219,9 +212,9 @@ function makeHandle(drawn, hand) {
       .filter(([from, , side]) => (side === "end" ? from - SIZE > inner.left : from + SIZE < width));
     const [from, high, anchor] = freePlace(places, words, boxes, SIZE / words.length);
     set(size, { x: from - x, y: high, "text-anchor": anchor, text: words });
-    const heard = `${number(state.length)} tokens, ${sizeOf(state.total)}`;
-    set(handle, { "aria-valuemin": state.context / FULL, "aria-valuemax": state.context,
-      "aria-valuenow": state.length, "aria-valuetext": heard });
+    hear(`${number(state.length)} tokens, ${sizeOf(state.total)}`);
+    set(mark, { "aria-valuemin": state.context / FULL, "aria-valuemax": state.context,
+      "aria-valuenow": state.length });
   };
   return { draw, isHeld: () => held };
 }
