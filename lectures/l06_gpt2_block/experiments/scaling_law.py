@@ -1,9 +1,7 @@
-"""Scaling laws: how the loss of a language model falls with its size, and with its data.
+"""Scaling laws: how the loss of a language model falls with its size.
 
-Two things stand here: a fit of ``L(N) = E + A N^(-alpha)`` to measured losses, which says how well
-its exponent is known, and the two published laws with their constants. N counts parameters, D
-tokens of training, C floating-point operations of training, for which ``C = 6 N D`` is usual: 2 for
-each parameter and token forward, 4 backward. Losses are in nats per token.
+A fit of ``L(N) = E + A N^(-alpha)`` to measured losses, which says how well its exponent is known.
+N counts parameters. Losses are in nats per token.
 """
 
 from __future__ import annotations
@@ -11,21 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from course_utils.shapes import Float
 
-__all__ = [
-    "LAWS",
-    "Optimum",
-    "PowerLaw",
-    "chinchilla_loss",
-    "compute_optimal",
-    "fit_power_law",
-]
+__all__ = ["PowerLaw", "fit_power_law"]
 
 # Two-sided 95 % quantiles of Student's t with 1, 2, 3, ... degrees of freedom.
 T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -163,94 +153,3 @@ def _student(free: int) -> float:
     # Abramowitz, Stegun, "Handbook of mathematical functions", 1964, 26.7.5.
     z = Z_95
     return z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
-
-
-# Kaplan et al., 2020: for L(N, S) table 3, for the batch equation 1.4. Their N leaves out the
-# embeddings.
-KAPLAN_STEPS = {"alpha_N": 0.077, "alpha_S": 0.76, "N_c": 6.5e13, "S_c": 2.1e3}
-KAPLAN_BATCH = {"alpha_B": 0.21, "B": 2e8}
-# Hoffmann et al., 2022, equation 10; fitted again to the same runs, read off the paper's figure,
-# by Besiroglu et al., "Chinchilla scaling: a replication attempt", 2024, table 1.
-CHINCHILLA = {
-    "chinchilla": {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28},
-    "chinchilla, fitted again": {
-        "E": 1.8172, "A": 482.01, "B": 2085.43, "alpha": 0.3478, "beta": 0.3658,
-    },
-}  # fmt: skip
-LAWS = ("kaplan", *CHINCHILLA)
-
-
-def chinchilla_loss(parameters: float | int, tokens: float | int, law: str = "chinchilla") -> float:
-    """Return Chinchilla's law: ``L = E + A / N^alpha + B / D^beta``, in nats.
-
-    The models read MassiveText, each token once, with 32000 tokens in the vocabulary, and had 70
-    million to 16 billion parameters.
-
-    Args:
-        parameters: N, all of them.
-        tokens: D, those read in training.
-        law: "chinchilla" for the constants of the paper, E = 1.69, A = 406.4, B = 410.7,
-            alpha = 0.34, beta = 0.28; "chinchilla, fitted again" for those of 2024, E = 1.8172,
-            A = 482.01, B = 2085.43, alpha = 0.3478, beta = 0.3658.
-
-    Source: Hoffmann et al., "Training compute-optimal large language models", 2022, equation 10;
-    Besiroglu et al., "Chinchilla scaling: a replication attempt", 2024, table 1.
-
-    >>> round(chinchilla_loss(70e9, 1.4e12), 2)
-    1.94
-    """
-    N, D = parameters, tokens
-    E, A, B, alpha, beta = CHINCHILLA[law].values()
-    return E + A / N**alpha + B / D**beta
-
-
-class Optimum(NamedTuple):
-    """How a law would spend compute: parameters N, tokens D, and the loss in nats."""
-
-    parameters: float
-    tokens: float
-    loss: float
-
-
-def compute_optimal(compute: float | int, law: str = "chinchilla") -> Optimum:
-    """Return the N and D with ``6 N D = C`` that give the least loss, and that loss.
-
-    Chinchilla: where the two parts of the loss fall alike, ``alpha A / N^alpha = beta B / D^beta``.
-    So ``N = G (C / 6)^(beta / (alpha + beta))`` with
-    ``G = (alpha A / (beta B))^(1 / (alpha + beta))``.
-
-    Kaplan: the loss after S steps is ``L = (N_c / N)^alpha_N + (S_c / S)^alpha_S``, and a batch has
-    ``B / L^(1 / alpha_B)`` tokens, so D is that times S. Where
-    ``alpha_N (N_c / N)^alpha_N = alpha_S (S_c / S)^alpha_S``, N is proportional to C^0.68. Measured
-    along their best runs it was C^0.73.
-
-    Args:
-        compute: C, in floating-point operations; Kaplan's PF-day is 8.64e19.
-        law: one of ``LAWS``.
-
-    Source: Hoffmann et al., 2022, equation 4; Kaplan et al., "Scaling laws for neural language
-    models", 2020, equations 1.4 and 1.6 to 1.8, appendix B.1.
-
-    >>> best = compute_optimal(5.76e23)
-    >>> print(f"{best.parameters:.2g} parameters, {best.tokens:.2g} tokens, loss {best.loss:.2f}")
-    3.2e+10 parameters, 3e+12 tokens, loss 1.93
-    """
-    C = compute
-    if law == "kaplan":
-        return _kaplan_optimal(C)
-    _, A, B, alpha, beta = CHINCHILLA[law].values()
-    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
-    N = G * (C / 6) ** (beta / (alpha + beta))
-    return Optimum(N, C / 6 / N, chinchilla_loss(N, C / 6 / N, law))
-
-
-def _kaplan_optimal(C: float) -> Optimum:
-    alpha_N, alpha_S, N_c, S_c = KAPLAN_STEPS.values()
-    alpha_B, B = KAPLAN_BATCH.values()
-    size_share = alpha_S / (alpha_N + alpha_S)  # of the loss that is due to N; the rest to S
-    # At the best split N, S and the batch are powers of L alone, and so is C = 6 N S batch.
-    N_at_1, S_at_1 = N_c * size_share ** (-1 / alpha_N), S_c * (1 - size_share) ** (-1 / alpha_S)
-    power = 1 / alpha_N + 1 / alpha_S + 1 / alpha_B
-    loss = (6 * N_at_1 * S_at_1 * B / C) ** (1 / power)
-    N = N_at_1 * loss ** (-1 / alpha_N)
-    return Optimum(N, C / 6 / N, loss)

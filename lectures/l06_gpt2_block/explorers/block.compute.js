@@ -1,4 +1,4 @@
-// What block.py computes, in the browser; a test compares the two.
+// The shapes of a block's tensors for one text, and the costs of its parts.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import { KEYS } from "./block.parts.js";
@@ -7,7 +7,13 @@ const UNITS = [[1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"], [1e3, "kFLOP"], 
 
 const TIE = "\u00a0"; // a space at which no line ends
 
-/** The state of these values. */
+/**
+ * `stream` is the shape (T, C), `per_head` (H, T, D), `pairs` (H, T, T), `wide` (T, F).
+ *
+ * `parameters` and `flops` have an entry for each of KEYS. `equal_at` is the number of tokens at
+ * which scores and mix cost as much as the feed-forward part: 4 T² C = 4 T C F. `context` is the
+ * longest text of the model, `shares` whether the caption has the costs as shares of the block.
+ */
 export function compute({ model, tokens, part, shares }, { models }) {
   const { width, heads, hidden, context } = models[model];
   const costs = costsOf(width, hidden, tokens);
@@ -27,7 +33,12 @@ export function compute({ model, tokens, part, shares }, { models }) {
   };
 }
 
-/** Parameters and FLOPs of the parts that have any; scores and mix in full, 2 a multiply-add. */
+/**
+ * Parameters and FLOPs of the parts that have any.
+ *
+ * Only matrix products count, 2 FLOPs for a multiply-add. Scores and mix count in full: the mask
+ * comes after the product.
+ */
 function costsOf(width, hidden, tokens) {
   const norm = [2 * width, 0];
   const projection = [width * width + width, 2 * tokens * width * width];

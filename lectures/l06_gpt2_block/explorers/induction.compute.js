@@ -1,4 +1,4 @@
-// What induction.py computes, in the browser; a test compares the two.
+// What a small GPT makes of a row and its copy, without the heads that are off.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import { hasLayer, run } from "./induction.gpt.js";
@@ -8,6 +8,16 @@ const LENGTH = 2 * HALF;
 export const HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]];
 export const nameOf = ([layer, head]) => `layer${layer}_head${head}`;
 
+/**
+ * `tokens` are the row and its copy (16). The token at `position` was before at `earlier`, and the
+ * one that followed it there is at `target`: both -1 in the first half. `truth` is the token that
+ * comes next, -1 after the last.
+ *
+ * `heads` are the pairs [layer, head] that the model has, `off` those that are off. `weights`
+ * (heads, 16) says how each head spreads its weight for the token that asks, `expected` (16) how
+ * probable each token is to be the next, `right` (15) how probable the one that comes is, at each
+ * position. `loss` is that of the copy, in nats, `whole_loss` the same with all heads on.
+ */
 export function compute(values, given) {
   const { model, position, start } = values;
   const weights = given.models[model];
@@ -65,6 +75,7 @@ function remembered(given, key, make) {
   return known.get(key);
 }
 
+/** The state in words. */
 export function caption(state) {
   const { expected, tokens, position, earlier, off, loss } = state;
   const best = expected.indexOf(Math.max(...expected));
@@ -75,6 +86,7 @@ export function caption(state) {
     `Loss of the copy: [b:${number(loss, 2)}] nats.`;
 }
 
+/** The heads that are off, in at most five words. */
 function named({ off, heads }) {
   const [layer, head] = off[0];
   if (off.length === 1) return `layer ${layer}'s head ${head}`;
@@ -83,6 +95,7 @@ function named({ off, heads }) {
     : `${off.length} of its 4 heads`;
 }
 
+/** Whether what is expected comes next. */
 function judged({ truth, earlier }, best) {
   if (truth < 0) return "; the row ends here";
   if (earlier < 0) return "; nobody can know";

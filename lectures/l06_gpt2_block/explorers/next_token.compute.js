@@ -1,4 +1,4 @@
-// Temperature, top-k and top-p over sorted logits, and a draw: what next_token.py computes.
+// Temperature, top-k and top-p over sorted logits, and a draw.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
@@ -27,6 +27,15 @@ function ownOf(logits) {
   return owned.get(logits);
 }
 
+/**
+ * Probabilities of all tokens, the most probable first: `own` are the model's, `warm` those at the
+ * temperature, `after` what top-k and top-p make of them.
+ *
+ * `text` counts the prepared texts, -1 for one's own; `cut` says that only its end was read. `kept`
+ * tokens are left, which had `own_share` of the model's own probability; top-k and the temperature
+ * leave them `reached` of 1, of which top-p is a share. `drawn` is the place of the drawn token,
+ * `token` its name, `share` its probability.
+ */
 export function compute(values, given) {
   const { temperature, k, p, chance } = values;
   const { text, scores } = textOf(values, given);
@@ -65,14 +74,15 @@ function drawnAt(shares, chance) {
   return shares.length - 1;
 }
 
+/** The state in words. */
 export function caption(state) {
   const are = state.kept === 1 ? "is" : "are";
   const own = state.cut ? ` (only the last ${READ} tokens are read)`
     : `; the model itself gives them probability [b:${number(state.own_share, 2)}]`;
   return (
     `At temperature [b:${number(state.temperature, 2)}], [b:${number(state.kept)}] of ` +
-    `${number(state.warm.length)} tokens ${are} kept${own}. Draw ${number(state.chance, 3)} gives ` +
-    `“${state.token}”, [b:${number(state.share, 2)}].`
+    `${number(state.warm.length)} tokens ${are} kept${own}. ` +
+    `Draw ${number(state.chance, 3)} gives “${state.token}”, [b:${number(state.share, 2)}].`
   );
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,11 +10,9 @@ import numpy as np
 import torch
 
 from course_utils.explorers import Explorer
-from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Slider, Text
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
-from course_utils.sampling import next_token_probabilities, with_temperature
 from course_utils.threads import one_thread
 from lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
 
@@ -30,32 +27,6 @@ class Scores(NamedTuple):
 
     ids: np.ndarray
     logits: np.ndarray
-    cut: bool
-
-
-@dataclass(frozen=True)
-class NextTokenState:
-    """Probabilities (V,), the largest first: the model's own, at the temperature, and what is left.
-
-    `text` counts the texts, -1 for one's own. `kept` tokens are left, which had `own_share` of the
-    model's own probability; top-k and the temperature leave them `reached` of 1, of which top-p is
-    a share. `drawn` is the place of the drawn token from 0, `token` its name.
-    """
-
-    text: int
-    own: np.ndarray
-    warm: np.ndarray
-    after: np.ndarray
-    kept: int
-    own_share: float
-    reached: float
-    temperature: float
-    k: int
-    p: float
-    chance: float
-    drawn: int
-    token: str
-    share: float
     cut: bool
 
 
@@ -124,45 +95,6 @@ class NextToken(Explorer):
             "prompts": PROMPTS,
             "own": _sent(scores_after(own)) if own else None,
         }
-
-    def compute(
-        self, prompt: str, own_text: str, temperature: float, k: int, p: float, chance: float
-    ) -> NextTokenState:
-        ids, sent, cut = scores_after(own_text or prompt)
-        logits = torch.tensor(sent).double()
-        own, warm = (with_temperature(logits, each).numpy() for each in (1, temperature))
-        after = next_token_probabilities(logits, temperature=temperature, k=k, p=p).numpy()
-        kept = int((after > 0).sum())
-        drawn = int(np.searchsorted(after[:kept].cumsum(), chance, side="right"))
-        drawn = min(drawn, kept - 1)
-        return NextTokenState(
-            text=-1 if own_text else PROMPTS.index(prompt),
-            own=own,
-            warm=warm,
-            after=after,
-            kept=kept,
-            own_share=float(own[:kept].sum()),
-            reached=float(warm[:kept].sum() / warm[:k].sum()),
-            temperature=temperature,
-            k=k,
-            p=p,
-            chance=chance,
-            drawn=drawn,
-            token=_names()[ids[drawn]],
-            share=float(after[drawn]),
-            cut=cut,
-        )
-
-    def caption(self, state: NextTokenState) -> str:
-        are = "is" if state.kept == 1 else "are"
-        own = f"; the model itself gives them probability [b:{number(state.own_share, 2)}]"
-        if state.cut:
-            own = f" (only the last {SMALL_GPT.max_positions} tokens are read)"
-        return (
-            f"At temperature [b:{number(state.temperature, 2)}], [b:{number(state.kept)}] of "
-            f"{number(V)} tokens {are} kept{own}. Draw {number(state.chance, 3)} gives "
-            f"“{state.token}”, [b:{number(state.share, 2)}]."
-        )
 
 
 def _sent(scores: Scores) -> dict[str, Any]:

@@ -56,7 +56,7 @@ export function makePlane(stage, hand) {
     plane.fit(width, { x: { ...SIZES, label }, height: width < NARROW ? 330 : 400 });
     if (laidOut !== width) {
       laidOut = width;
-      laws = layOut(plane, hand.given, fitted, width < NARROW);
+      laws = layOut(plane, hand.given.models, fitted, width < NARROW);
     }
     state.best_sizes.forEach((N, i) =>
       plane.dot(`${LAWS[i]} dot`, N, state.best_tokens[i], { class: `laws-dot laws-${LAWS[i]}` }));
@@ -77,7 +77,7 @@ function giveWay(plane, models, boxes) {
 }
 
 /** What does not move: the laws' lines, models, where the fits come from. Returns the laws' boxes. */
-function layOut(plane, given, fitted, isNarrow) {
+function layOut(plane, models, fitted, isNarrow) {
   const { top, bottom } = plane.inner;
   const [from, until] = FITTED.map(each => plane.atX(each));
   set(fitted, { x: from, y: top, width: until - from, height: bottom - top });
@@ -85,7 +85,7 @@ function layOut(plane, given, fitted, isNarrow) {
     "text-anchor": "middle", text: "sizes that were fitted" });
   plane.mark("hint", "text", { class: "laws-note", x: plane.inner.right, y: top + 14,
     "text-anchor": "end", text: `drag “you”${isNarrow ? "" : " or the dotted line"}` });
-  const ends = [18, 26].map(power => advised(given, 10 ** power));
+  const ends = [18, 26].map(power => advised(10 ** power));
   LAWS.forEach((law, i) => {
     const sizes = ends.map(each => each[i]);
     plane.line(law, sizes, sizes.map((N, end) => 10 ** [18, 26][end] / 6 / N),
@@ -97,7 +97,7 @@ function layOut(plane, given, fitted, isNarrow) {
     place(1, 1, -10, 4, "end"),
     place(2, 1, Math.min(2, plane.inner.right + 8 - LONG - plane.atX(ends[1][2])), 17, "start"),
   ];
-  for (const { name, parameters, tokens } of given.models) {
+  for (const { name, parameters, tokens } of models) {
     const [dx, dy, anchor] = BESIDE[name];
     plane.dot(name, parameters, tokens, { class: "laws-model", r: 4 });
     plane.text(`${name} name`, parameters, tokens, isNarrow ? name.replace("Llama 3.1 ", "") : name,

@@ -5,7 +5,7 @@ import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js"
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
-import { describe, short } from "./scaling_laws.compute.js";
+import { CURVE_SIZES, describe, short } from "./scaling_laws.compute.js";
 import { LAWS, NAMES, SIZES } from "./scaling_laws.plane.js";
 
 const ROOM = 0.8; // nats that the axis shows
@@ -36,9 +36,8 @@ export function makeValley(stage, hand) {
     valley.fit(width, { y: { ...valley.y, domain: [lowest, lowest + ROOM], ticks } });
     const { left, right, top, bottom } = valley.inner;
     set(room, { x: left, y: top, width: right - left, height: bottom - top });
-    const { sizes } = hand.given;
-    valley.line("again", sizes, state.losses_again, { class: "ce-line laws-again", ...inside });
-    valley.line("first", sizes, state.losses, { class: "ce-line laws-first", ...inside });
+    valley.line("again", CURVE_SIZES, state.losses_again, { class: "ce-line laws-again", ...inside });
+    valley.line("first", CURVE_SIZES, state.losses, { class: "ce-line laws-first", ...inside });
     drawAdvice(valley, state);
     const loss = Math.min(state.loss, lowest + ROOM);
     const x = clamp(valley.atX(state.parameters), left, right);
@@ -81,7 +80,7 @@ function makePoint(valley, hand) {
     // Under both curves, or between their arms where the point is high and there is room.
     const above = valley.atY(Math.min(...state.best_losses.slice(1))) - y;
     const side = state.parameters > state.best_sizes[1] ? -1 : 1;
-    const between = hand.given.sizes.filter((_, i) =>
+    const between = CURVE_SIZES.filter((_, i) =>
       Math.max(state.losses[i], state.losses_again[i]) <= state.loss).map(N => valley.atX(N));
     const room = between.at(-1) - between[0];
     set(words, above > HIGH && room > WIDE

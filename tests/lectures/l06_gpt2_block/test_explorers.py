@@ -1,5 +1,8 @@
 """Lecture 06's explorers of a small GPT: what they show is what the model and the library say."""
 
+from functools import cache
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -8,14 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from course_utils.models.small_gpt import SMALL_GPT, load_small_gpt, small_gpt_tokenizer
 from course_utils.models.story_gpt import STORY_GPT
-from course_utils.sampling import next_token_probabilities
-from lectures.l06_gpt2_block.explorers.block import (
-    MODELS,
-    PARTS,
-    TOKENS,
-    Block,
-    costs_of,
-)
+from course_utils.sampling import next_token_probabilities, with_temperature
+from lectures.l06_gpt2_block.explorers.block import MODELS, PARTS, SMALL, TOKENS, Block
 from lectures.l06_gpt2_block.explorers.logit_lens import (
     LAST,
     PIECES,
@@ -29,6 +26,7 @@ from lectures.l06_gpt2_block.explorers.logit_lens import (
 from lectures.l06_gpt2_block.explorers.next_token import PROMPTS as TEXTS
 from lectures.l06_gpt2_block.explorers.next_token import SURE, NextToken, V
 from lectures.l06_gpt2_block.explorers.prompts import read_prompt, token_name
+from tests.explorers.support_browser import InBrowser, differences
 
 TOKENIZER = small_gpt_tokenizer()
 TEXT = "The softmax of"
@@ -36,70 +34,94 @@ IDS = tuple(TOKENIZER.encode(TEXT))
 SET = {"prompt": TEXT, "own_text": "", "temperature": 0.8, "k": 20, "p": 0.85, "chance": 0.37}
 
 
-@pytest.fixture(scope="module")
-def model():
+@cache
+def small_gpt():
     return load_small_gpt()
-
-
-@torch.no_grad()
-def scores_of(model, text):
-    """What the model itself says of the token after a text."""
-    return model(torch.tensor([TOKENIZER.encode(text)]))[0, -1].double()
 
 
 # The next token
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.1, 1.0, 2.0])
-@pytest.mark.parametrize("k", [1, 7, 277, V])
-@pytest.mark.parametrize("p", [0.05, 0.5, 0.95, 1.0])
-def test_bars_are_the_models_and_the_librarys(model, temperature, k, p):
-    state = NextToken().compute(**{**SET, "temperature": temperature, "k": k, "p": p})
-    logits = scores_of(model, TEXT)
+@pytest.fixture(scope="module")
+def sampler():
+    with InBrowser(NextToken()) as found:
+        yield found
+
+
+@cache
+@torch.no_grad()
+def scores_of(text):
+    """What the model itself says of the token after a text."""
+    ids = TOKENIZER.encode(text)[-SMALL_GPT.max_positions :]
+    return small_gpt()(torch.tensor([ids]))[0, -1].double()
+
+
+def drawn_from(prompt, own_text, temperature, k, p, chance):
+    """The model and the library's way from its logits to probabilities."""
+    logits = scores_of(own_text or prompt)
     order = logits.argsort(descending=True, stable=True)
-    after = next_token_probabilities(logits, temperature=temperature, k=k, p=p)
-    np.testing.assert_allclose(state.own, logits.softmax(-1)[order], atol=1e-9)
-    np.testing.assert_allclose(state.after, after[order], atol=1e-9)
-    assert state.kept == int((after > 0).sum())
-    assert state.own_share == pytest.approx(logits.softmax(-1)[after > 0].sum().item())
-    assert state.reached >= p * (1 - 1e-5)
-    drawn = order[state.drawn]
-    assert state.token == token_name(TOKENIZER.tokens[drawn])
-    before = after[order][: state.drawn].sum().item()
-    assert before <= 0.37 < before + after[drawn].item() + 1e-9
-    assert state.share == pytest.approx(after[drawn].item())
+    own, warm = (with_temperature(logits, each)[order] for each in (1, temperature))
+    after = next_token_probabilities(logits, temperature=temperature, k=k, p=p)[order]
+    kept = int((after > 0).sum())
+    drawn = int((after[: kept - 1].cumsum(0) <= chance).sum())
+    return {
+        "text": -1 if own_text else TEXTS.index(prompt),
+        "own": own,
+        "warm": warm,
+        "after": after,
+        "kept": kept,
+        "own_share": own[:kept].sum(),
+        "reached": warm[:kept].sum() / warm[:k].sum(),
+        "drawn": drawn,
+        "share": after[drawn],
+        "token": token_name(TOKENIZER.tokens[order[drawn]]),
+    }
 
 
-def test_chances_are_those_of_the_bars():
+def test_bars_are_the_models_and_the_librarys(sampler):
+    assert differences(sampler, drawn_from) == []
+
+
+def test_what_is_left_reaches_p_and_holds_the_draw(sampler):
+    grid = [
+        {**SET, "temperature": temperature, "k": k, "p": p}
+        for temperature, k, p in product((0.0, 0.1, 1.0, 2.0), (1, 7, 277, V), (0.05, 0.5, 0.95, 1))
+    ]
+    for values, state in zip(grid, sampler.states(grid), strict=True):
+        assert state.reached >= values["p"] * (1 - 1e-5), values
+        before = state.after[: state.drawn].sum()
+        assert before <= 0.37 < before + state.share + 1e-9, values
+        assert state.after.sum() == pytest.approx(1)
+
+
+def test_chances_are_those_of_the_bars(sampler):
     """Draws spread evenly over the strip hit a token as often as it is probable."""
-    made, hits = NextToken(), np.zeros(V)
-    for chance in np.arange(0.0005, 1, 0.001):
-        hits[made.compute(**{**SET, "chance": float(chance)}).drawn] += 1
-    after = made.compute(**SET).after
-    np.testing.assert_allclose(hits / 1000, after, atol=0.0011)
+    hits = np.zeros(V)
+    for state in sampler.states([{**SET, "chance": i / 500 + 0.001} for i in range(500)]):
+        hits[state.drawn] += 1
+    after = sampler.compute(**SET).after
+    np.testing.assert_allclose(hits / 500, after, atol=0.0021)
     assert (hits > 0).sum() == (after > 0).sum() > 5
 
 
-def test_top_p_keeps_few_where_the_model_is_sure():
-    made = NextToken()
-    counts = {
-        text: made.compute(**{**SET, "prompt": text, "temperature": 1.0, "k": V, "p": 0.9}).kept
-        for text in TEXTS
-    }
+def test_top_p_keeps_few_where_the_model_is_sure(sampler):
+    open_end = {**SET, "temperature": 1.0, "k": V, "p": 0.9}
+    states = sampler.states([{**open_end, "prompt": text} for text in TEXTS])
+    counts = {text: state.kept for text, state in zip(TEXTS, states, strict=True)}
     assert counts[SURE] == 3 and counts[TEXT] == 92 and min(counts.values()) == counts[SURE]
 
 
 def test_ones_own_text_is_served():
-    made = NextToken(own_text="Each query reads")
-    assert made.state.text == -1 and made.given(own_text="Each query reads")["own"] is not None
-    same = made.given(own_text=TEXT)
-    np.testing.assert_array_equal(same["own"]["logits"], same["texts"][0]["logits"])
-    long = "the queries " * 16
-    assert made.compute(**{**SET, "own_text": long}).cut is (
-        len(TOKENIZER.encode(long)) > SMALL_GPT.max_positions
-    )
-    wide = made.compute(**{**SET, "own_text": "茶🙂" * 60})
-    assert wide.cut and "only the last 128 tokens are read" in made.caption(wide)
+    own = "Each query reads"
+    with InBrowser(NextToken(own_text=own)) as sampler:
+        assert differences(sampler, drawn_from) == []
+        same = sampler.compute(**{**SET, "own_text": TEXT})
+        np.testing.assert_array_equal(same.after, sampler.compute(**SET).after)
+        long = "the queries " * 16
+        is_long = len(TOKENIZER.encode(long)) > SMALL_GPT.max_positions
+        assert sampler.compute(own_text=long).cut is is_long
+        wide = sampler.compute(own_text="茶🙂" * 60)
+        assert wide.cut and "only the last 128 tokens are read" in wide.words
 
 
 # Prompts and names
@@ -135,7 +157,8 @@ def cell(prompt, position, layer, **values):
     return made.compute(position=position, layer=layer, **chosen)
 
 
-def test_the_lens_is_norm_and_embeddings(model):
+def test_the_lens_is_norm_and_embeddings():
+    model = small_gpt()
     found = look_through(model, IDS)
     with torch.no_grad():
         h = model.tokens(torch.tensor([IDS])) + model.positions(torch.arange(len(IDS)))
@@ -162,9 +185,9 @@ def test_the_lens_is_norm_and_embeddings(model):
     assert (found.rank[:, -1] == 1).all() and (found.rank[:, :-1] > 1).any()
 
 
-def test_no_token_is_predicted_from_a_later_one(model):
+def test_no_token_is_predicted_from_a_later_one():
     """What is read up to a token is the same, whatever the text goes on with."""
-    whole, start = (look_through(model, ids) for ids in (IDS, IDS[:2]))
+    whole, start = (look_through(small_gpt(), ids) for ids in (IDS, IDS[:2]))
     assert (whole.best[:2, :, 0] == start.best[..., 0]).all()
     np.testing.assert_allclose(whole.probability[:2], start.probability, atol=1e-5)
 
@@ -204,71 +227,124 @@ TENSORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("config", [*MODELS.values(), PRIMES], ids=[*MODELS, "primes"])
-def test_parameters_of_a_blocks_parts_are_its_tensors(config):
+@pytest.fixture(scope="module")
+def block():
+    with InBrowser(Block()) as found:
+        yield found
+
+
+@cache
+def tensors_of(config):
+    """The shapes of the tensors of each part that has any."""
     with torch.device("meta"):
-        block = GPT2Block(config)
-    costs = costs_of(config, 13)
-    for part, cost in costs.items():
-        tensors = block.get_submodule(TENSORS[part]).parameters() if part in TENSORS else ()
-        assert cost.parameters == sum(each.numel() for each in tensors), part
-    assert sum(cost.parameters for cost in costs.values()) == config.block_parameters
+        made = GPT2Block(config)
+    return {
+        part: [each.shape for each in made.get_submodule(name).parameters()]
+        for part, name in TENSORS.items()
+    }
 
 
-def test_sizes_of_the_models_are_the_published():
+def of_the_tensors(model, tokens, part, shares):
+    """Parameters as there are in the block; two FLOPs for each and token, where it is a matrix."""
+    config = MODELS[model]
+    T, C, H = tokens, config.width, config.num_heads
+    tensors = tensors_of(config)
+    parameters = [sum(each.numel() for each in tensors.get(part, ())) for part in PARTS]
+    matrices = {name: [each for each in tensors.get(name, ()) if len(each) == 2] for name in PARTS}
+    flops = [2 * T * sum(each.numel() for each in matrices[name]) for name in PARTS]
+    for name in ("scores", "mix"):
+        flops[PARTS.index(name)] = 2 * T * T * C
+    return {
+        "parameters": parameters,
+        "all_parameters": config.block_parameters,
+        "flops": flops,
+        "all_flops": sum(flops),
+        "stream": (T, C),
+        "per_head": (H, T, C // H),
+        "pairs": (H, T, T),
+        "wide": (T, config.hidden),
+        "context": config.max_positions,
+    }
+
+
+def test_costs_of_a_blocks_parts_are_its_tensors(block):
+    assert differences(block, of_the_tensors) == []
+
+
+def test_sizes_of_the_models_are_the_published(block):
     known = {
         "GPT-2": 124_439_808, "GPT-2 medium": 354_823_168, "GPT-2 large": 774_030_080,
         "GPT-2 XL": 1_557_611_200,
     }  # fmt: skip
     assert {name: MODELS[name].parameters for name in known} == known
-    assert Block().state.all_parameters == 7_087_872
+    assert block.compute().all_parameters == 7_087_872
     assert MODELS["our story GPT"] == STORY_GPT
 
 
 @torch.no_grad()
-def test_flops_and_shapes_of_a_block_are_those_of_a_run():
+def test_flops_and_shapes_of_a_block_are_those_of_a_run(monkeypatch):
     """Counted by torch, for sizes of which no two are equal."""
     T, shapes = 17, {}
-    block, counter = GPT2Block(PRIMES), FlopCounterMode(display=False)
+    made, counter = GPT2Block(PRIMES), FlopCounterMode(display=False)
     for part, name in TENSORS.items():
-        block.get_submodule(name).register_forward_hook(
+        made.get_submodule(name).register_forward_hook(
             lambda _, inputs, out, part=part: shapes.update(
-                {part: (tuple(inputs[0].shape[1:]), tuple(out.shape[1:]))}
+                {part: [list(inputs[0].shape[1:]), list(out.shape[1:])]}
             )
         )
     with counter:
-        _, heads = block(torch.randn(1, T, PRIMES.width))
-    costs = costs_of(PRIMES, T)
-    assert sum(cost.flops for cost in costs.values()) == counter.get_total_flops()
+        _, heads = made(torch.randn(1, T, PRIMES.width))
+    monkeypatch.setitem(MODELS, SMALL, PRIMES)
+    with InBrowser(Block()) as primes:
+        state = primes.compute(tokens=T)
+    flops = dict(zip(PARTS, state.flops.tolist(), strict=True))
+    stream, per_head, pairs, wide = (
+        each.tolist() for each in (state.stream, state.per_head, state.pairs, state.wide)
+    )
+    assert state.all_parameters == sum(each.numel() for each in made.parameters())
+    assert state.all_flops == counter.get_total_flops()
     linear = counter.get_flop_counts()
     for part, name in TENSORS.items():
-        counted = sum(linear.get(f"GPT2Block.{name}", {}).values())
-        assert costs[part].flops == counted, part
-    assert costs["scores"].flops == costs["mix"].flops == 2 * T * T * PRIMES.width
-    assert shapes["W₁"] == ((T, 15), (T, 23)) and shapes["W₂"] == ((T, 23), (T, 15))
-    assert heads.weights.shape == (1, 5, T, T)
+        assert flops[part] == sum(linear.get(f"GPT2Block.{name}", {}).values()), part
+    assert flops["scores"] == flops["mix"] == 2 * T * T * PRIMES.width
+    assert shapes["W_Q"] == [stream, stream] and [T, per_head[0] * per_head[2]] == stream
+    assert shapes["W₁"] == [stream, wide] and shapes["W₂"] == [wide, stream]
+    assert list(heads.weights.shape) == [1, *pairs]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_scores_and_mix_overtake_the_feedforward_part_at_four_widths(model):
-    made, config = Block(), MODELS[model]
-    equal = made.compute(model=model, tokens=64, part="scores", shares=True).equal_at
-    assert equal == 4 * config.width
+def test_scores_and_mix_overtake_the_feedforward_part_at_four_widths(block, model):
+    equal = block.compute(model=model).equal_at
+    assert equal == 4 * MODELS[model].width
 
-    def lead(tokens):
-        costs = costs_of(config, tokens)
-        return sum(costs[each].flops for each in ("scores", "mix")) - sum(
-            costs[each].flops for each in ("W₁", "W₂")
-        )
+    def lead(state):
+        flops = dict(zip(PARTS, state.flops, strict=True))
+        return flops["scores"] + flops["mix"] - flops["W₁"] - flops["W₂"]
 
-    assert lead(equal - 1) < lead(equal) == 0 < lead(equal + 1)
+    places = (equal - 1, equal, equal + 1)
+    before, at, after = block.states([{"model": model, "tokens": each} for each in places])
+    assert lead(before) < lead(at) == 0 < lead(after)
     assert TOKENS[0] < equal < TOKENS[-1], "the slider reaches both sides"
 
 
-def test_nothing_of_a_blocks_shares_is_said_before_they_are_asked_for():
+def test_nothing_of_a_blocks_shares_is_said_before_they_are_asked_for(block):
     for part in PARTS:
-        covered, shown = (Block(part=part, shares=shares).caption_text for shares in (False, True))
-        assert "%" not in covered
-        has_cost = "No parameters, no matrix product." not in shown
-        assert ("%" in shown) is has_cost
+        covered, shown = block.states([{"part": part, "shares": each} for each in (False, True)])
+        assert "%" not in covered.words
+        has_cost = "No parameters, no matrix product." not in shown.words
+        assert ("%" in shown.words) is has_cost
     assert Block().values["shares"] is False
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens", "said"),
+    [
+        ("LN₁", 64, "1,536 parameters, 0.02 % of the block; no matrix product."),
+        ("W_Q", 64, "590,592 parameters, 8.3 % of the block; 75.5 MFLOP, 8.2 %."),
+        ("W_Q", 1024, "makes the queries: (1,024, 768) to (12, 1,024, 64)."),
+        ("W₁", 1024, "2,362,368 parameters, 33 % of the block; 4.83 GFLOP, 27 %."),
+    ],
+)
+def test_costs_in_words(block, part, tokens, said):
+    state = block.compute(part=part, tokens=tokens, shares=True)
+    assert said in state.words.replace("\N{NO-BREAK SPACE}", " ")

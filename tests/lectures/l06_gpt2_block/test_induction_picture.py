@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
 
+from course_utils.threads import one_thread
 from lectures.l06_gpt2_block.experiments.induction import (
     CONFIG,
     LENGTH,
@@ -27,6 +29,7 @@ from lectures.l06_gpt2_block.explorers.induction import (
     WITHOUT,
     Induction,
 )
+from tests.explorers.support_browser import InBrowser, differences
 
 D = CONFIG.head_width
 KNOWS_WHAT_IS_LEFT = math.log(math.factorial(7)) / 7  # nats, without the order
@@ -37,15 +40,34 @@ def rows():
     return shifted_repeats(torch.Generator().manual_seed(71), batch=256)[0]
 
 
-def chosen(**values):
-    explorer = Induction()
-    explorer.set(**values)
-    return explorer.state
+@pytest.fixture(scope="module")
+def picture():
+    with InBrowser(Induction()) as found:
+        yield found
 
 
+@cache
+def loaded(name):
+    """One of the trained models, in 64 bits as in the browser."""
+    return load_induction_run(name).double()
+
+
+@cache
+def all_rows():
+    """Each prepared row with its copy from each start on (rows, starts, 16)."""
+    rows = Induction().given()["rows"]
+    copies = np.stack([np.roll(rows, -start, axis=1) for start in range(LENGTH)], axis=1)
+    return np.concatenate([np.broadcast_to(rows[:, None], copies.shape), copies], axis=2)
+
+
+@cache
+@one_thread()
 @torch.no_grad()
-def shares_without(model, tokens, off):
-    """The next tokens' probabilities, where what these heads mixed is zeroed on its way."""
+def run_without(name, off):
+    """Maps and next probabilities of all rows, where what these heads mixed is zeroed on its way.
+
+    Maps are (rows, starts, heads, 16, 16), probabilities (rows, starts, 16, 16).
+    """
 
     def silenced(layer):
         def hook(module, inputs):
@@ -56,37 +78,61 @@ def shares_without(model, tokens, off):
 
         return hook
 
+    model = loaded(name)
     hooks = [
         block.attention.output.register_forward_pre_hook(silenced(layer))
         for layer, block in enumerate(model.blocks)
     ]
-    shares = model(torch.tensor(tokens)[None])[0].softmax(dim=-1)
+    tokens = torch.from_numpy(all_rows()).long()
+    trace = model.trace(tokens.flatten(0, 1))
+    shares = model.logits(trace.hidden_states[-1]).softmax(dim=-1)
     for each in hooks:
         each.remove()
-    return shares.numpy()
+    maps = torch.cat([each.weights for each in trace.heads], dim=1)
+    return [each.unflatten(0, tokens.shape[:2]).numpy() for each in (maps, shares)]
+
+
+def by_torch(model, row, start, position, **switches):
+    heads = HEADS[: 2 * len(loaded(model).blocks)]
+    off = tuple(each for each in heads if not switches[NAMES[HEADS.index(each)]])
+    tokens, at = all_rows()[row - 1, start], (row - 1, start)
+    maps, shares = (each[at] for each in run_without(model, off))
+    whole = run_without(model, ())[1][at]
+    right, whole_right = (each[np.arange(15), tokens[1:]] for each in (shares, whole))
+    return {
+        "tokens": tokens,
+        "heads": heads,
+        "off": off,
+        "weights": maps[:, position],
+        "expected": shares[position],
+        "right": right,
+        "loss": -np.log(right[LENGTH:]).mean(),
+        "whole_loss": -np.log(whole_right[LENGTH:]).mean(),
+    }
+
+
+def test_a_head_that_is_off_writes_nothing(picture):
+    assert differences(picture, by_torch) == []
 
 
 @pytest.mark.parametrize("name", INDUCTION_RUNS)
 @pytest.mark.parametrize("off", [(), (0,), (3,), (1, 2), (0, 1, 2, 3)])
-def test_a_head_that_is_off_writes_nothing(name, off):
-    switches = {NAMES[i]: i not in off for i in range(len(HEADS))}
-    state = chosen(model=name, row=3, start=5, position=13, **switches)
-    model = load_induction_run(name).double()
-    shares = shares_without(model, state.tokens, [HEADS[i] for i in off])
-    right = [shares[t, state.tokens[t + 1]] for t in range(2 * LENGTH - 1)]
-    assert np.allclose(state.expected, shares[13])
-    assert np.allclose(state.right, right)
-    assert state.loss == pytest.approx(-np.log(right[LENGTH:]).mean())
-    whole = chosen(model=name, row=3, start=5, position=13)
-    assert state.whole_loss == whole.loss
-    assert (abs(state.loss - whole.loss) > 1e-9) == bool(state.off)
+def test_several_heads_off(picture, name, off):
+    values = {**picture.explorer.values, "model": name, "row": 3, "start": 5, "position": 13}
+    values |= {NAMES[i]: False for i in off}
+    state = picture.compute(**values)
+    for field, expected in by_torch(**values).items():
+        assert np.allclose(np.ravel(getattr(state, field)), np.ravel(expected)), field
+    assert (abs(state.loss - state.whole_loss) > 1e-9) == (len(state.off) > 0)
 
 
-def test_the_marks_are_the_earlier_token_and_the_one_after_it():
-    for row, start, position in itertools.product((1, 8), range(LENGTH), range(2 * LENGTH)):
-        state = chosen(row=row, start=start, position=position)
-        tokens = state.tokens.tolist()
+def test_the_marks_are_the_earlier_token_and_the_one_after_it(picture):
+    places = itertools.product((1, 8), range(LENGTH), range(2 * LENGTH))
+    asked = [dict(zip(("row", "start", "position"), each, strict=True)) for each in places]
+    for values, state in zip(asked, picture.states(asked), strict=True):
+        tokens, position = state.tokens.tolist(), values["position"]
         assert sorted(tokens[:LENGTH]) == sorted(tokens[LENGTH:])
+        assert state.truth == (tokens[position + 1] if position < 2 * LENGTH - 1 else -1)
         if position < LENGTH:
             assert (state.earlier, state.target) == (-1, -1)
             continue
@@ -119,22 +165,26 @@ def test_the_one_without_looks_one_token_further():
     assert heads[0].weights[:, 1, keys, keys - 2].mean() > 0.9
 
 
-def test_presets_show_what_they_say():
+def test_presets_show_what_they_say(picture):
     presets = Induction.presets
-    explorer = Induction()
-    losses = {}
-    for name, values in presets.items():
-        explorer.set(**values)
-        losses[name] = explorer.state.loss
-        is_known = explorer.state.earlier >= 0
-        says_right = ": right" in explorer.caption_text
-        assert says_right == (is_known and losses[name] < 1), name
+    states = dict(zip(presets, picture.states(presets.values()), strict=True))
+    for name, state in states.items():
+        says_right = ": right" in state.words
+        assert says_right == (state.earlier >= 0 and state.loss < 1), name
     assert Induction().values == presets["whole model"], "it opens with all heads on"
     for name in ("layer 1, one off", "layer 0, one off"):
-        assert losses[name] > math.log(16)
-    assert KNOWS_WHAT_IS_LEFT < losses["one layer"] < math.log(16)
-    wrapped = chosen(**presets["copy wraps"])
+        assert states[name].loss > math.log(16)
+    assert KNOWS_WHAT_IS_LEFT < states["one layer"].loss < math.log(16)
+    wrapped = states["copy wraps"]
     assert (wrapped.earlier, wrapped.target) == (LENGTH - 1, 0)
+
+
+def test_what_is_off_in_words(picture):
+    off = [(0,), (0, 1), (1, 2), (0, 1, 3), (0, 1, 2, 3)]
+    states = picture.states([{NAMES[i]: False for i in each} for each in off])
+    said = ["layer 0's head 0", "both heads of layer 0", "2 of its 4 heads", "3 of its 4 heads"]
+    for state, words in zip(states, [*said, "any head"], strict=True):
+        assert state.words.startswith(f"Without {words}, after the second ")
 
 
 @torch.no_grad()

@@ -1,22 +1,18 @@
-"""Power laws: the fit and its interval against scipy and by simulation; the published laws."""
+"""Power laws: the fit and its interval against scipy and by simulation."""
 
 import math
 
 import pytest
 import torch
-from scipy import optimize, stats
+from scipy import stats
 
 from lectures.l06_gpt2_block.experiments.scaling_law import (
-    LAWS,
     T_95,
     _student,
-    chinchilla_loss,
-    compute_optimal,
     fit_power_law,
 )
 
 SIZES = (4_001, 11_003, 35_023, 119_027, 300_007)
-BUDGETS = (1e15, 3e19, 5.76e23)
 
 
 def losses(floor, constant, exponent, *, noise=0.0, seeds=3, seed=0):
@@ -92,62 +88,3 @@ def test_rising_losses_give_their_mean():
     assert law.constant == 0 and law.interval == (0.0, math.inf)
     # The least sum of ((E - L) / L)^2, by its derivative.
     assert law.irreducible == pytest.approx(float((1 / rising).sum() / (1 / rising**2).sum()))
-
-
-# The published laws.
-
-
-def test_chinchillas_own_loss():
-    # Hoffmann et al., section 3.3 and figure 4: Chinchilla's own 70 B and 1.4 T.
-    assert abs(chinchilla_loss(70e9, 1.4e12) - 1.937) < 0.001
-    assert abs(chinchilla_loss(1e30, 1e30) - 1.69) < 1e-3
-
-
-def kaplan_after(N, C):
-    """Equations 1.4 and 1.6: the loss decides the batch, and the batch how many steps C pays."""
-
-    def too_high(loss):
-        steps = C / (6 * N * 2e8 / loss ** (1 / 0.21))
-        return loss - (6.5e13 / N) ** 0.077 - (2.1e3 / steps) ** 0.76
-
-    return optimize.brentq(too_high, 0.1, 1e6)
-
-
-@pytest.mark.parametrize("C", BUDGETS)
-@pytest.mark.parametrize("law", LAWS)
-def test_the_optimum_is_what_a_search_finds(law, C):
-    def loss(log_size):
-        N = math.exp(log_size)
-        return kaplan_after(N, C) if law == "kaplan" else chinchilla_loss(N, C / (6 * N), law)
-
-    best = compute_optimal(C, law)
-    assert 6 * best.parameters * best.tokens == pytest.approx(C)
-    found = optimize.minimize_scalar(loss, bounds=(5, 35), method="bounded",
-                                     options={"xatol": 1e-7})  # fmt: skip
-    assert best.loss == pytest.approx(found.fun, rel=1e-9)
-    # Around the least loss the curve is flat: it is known better than its place.
-    assert best.parameters == pytest.approx(math.exp(found.x), rel=1e-3)
-    assert min(loss(found.x + by) for by in (-0.5, 0.5)) > best.loss
-
-
-def growth(law):
-    """The exponent of N in C."""
-    sizes = [compute_optimal(C, law).parameters for C in (1e18, 1e24)]
-    return math.log10(sizes[1] / sizes[0]) / 6
-
-
-def test_the_laws_disagree_on_how_to_spend():
-    # Hoffmann et al., table 2, approach 3: 0.46; Besiroglu et al.: 0.513; Kaplan's formulas: 0.68.
-    assert abs(growth("chinchilla") - 0.452) < 0.001
-    assert abs(growth("chinchilla, fitted again") - 0.513) < 0.001
-    assert abs(growth("kaplan") - 0.681) < 0.001
-    best = compute_optimal(5.76e23, "chinchilla, fitted again")  # what Gopher cost
-    assert 65e9 < best.parameters < 80e9 and 15 < best.tokens / best.parameters < 25
-
-
-@pytest.mark.parametrize("days", [1e-3, 1, 1e3])
-def test_kaplans_formulas_meet_the_best_runs(days):
-    """Equation 1.3 and appendix A sum up the runs: L = (3.1e8 / C)^0.05 and N = 1.3e9 C^0.73."""
-    best = compute_optimal(days * 8.64e19, "kaplan")
-    assert abs(best.loss / (3.1e8 / days) ** 0.05 - 1) < 0.03
-    assert 0.3 < best.parameters / (1.3e9 * days**0.73) < 1.5
