@@ -1,9 +1,14 @@
-// Who shares keys and values, and the bytes of the cache, as shared_heads.py computes them.
+// Who reads which keys and values, and the bytes of the cache for every way to share.
 
-const [LAPTOP, H100] = [16e9, 80e9];
+const [LAPTOP, H100] = [16e9, 80e9]; // bytes
 const UNITS = [[1e15, "PB"], [1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
 
-/** The state for these values; `given.models` has heads, layers and head width. */
+/**
+ * `reads` says for each query head which key/value head it reads. `bytes` is the cache at each of
+ * `counts` key/value heads, from one to one for each query head: keys and values of every layer,
+ * two bytes a number. `cache` is that of the `key_value_heads` that are there: as many as asked
+ * for, or the next lower number that divides the `heads`.
+ */
 export function compute({ key_value_heads, model, length, batch }, { models }) {
   const [heads, layers, head_width] = models[model];
   const counts = [];
@@ -23,6 +28,7 @@ export function describeBytes(size) {
   return `${Number((size / unit).toPrecision(3))} ${words}`;
 }
 
+/** The state in words. */
 export function caption({ heads, key_value_heads: groups, cache, bytes }) {
   const size = describeBytes(cache);
   const pairs = groups === 1 ? "key/value head" : "key/value heads";

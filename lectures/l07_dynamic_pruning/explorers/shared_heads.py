@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.inputs import Choice, Steps
-from course_utils.formats import describe_bytes
-from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.published import PUBLISHED
 
 LENGTHS = tuple(2**power for power in range(9, 18))
 BATCHES = tuple(2**power for power in range(7))
-LAPTOP, H100 = 16e9, 80e9  # bytes
-
 
 MODELS = {
     "GPT-2, 12 heads": PUBLISHED["GPT-2"],
@@ -34,26 +27,6 @@ HEADS = tuple(
 def _preset(name: str, label: str, *, length: int = 4096, batch: int = 1) -> dict[str, Any]:
     groups = PUBLISHED[name].kv_heads
     return {"key_value_heads": groups, "model": label, "length": length, "batch": batch}
-
-
-@dataclass(frozen=True)
-class SharingState:
-    """Who reads which keys and values, and the bytes of the cache for every way to share.
-
-    `reads` says for each query head which key/value head it reads. `bytes` is the cache at each of
-    `counts` key/value heads, from one to one for each query head.
-    """
-
-    reads: np.ndarray
-    counts: np.ndarray
-    bytes: np.ndarray
-    heads: int
-    key_value_heads: int
-    cache: int
-    layers: int
-    head_width: int
-    length: int
-    batch: int
 
 
 class SharedHeads(Explorer):
@@ -86,39 +59,3 @@ class SharedHeads(Explorer):
     def given(self, **served: Any) -> Mapping[str, Any]:
         sizes = {name: [m.heads, m.layers, m.head_width] for name, m in MODELS.items()}
         return {"models": sizes}
-
-    def compute(self, key_value_heads: int, model: str, length: int, batch: int) -> SharingState:
-        layers, heads, _, head_width, _, _ = MODELS[model]
-        counts = [count for count in HEADS if heads % count == 0]
-        groups = max(count for count in counts if count <= key_value_heads)
-        caches = [kv_cache_bytes(layers, n, head_width, length, batch=batch) for n in counts]
-        return SharingState(
-            reads=np.arange(heads) // (heads // groups),
-            counts=np.array(counts),
-            bytes=np.array(caches, float),
-            heads=heads,
-            key_value_heads=groups,
-            cache=caches[counts.index(groups)],
-            layers=layers,
-            head_width=head_width,
-            length=length,
-            batch=batch,
-        )
-
-    def caption(self, state: SharingState) -> str:
-        H, G = state.heads, state.key_value_heads
-        cache, whole = (describe_bytes(int(each)) for each in (state.cache, state.bytes[-1]))
-        if G == H:
-            who = f"[q:{H} query heads], each with its own keys and values: [b:{cache}] of cache"
-        else:
-            pairs = "key/value head" if G == 1 else "key/value heads"
-            who = f"[q:{H} query heads] on [b:{G}] {pairs}: [b:{cache}], 1/{H // G} of {whole}"
-        return f"{who}. {_fits(state.cache)}"
-
-
-def _fits(cache: float) -> str:
-    if cache <= LAPTOP:
-        return "This cache fits into a laptop's 16 GB."
-    if cache <= H100:
-        return "Too much for a laptop's 16 GB."
-    return "Too much even for an H100's 80 GB."

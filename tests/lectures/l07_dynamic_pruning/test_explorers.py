@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils.formats import describe_bytes
 from course_utils.layers.mod import MixtureOfDepths
+from course_utils.measure.costs import kv_cache_bytes
 from course_utils.models.gpt2 import GPT2Block
 from course_utils.models.small_gpt import SMALL_GPT
 from lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
@@ -31,12 +33,12 @@ from lectures.l07_dynamic_pruning.explorers.experts import (
 )
 from lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ranks
 from lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
+from tests.explorers.support_browser import InBrowser, cases, differences
 from tests.support_flops import counted_flops
 
 
 def chosen(explorer, **values):
-    explorer.set(**values)
-    return explorer.state
+    return explorer.compute(**{**explorer.values, **values})
 
 
 # Experts
@@ -51,22 +53,27 @@ def best_expert(shared, balance, at, point):
 
 
 @pytest.fixture(scope="module")
-def given():
-    return Experts().given()
+def experts():
+    return Experts()
+
+
+@pytest.fixture(scope="module")
+def given(experts):
+    return experts.given()
 
 
 @pytest.mark.parametrize(
     ("shared", "balance"), [("5", "nothing"), ("nothing", "a loss"), ("2", "a bias")]
 )
-def test_points_against_a_loop(given, shared, balance):
+def test_points_against_a_loop(experts, given, shared, balance):
     points = unseen_points()[0].tolist()
     for step in (0, 140, 3000):
-        state = Experts(step=step, shared=shared, balance=balance).state
+        state = chosen(experts, step=step, shared=shared, balance=balance)
         taken = [best_expert(shared, BALANCED[balance], STEPS.index(step), each) for each in points]
         assert given["chosen"][state.frame] == "".join(map(str, taken))
         assert state.assigned.tolist() == [taken.count(expert) for expert in range(EXPERTS)]
         assert state.lost == 0
-        limited = Experts(step=step, shared=shared, balance=balance, limited=True).state
+        limited = chosen(experts, step=step, shared=shared, balance=balance, limited=True)
         assert limited.lost == sum(max(taken.count(each) - CAPACITY, 0) for each in range(EXPERTS))
 
 
@@ -83,11 +90,11 @@ def inside(path, place):
 
 
 @pytest.mark.parametrize("balance", BALANCED)
-def test_the_ground_is_each_experts_own(given, balance):
+def test_the_ground_is_each_experts_own(experts, given, balance):
     places = np.random.default_rng(5).uniform(-EXTENT, EXTENT, (120, 2))
     right = several = 0
     for shared in SHARED:
-        state = Experts(step=300, shared=shared, balance=balance).state
+        state = chosen(experts, step=300, shared=shared, balance=balance)
         parts = given["ground"][state.frame]
         several += sum(bool(part) for part in parts) > 1
         for x, y in places:
@@ -102,13 +109,13 @@ def test_the_ground_is_each_experts_own(given, balance):
 
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("balance", BALANCED)
-def test_errors_of_the_trained_models(balance, limited):
+def test_errors_of_the_trained_models(experts, balance, limited):
     points, targets = unseen_points()
     for shared in SHARED:
         model = load_trained_experts(shared, BALANCED[balance], capacity=1.0 if limited else None)
         with torch.no_grad():
             predicted, routing = model(points)
-        state = Experts(step=3000, shared=shared, balance=balance, limited=limited).state
+        state = chosen(experts, step=3000, shared=shared, balance=balance, limited=limited)
         expected = (predicted - targets).square().mean().item()
         assert state.error == pytest.approx(expected, rel=1e-4)
         assert state.lost == int((~routing.kept).sum())
@@ -117,27 +124,62 @@ def test_errors_of_the_trained_models(balance, limited):
 # Shared heads
 
 
+@pytest.fixture(scope="module")
+def sharing():
+    with InBrowser(SharedHeads()) as found:
+        yield found
+
+
+def by_the_core(key_value_heads, model, length, batch):
+    layers, H, _, width, _, _ = MODELS[model]
+    counts = [count for count in range(1, H + 1) if H % count == 0]
+    G = max(count for count in counts if count <= key_value_heads)
+    return {
+        "heads": H,
+        "key_value_heads": G,
+        "reads": torch.arange(G).repeat_interleave(H // G),
+        "counts": counts,
+        "bytes": [kv_cache_bytes(layers, each, width, length, batch=batch) for each in counts],
+        "cache": kv_cache_bytes(layers, G, width, length, batch=batch),
+        "layers": layers,
+        "head_width": width,
+    }
+
+
+def test_heads_read_and_cache_as_in_the_core(sharing):
+    assert differences(sharing, by_the_core) == []
+
+
 @pytest.mark.parametrize("model", MODELS)
-def test_heads_as_with_repeated_keys(model):
+def test_heads_as_with_repeated_keys(sharing, model):
     H = MODELS[model].heads
-    for G in (1, 2, 4, H):
-        state = SharedHeads(model=model, key_value_heads=G).state
+    groups = (1, 2, 4, H)
+    states = sharing.states([{"model": model, "key_value_heads": G} for G in groups])
+    for G, state in zip(groups, states, strict=True):
         assert state.reads.tolist() == torch.arange(G).repeat_interleave(H // G).tolist()
         assert (H % state.counts == 0).all() and len(state.counts) == sum(
             H % count == 0 for count in range(1, H + 1)
         )
 
 
-def test_caches_of_published_models():
-    explorer = SharedHeads()
+def test_caches_of_published_models(sharing):
+    presets = SharedHeads.presets
     for label, expected in {"Llama 2 7B": 2**31, "Mistral 7B": 2**29, "multi-query": 2**26}.items():
-        explorer.set(**explorer.presets[label])
-        assert explorer.state.cache == expected, label
+        assert sharing.compute(**presets[label]).cache == expected, label
     # Numbers of the cache for a token, a batch and one key/value head: twice layers times width.
     for model, numbers in zip(MODELS, (1536, 8192, 20_480, 32_256), strict=True):
-        state = chosen(explorer, model=model, key_value_heads=2, length=2048, batch=4)
+        state = sharing.compute(model=model, key_value_heads=2, length=2048, batch=4)
         assert state.cache == numbers * 2 * 2048 * 4 * 2
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()
+
+
+def test_caches_in_words(sharing):
+    for state in sharing.states(cases(SharedHeads())):
+        H, G = state.heads, state.key_value_heads
+        whole = "" if G == H else f", 1/{H // G} of {describe_bytes(state.bytes[-1])}"
+        assert f": {describe_bytes(state.cache)}{whole}" in state.words
+        assert ("fits into a laptop" in state.words) == (state.cache <= 16e9)
+        assert ("even for an H100" in state.words) == (state.cache > 80e9)
 
 
 # Ranks
@@ -151,7 +193,7 @@ def test_gains_are_the_packaged_ones():
         np.testing.assert_allclose(given["forgotten"][i], run.prose - found.prose_before, atol=1e-6)
     for rank in RANKS:
         (run,) = (each for each in found.runs if each.rank == rank)
-        state = Ranks(rank=rank).state
+        state = chosen(Ranks(), rank=rank)
         assert state.learned == pytest.approx(found.code_before - run.code.median().item())
         assert state.forgotten == pytest.approx(run.prose.median().item() - found.prose_before)
         assert state.trained == rank * 3 * (4 * (128 + 128) + 2 * (128 + 512))
@@ -164,7 +206,7 @@ def test_what_the_rank_keeps(rank):
     spectra = lora_runs().spectra
     rows = Ranks().given()["spectra"]
     for block, matrix in ((0, "query"), (2, "contract"), (1, "output")):
-        state = Ranks(rank=rank, block=block, matrix=matrix).state
+        state = chosen(Ranks(), rank=rank, block=block, matrix=matrix)
         (values,) = (
             each for name, each in spectra.items() if f".{block}." in name and matrix in name
         )
@@ -180,7 +222,7 @@ def test_what_the_rank_keeps(rank):
 
 @pytest.mark.parametrize("capacity", [0.25, 1.0])
 def test_work_is_that_counted(capacity):
-    state = Depths(capacity=capacity).state
+    state = chosen(Depths(), capacity=capacity)
     layer = MixtureOfDepths(GPT2Block(SMALL_GPT), capacity, SMALL_GPT.width)
     x = torch.randn(1, len(state.tokens), SMALL_GPT.width)
     ours, whole = (counted_flops(part, x) for part in (layer, GPT2Block(SMALL_GPT)))
@@ -201,4 +243,4 @@ def test_passes_are_the_packaged_ones():
             assert state.passes.shape == (3, 40)
             assert state.loss == pytest.approx(losses[capacity].median().item())
             idle = int((masks[capacity].sum(dim=0) == 0).sum())
-            assert capacity == 1.0 or f"{idle} skip all" in explorer.caption_text
+            assert capacity == 1.0 or f"[b:{idle}] skip all" in explorer.caption(state)
