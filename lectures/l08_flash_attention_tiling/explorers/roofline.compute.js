@@ -1,15 +1,18 @@
-// What roofline.py computes, in the browser; a test compares the two.
+// The roof of a GPU, the points of attention under it, and a tile against the memory of one SM.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
-const HEADS = 64;
+const HEADS = 64; // batch times heads: enough to fill each of these GPUs
 const SIZE = 2; // bytes of a number in q, k and v
 const STATISTIC = 4; // bytes of a float32
 const STAGES = 2; // tiles of k and v that are there at once
+/** What limits, in the order of the rates and of what a cost counts. */
 export const LIMITS = ["tensor cores", "vector units", "exps", "memory"];
 const NAMES = ["naive", "tiled", "tiled with k and v in L2"];
 
-/** A cost: FLOPs in products, other FLOPs, exps, bytes; see traffic.py. */
+// A cost of one head is [FLOPs in products, other FLOPs, exps, bytes]; experiments/traffic.py says
+// what is counted for T queries and S keys.
+
 function naiveForward(T, S, D) {
   return [4 * T * S * D, 5 * T * S, T * S, SIZE * (2 * T * D + 2 * S * D + 4 * T * S)];
 }
@@ -23,7 +26,15 @@ function tiledForward(T, S, D, { block_m, block_n }, cached = false) {
 
 const times = (cost, heads) => cost.map(each => each * heads);
 
-/** The state of these values. */
+/**
+ * `bandwidth` (bytes a second), `tensor` and `exps` (FLOP/s of products) are the three roofs.
+ *
+ * `intensity`, `rate`, `seconds` and `limit` have an entry for naive, tiled, tiled with k and v in
+ * the L2 cache, and decoding: FLOPs a byte, FLOP/s and seconds at best, the index in LIMITS of what
+ * limits. `shared` and `registers` are the bytes that a tile takes of what one SM has. In shared
+ * memory: the tile of q, and of k and v twice, so that the next tiles arrive while these are worked
+ * on. In registers, as float32: the scores, the accumulator, m and l. A compiler needs some more.
+ */
 export function compute(values, given) {
   const { width, length, group } = values;
   const at = given.names.indexOf(values.gpu);
@@ -33,6 +44,7 @@ export function compute(values, given) {
     times(naiveForward(length, length, width), HEADS),
     times(tiledForward(length, length, width, values), HEADS),
     times(tiledForward(length, length, width, values, true), HEADS),
+    // The queries of the heads that share a key are a block of their own.
     times(tiledForward(group, length, width, { ...values, block_m: group }), HEADS / group),
   ];
   const parts = costs.map(cost => cost.map((each, part) => each / rates[part]));

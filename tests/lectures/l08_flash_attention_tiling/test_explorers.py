@@ -7,12 +7,9 @@ import pytest
 import torch
 
 from course_utils.attention import attend
-from course_utils.kernels.gpus import GPUS
+from course_utils.kernels.gpus import GPUS, KB
 from course_utils.masks import causal_mask
-from lectures.l08_flash_attention_tiling.experiments.roofline import (
-    least_times,
-    tile_memory,
-)
+from lectures.l08_flash_attention_tiling.experiments.roofline import least_times
 from lectures.l08_flash_attention_tiling.experiments.traffic import (
     naive_forward,
     tiled_forward,
@@ -21,10 +18,6 @@ from lectures.l08_flash_attention_tiling.explorers import (
     explore_roofline,
     explore_tile_by_tile,
 )
-from lectures.l08_flash_attention_tiling.explorers.roofline import (
-    HEADS,
-    LIMITS,
-)
 from lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
     KEYS,
     QUERIES,
@@ -32,6 +25,7 @@ from lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
     N,
     problem,
 )
+from tests.explorers.support_browser import InBrowser, cases, differences
 
 # Tile by tile
 
@@ -115,63 +109,117 @@ def test_the_presets_show_what_they_say(tiles):
 
 # Roofline
 
+HEADS = 64  # batch times heads
 TOKENS = explore_roofline.inputs["length"].values
-UNITS = {"products": "tensor cores", "special functions": "exps", "memory": "memory"}
+UNITS = {"products": "tensor cores", "vector units": "vector units",
+         "special functions": "exps", "memory": "memory"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def roof():
-    return explore_roofline()
+    with InBrowser(explore_roofline()) as found:
+        yield found
 
 
-def chosen(explorer, **values):
-    return explorer.compute(**{**explorer.values, **values})
+def costs_of(width, block_m, block_n, length, group):
+    """The costs of the four points."""
+    sizes = {"S": length, "D": width, "block_n": block_n}
+    whole = {**sizes, "T": length, "block_m": block_m, "heads": HEADS}
+    return (
+        naive_forward(length, length, width, heads=HEADS),
+        tiled_forward(**whole),
+        tiled_forward(**whole, cached=True),
+        # The queries of the heads that share a key are a block of their own.
+        tiled_forward(**sizes, T=group, block_m=group, heads=HEADS // group),
+    )
+
+
+def by_the_costs(gpu, width, block_m, block_n, length, decoding, group):
+    chip = GPUS[gpu]
+    costs = costs_of(width, block_m, block_n, length, group)
+    times = np.array([list(least_times(cost, chip).values()) for cost in costs])
+    return {
+        "bandwidth": chip.memory_bandwidth,
+        "tensor": chip.tensor_flops,
+        "exps": costs[1].matmul_flops / costs[1].special_results * chip.special_rate,
+        "intensity": [cost.intensity for cost in costs],
+        "rate": [cost.matmul_flops for cost in costs] / times.max(1),
+        "limit": times.argmax(1),
+        "sms": chip.num_sms,
+        "shared": 2 * width * (block_m + 2 * 2 * block_n),
+        "shared_limit": chip.shared_per_block,
+        "registers": 4 * block_m * (block_n + width + 2),
+        "registers_limit": chip.registers_per_sm,
+    }
+
+
+def by_the_clock(gpu, width, block_m, block_n, length, decoding, group):
+    """Seconds: so short that a millionth of one would hide a difference."""
+    costs = costs_of(width, block_m, block_n, length, group)
+    return [max(least_times(cost, GPUS[gpu]).values()) for cost in costs]
 
 
 def test_the_points_are_the_costs(roof):
-    for name, gpu in GPUS.items():
-        for width in (16, 128):
-            state = chosen(roof, gpu=name, width=width, length=8192, block_m=64, block_n=32)
-            sizes = {"S": 8192, "D": width, "block_n": 32, "heads": HEADS}
-            costs = (
-                naive_forward(8192, 8192, width, heads=HEADS),
-                tiled_forward(T=8192, block_m=64, **sizes),
-                tiled_forward(T=8192, block_m=64, cached=True, **sizes),
-                tiled_forward(T=1, block_m=1, **sizes),
-            )
-            for way, cost in enumerate(costs):
-                times = least_times(cost, gpu)
-                limit = max(times, key=times.__getitem__)
-                assert state.intensity[way] == cost.intensity
-                assert state.seconds[way] == pytest.approx(times[limit])
-                assert LIMITS[state.limit[way]] == UNITS[limit]
-                top = min(gpu.tensor_flops, cost.intensity * gpu.memory_bandwidth)
-                assert state.rate[way] == pytest.approx(min(top, state.exps), rel=0.02)
+    assert differences(roof, by_the_costs) == []
+    tried = cases(roof.explorer)
+    for values, state in zip(tried, roof.states(tried), strict=True):
+        np.testing.assert_allclose(state.seconds, by_the_clock(**values), rtol=1e-9)
+        under = np.minimum(state.tensor, state.intensity * state.bandwidth)
+        np.testing.assert_allclose(state.rate, np.minimum(under, state.exps), rtol=0.02)
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_what_limits_in_words(roof, name):
+    values = {**roof.explorer.values, "gpu": name}
+    for width in (16, 128):
+        values["width"] = width
+        state, decoding = roof.states([values, {**values, "decoding": True}])
+        sizes = {each: values[each] for each in ("width", "block_m", "block_n", "length", "group")}
+        times = [least_times(cost, GPUS[name]) for cost in costs_of(**sizes)]
+        limits = [UNITS[max(each, key=each.__getitem__)] for each in times]
+        ways = [part.rsplit(" (", 1)[1] for part in state.words.split(")")[:3]]
+        assert ways == limits[:3]
+        assert f"limited by {limits[3]}." in decoding.words
 
 
 def test_larger_blocks_move_one_point(roof):
-    few, many = (chosen(roof, block_m=block) for block in (16, 256))
+    few, many, square = roof.states(
+        [{"block_m": 16}, {"block_m": 256}, {"block_m": 256, "block_n": 256}]
+    )
     assert few.intensity[0] == many.intensity[0]
     assert few.intensity[1] < many.intensity[1] / 10
     assert few.intensity[2] == many.intensity[2]
-    assert np.array_equal(many.intensity, chosen(roof, block_m=256, block_n=256).intensity)
+    assert np.array_equal(many.intensity, square.intensity)
 
 
 def test_decoding_does_as_many_flops_a_byte_as_queries_share_a_key(roof):
     for group in (1, 2, 4, 8):
-        state = chosen(roof, group=group, decoding=True)
+        state = roof.compute(group=group, decoding=True)
         assert state.intensity[3] == pytest.approx(group, rel=0.01)
-        assert LIMITS[state.limit[3]] == "memory"
+        assert "limited by memory." in state.words
 
 
 def test_a_tile_that_does_not_fit(roof):
-    large, card = (
-        roof.compute(**{**roof.values, **roof.presets[name]})
-        for name in ("a tile too large", "a graphics card")
+    fitting, large, card = roof.states(
+        [{}, *(roof.explorer.presets[name] for name in ("a tile too large", "a graphics card"))]
     )
     assert large.registers - large.registers_limit == 2 * 1024 and large.shared < large.shared_limit
-    assert card.shared == tile_memory(128, 128, 128).shared == 160 * 1024 > card.shared_limit
-    assert roof.caption(large) != roof.caption(chosen(roof, width=128, block_m=128, block_n=128))
+    assert card.shared == 160 * 1024 > card.shared_limit
+    said = [state.words.endswith("The tile does not fit.") for state in (fitting, large, card)]
+    assert said == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("tile", "shared", "registers"),
+    [
+        # q + 2 stages of k and v, each 128 x 128 of 2 bytes, as Triton allocates for this tile.
+        ((128, 128, 128), 160 * KB, 4 * (128 * 128 + 128 * 128 + 2 * 128)),
+        ((64, 32, 16), 2 * (64 * 16 + 4 * 32 * 16), 4 * (64 * 32 + 64 * 16 + 2 * 64)),
+    ],
+)
+def test_tile_memory_adds_up(roof, tile, shared, registers):
+    state = roof.compute(**dict(zip(("block_m", "block_n", "width"), tile, strict=True)))
+    assert (state.shared, state.registers) == (shared, registers)
 
 
 def test_no_cache_holds_the_matrices_that_are_said_to_move():
@@ -180,7 +228,7 @@ def test_no_cache_holds_the_matrices_that_are_said_to_move():
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_the_cache_holds_k_and_v_of_the_heads_at_work(roof, name):
+def test_the_cache_holds_k_and_v_of_the_heads_at_work(name):
     chip = GPUS[name]
     for length, width, block_m in product(TOKENS, (16, 128), (16, 128)):
         at_work = min(HEADS, -(-chip.num_sms // -(-length // block_m)))
@@ -189,7 +237,10 @@ def test_the_cache_holds_k_and_v_of_the_heads_at_work(roof, name):
 
 @pytest.mark.parametrize("name", GPUS)
 def test_every_point_is_inside_the_plot(roof, name):
-    for length, width, block_m in product((1024, 65536), (16, 128), (16, 256)):
-        state = chosen(roof, gpu=name, length=length, width=width, block_m=block_m)
+    corners = product((1024, 65536), (16, 128), (16, 256))
+    names = ("length", "width", "block_m")
+    for state in roof.states(
+        [{"gpu": name, **dict(zip(names, each, strict=True))} for each in corners]
+    ):
         assert (state.intensity > 0.6).all() and (state.intensity < 6e4).all()
         assert (state.rate > 7e11).all() and state.exps < 4e15

@@ -1,12 +1,9 @@
-"""Least times against the four quotients they come from, tiles against memory counted by hand."""
+"""Least times against the four quotients they come from."""
 
 import pytest
 
-from course_utils.kernels.gpus import GPUS, KB
-from lectures.l08_flash_attention_tiling.experiments.roofline import (
-    least_times,
-    tile_memory,
-)
+from course_utils.kernels.gpus import GPUS
+from lectures.l08_flash_attention_tiling.experiments.roofline import least_times
 from lectures.l08_flash_attention_tiling.experiments.traffic import (
     Cost,
     naive_forward,
@@ -49,16 +46,3 @@ def test_memory_limits_the_naive_form():
     assert max(naive, key=naive.get) == "memory"
     assert max(tiled, key=tiled.get) == "special functions"  # and the products nearly
     assert max(naive.values()) > 9 * max(tiled.values())
-
-
-@pytest.mark.parametrize(
-    ("tile", "shared", "registers"),
-    [
-        # q + 2 stages of k and v, each 128 x 128 of 2 bytes, as Triton allocates for this tile.
-        ((128, 128, 128), 160 * KB, 4 * (128 * 128 + 128 * 128 + 2 * 128)),
-        ((64, 32, 16), 2 * (64 * 16 + 4 * 32 * 16), 4 * (64 * 32 + 64 * 16 + 2 * 64)),
-    ],
-)
-def test_tile_memory_adds_up(tile, shared, registers):
-    memory = tile_memory(*tile)
-    assert (memory.shared, memory.registers) == (shared, registers)
