@@ -193,7 +193,7 @@ function makePoint(plane, hand, move, to) {
     const isLeft = x > plane.inner.right - 40;
     const right = [[x + 12, y - 12, "start"], [x + 14, y + 20, "start"]];
     const left = [[x - 12, y - 12, "end"], [x - 14, y + 20, "end"]];
-    const over = [[x, y - 18, "middle"], [x, y + 28, "middle"]];
+    const over = [[x, y - 18, "middle"], [x, y + 28, "middle"], [x, y - 32, "middle"]];
     const at = freePlace([...(isLeft ? [] : right), ...left, ...over], "you", boxes);
     set(name, { x: at[0] - x, y: at[1] - y, "text-anchor": at[2] });
     set(point, { "aria-valuenow": values.ratio,
