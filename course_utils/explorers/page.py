@@ -34,10 +34,7 @@ def told(explorer: Explorer) -> str:
     # No "</script>" may stand inside a script, whatever a caption says.
     data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False).replace("<", "\\u003c")
     words = html.escape(explorer.in_words).replace("\n", "<br>")
-    return (
-        f"<p>{words}</p>"
-        f'<script type="application/json">{data}</script>'
-    )
+    return f'<p>{words}</p><script type="application/json">{data}</script>'
 
 
 def standalone_page(explorer: Explorer) -> str:

@@ -13,7 +13,6 @@ from course_utils.layers.moe_routing import Routing, balance_loss
 from course_utils.layers.norm import LayerNorm
 from course_utils.layers.position_schemes import Alibi, Rotary
 from course_utils.layers.soft_moe import SoftMixtureOfExperts
-from course_utils.layers.squeeze_excitation import SqueezeExcitation
 
 __all__ = [
     "Alibi",
@@ -32,7 +31,6 @@ __all__ = [
     "Routing",
     "RoutingDecision",
     "SoftMixtureOfExperts",
-    "SqueezeExcitation",
     "SwiGLU",
     "balance_loss",
     "merge_heads",

@@ -1,6 +1,5 @@
 """A small world of stories: text that is worth generating, whose facts and entropy are known."""
 
-from course_utils.stories.reading import Objection, Reading, is_sentence, objection_to
 from course_utils.stories.story import Story, entropy, tell
 from course_utils.stories.words import ALL_WORDS
 from course_utils.stories.world import LIMITS, Limits
@@ -9,11 +8,7 @@ __all__ = [
     "ALL_WORDS",
     "LIMITS",
     "Limits",
-    "Objection",
-    "Reading",
     "Story",
     "entropy",
-    "is_sentence",
-    "objection_to",
     "tell",
 ]

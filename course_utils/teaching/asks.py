@@ -1,4 +1,4 @@
-"""What a lecture asks: its checks, its quiz and its predictions, by the names that its cells use."""
+"""What a lecture asks: checks, quiz and predictions, by the names that its cells use."""
 
 from __future__ import annotations
 

@@ -29,14 +29,16 @@ SOFTEN = Exercise(
 @SOFTEN.mistake()
 def multiplied(scores, temperature):
     """You multiply by the temperature {temperature}. Hot means even, so the scores are divided by
-    it."""
+    it.
+    """
     return torch.softmax(scores * temperature, dim=-1)
 
 
 @SOFTEN.mistake()
 def weights_divided(scores, temperature):
     """You divide the weights, and they no longer sum to 1. Divide the scores, then take the
-    softmax."""
+    softmax.
+    """
     return torch.softmax(scores, dim=-1) / temperature
 
 

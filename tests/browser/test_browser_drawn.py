@@ -18,7 +18,9 @@ CURVE = Curve(
     at=(4, 16, 64, 256),
     truth=(0.25, 0.5, 0.75, 1.0),
 )
-PREDICTIONS = Predictions("l09_sums", {"w": Prediction("w", "How large?", "It grows.", curve=CURVE)})
+PREDICTIONS = Predictions(
+    "l09_sums", {"w": Prediction("w", "How large?", "It grows.", curve=CURVE)}
+)
 DONE = ".draw-done"
 
 

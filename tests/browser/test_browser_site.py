@@ -296,7 +296,10 @@ def test_a_quiz_answers_to_mouse_and_key(tab, site):
     option, said = question.locator("button"), question.locator("[role=status]")
     right = quiz.questions[0].options.index(quiz.questions[0].answer)
     option.nth(right).click()
-    assert said.inner_text().startswith("Right.") and "1 of" in tab.locator(".quiz .ce-caption").inner_text()
+    assert (
+        said.inner_text().startswith("Right.")
+        and "1 of" in tab.locator(".quiz .ce-caption").inner_text()
+    )
     tab.keyboard.press(str(1 + (right == 0)))
     assert said.inner_text().startswith("Not that one.")
     assert option.nth(right).get_attribute("aria-pressed") == "false"

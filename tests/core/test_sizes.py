@@ -16,7 +16,6 @@ from course_utils.layers import (
     MixtureOfExperts,
     MultiHeadAttention,
     SoftMixtureOfExperts,
-    SqueezeExcitation,
     SwiGLU,
 )
 from course_utils.masks import causal_mask, prefix_mask, sliding_window_mask
@@ -40,7 +39,6 @@ LAYERS = {
     "experts": lambda n: MixtureOfExperts(n(17), n(23), n(5), n(2)),
     "soft experts": lambda n: SoftMixtureOfExperts(n(17), n(23), n(5), n(2)),
     "depths": lambda n: MixtureOfDepths(torch.nn.Linear(17, 17), 0.5, n(17)),
-    "squeeze": lambda n: SqueezeExcitation(n(18), n(3)),
     "LoRA": lambda n: LoRALinear(torch.nn.Linear(17, 23), n(3)),
 }
 TENSORS = {

@@ -7,19 +7,10 @@ from collections import Counter
 
 import pytest
 
-from course_utils.stories import (
-    LIMITS,
-    Limits,
-    Objection,
-    Reading,
-    entropy,
-    is_sentence,
-    objection_to,
-    tell,
-)
-from course_utils.stories.reading import split_story
+from course_utils.stories import LIMITS, Limits, entropy, tell
 from course_utils.stories.words import FILLERS
 from course_utils.stories.world import World, next_sentences, questions
+from tools.scripts.story_reading import Objection, Reading, is_sentence, objection_to, split_story
 
 LONGER = Limits(people=4, things=4, places=4, containers=3, longest=20)
 FEW_WORDS = Limits(words=5)

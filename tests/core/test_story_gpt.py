@@ -6,7 +6,6 @@ import random
 import pytest
 import torch
 
-from course_utils.measure.stories import pronoun_share, score_stories, sentence_share
 from course_utils.models.story_gpt import (
     LONGEST_SHORT,
     SHORT_STORIES,
@@ -16,8 +15,9 @@ from course_utils.models.story_gpt import (
     train_on_short_stories,
     write_stories,
 )
-from course_utils.stories import ALL_WORDS, Reading, objection_to, tell
-from course_utils.stories.reading import split_story
+from course_utils.stories import ALL_WORDS, tell
+from tools.scripts.story_measures import pronoun_share, score_stories, sentence_share
+from tools.scripts.story_reading import Reading, objection_to, split_story
 
 STORIES = [tell(random.Random(seed)) for seed in range(67)]
 V = len(ALL_WORDS)

@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course_utils.attention import attend, cosine_attend
 from course_utils.kernels.tiled import backward_tiles, forward_tiles
 from course_utils.layers import MultiHeadAttention
-from course_utils.measure.estimates import estimate_mean
 from course_utils.models.minilm import load_minilm
 from course_utils.positions import sinusoidal_positions
+from tests.lectures.support_estimates import estimate_mean
 from tests.lectures.support_notebooks import NOTEBOOKS, read
 from tests.support_flops import counted_flops
 

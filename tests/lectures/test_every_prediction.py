@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from lectures import COURSE
-from tests.lectures.support_notebooks import NOTEBOOKS, read
 from tests.explorers.support_browser import InBrowser
+from tests.lectures.support_notebooks import NOTEBOOKS, read
 
 LECTURES = {lecture.stem: lecture for lecture in COURSE}
 ASKS = re.compile(r'^exercises\.predict\("([\w-]+)"\)$')
@@ -77,7 +77,9 @@ class TestEvery:
             truth = str(each.truth)
             guesses, right = [*each.choices], [truth]
             if not each.choices:
-                near, far = (float(each.truth) + gap for gap in (0.9 * each.within, each.within + 1))
+                near, far = (
+                    float(each.truth) + gap for gap in (0.9 * each.within, each.within + 1)
+                )
                 right = [truth, str(near)]
                 guesses = [*right, str(far)]
             with InBrowser(predictions.ask(each.name)) as page:

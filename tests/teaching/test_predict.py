@@ -34,6 +34,8 @@ There are 128 \\
 of them."""
 at_once = true
 '''
+
+
 @pytest.fixture
 def predictions(tmp_path):
     folder = tmp_path / "l09_sums"

@@ -182,7 +182,9 @@ def test_a_page_has_the_quiz_of_its_own_lecture():
     assert asked.find(class_="course-asked")["data-view"] == "quiz.js"
     told = json.loads(asked.script.string)
     assert told["spec"]["title"] == f"Quiz: {exercises.QUIZ.title}"
-    assert all(question.prompt.split("`")[0] in asked.p.text for question in exercises.QUIZ.questions)
+    assert all(
+        question.prompt.split("`")[0] in asked.p.text for question in exercises.QUIZ.questions
+    )
 
 
 def test_rooms_are_named_by_what_is_drawn_in_them(tmp_path):

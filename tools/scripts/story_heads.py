@@ -20,12 +20,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_utils.measure.stories import score_stories
 from course_utils.models import GPT2, load_gpt2
 from course_utils.models.story_gpt import SHORT_STORIES, load_story_gpt
-from course_utils.stories import ALL_WORDS, LIMITS, Reading, Story, tell
+from course_utils.stories import ALL_WORDS, LIMITS, Story, tell
 from course_utils.stories.words import FILLERS
 from course_utils.teaching.claims import wilson_interval
+from tools.scripts.story_measures import score_stories
+from tools.scripts.story_reading import Reading
 
 SEED = 2 * 10**6  # no training draws its stories with it
 IDS = {word: number for number, word in enumerate(ALL_WORDS)}

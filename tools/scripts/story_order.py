@@ -20,11 +20,11 @@ from typing import cast
 import torch
 from torch import nn
 
-from course_utils.measure.stories import pronoun_share, score_stories, sentence_share
 from course_utils.models import GPT2, save_gpt2
 from course_utils.models.story_gpt import SHORT_STORIES, train_on_short_stories, write_stories
 from course_utils.stories import tell
 from course_utils.training import learning_rates_times
+from tools.scripts.story_measures import pronoun_share, score_stories, sentence_share
 
 STEPS, EVERY = 1000, 50
 HELD_OUT_SEED, HELD_OUT, WRITTEN = 10**6, 100, 20

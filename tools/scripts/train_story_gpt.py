@@ -30,7 +30,6 @@ import torch
 
 from course_utils.data.package_files import DATA
 from course_utils.language_modeling import next_token_loss
-from course_utils.measure.stories import score_stories
 from course_utils.models import GPT2, load_gpt2, save_gpt2
 from course_utils.models.story_gpt import (
     FOLDER,
@@ -39,9 +38,11 @@ from course_utils.models.story_gpt import (
     story_batch,
     write_stories,
 )
-from course_utils.stories import ALL_WORDS, Limits, Story, entropy, objection_to, tell
+from course_utils.stories import ALL_WORDS, Limits, Story, entropy, tell
 from course_utils.training import train
 from tools.scripts.packaged import print_line
+from tools.scripts.story_measures import score_stories
+from tools.scripts.story_reading import objection_to
 
 SEED, HELD_OUT_SEED = 0, 10**6
 SMALLER = Limits(people=2, things=1, places=2, containers=1, longest=5)

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from course_utils.shapes import Int
-from course_utils.stories import ALL_WORDS, Story, is_sentence
+from course_utils.stories import ALL_WORDS, Story
+from tools.scripts.story_reading import is_sentence
 
 __all__ = ["QUESTIONS", "StoryScores", "pronoun_share", "score_stories", "sentence_share"]
 
