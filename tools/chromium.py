@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 
-__all__ = ["FLAGS", "find_chromium"]
-
 # What a container does not allow, and Chromium's own traffic, off.
 FLAGS = (
     "--no-sandbox",

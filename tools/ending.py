@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from multiprocessing import parent_process
 from typing import Any
 
-__all__ = ["TOLD", "end_with_parent", "leave_in_order", "run_to_its_end"]
-
 PATIENCE = 20.0  # seconds after Ctrl-C in which a program may put its things in order
 TOLD = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
 

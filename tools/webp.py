@@ -6,8 +6,6 @@ import io
 
 from PIL import Image
 
-__all__ = ["as_webp"]
-
 # Each of 256 levels as the nearest of 32: nobody sees it, and a picture is a third smaller.
 ROUNDED = [round(round(level / 255 * 31) / 31 * 255) for level in range(256)] * 3
 

@@ -6,8 +6,6 @@ they still fit a trained model when a lecture is rewritten.
 
 from course_utils.data.package_files import read_packaged
 
-__all__ = ["course_code", "course_prose"]
-
 
 def course_prose() -> str:
     """Return the sentences of the lectures, docstrings, exercises and quizzes.

@@ -9,8 +9,6 @@ of the four models, in the hub's format.
 import hashlib
 from pathlib import Path
 
-__all__ = ["FOLDER", "MODEL", "REVISION", "SHA256", "GPT2FileError", "find_gpt2", "sha256_of"]
-
 FOLDER = Path(__file__).resolve().parents[2] / "weights" / "gpt2"
 MODEL, REVISION = "openai-community/gpt2", "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 SHA256 = {

@@ -11,16 +11,6 @@ from pathlib import Path
 from course_utils.data.gpt2_files import sha256_of
 from course_utils.data.model_folder import missing_files, model_folder
 
-__all__ = [
-    "MINILM_SHA256",
-    "NEEDED_FILES",
-    "REQUIREMENT",
-    "MiniLMNotFoundError",
-    "MiniLMRefusedError",
-    "find_minilm",
-    "verified",
-]
-
 MINILM_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",

@@ -6,8 +6,6 @@ It needs only the standard library, so that installed models can be found withou
 import json
 from pathlib import Path
 
-__all__ = ["missing_files", "model_folder", "read_json"]
-
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 

@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA", "SHA256", "PackagedFileError", "read_measured", "read_packaged"]
-
 DATA = Path(__file__).parent
 MODEL = "small_gpt/model.safetensors"
 # As tools/scripts/course_text.py and tools/scripts/train_small_gpt.py print them.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["number"]
-
 
 def number(value: float, digits: int = 0) -> str:
     """A number with so many decimals, thousands apart, and a minus sign as wide as a plus.

@@ -22,8 +22,6 @@ from course_utils.explorers.style import (
     new_figure,
 )
 
-__all__ = ["draw_cache_times", "draw_learning_curves", "draw_losses"]
-
 COLUMNS = 4
 PANEL_LOOKS = ((TEAL, "-"), (MAGENTA, "--"), (INK, ":"))
 LOOKS = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."), (TEAL, ":"))

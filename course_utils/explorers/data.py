@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Weights", "as_json", "encode", "every", "fields", "table"]
-
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
 _SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"

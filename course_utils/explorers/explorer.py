@@ -27,8 +27,6 @@ from course_utils.explorers.page import fragment
 from course_utils.explorers.shown import replace_shown
 from course_utils.threads import one_thread
 
-__all__ = ["Explorer"]
-
 # Beside each output, where this is set: the explorer as HTML. `make lab` saves it, alive, in place
 # of a widget that ends with its kernel; `make outputs` sets it to PICTURES and takes its picture.
 ASKED_FOR_PAGES = "COURSE_PAGES"

@@ -17,8 +17,6 @@ import numpy as np
 
 from course_utils.explorers.captions import number
 
-__all__ = ["Cells", "Choice", "Input", "Point", "Slider", "Steps", "Text", "Toggle"]
-
 POINT_STEPS = 5  # a sweep tries so many values along each axis of a point
 
 

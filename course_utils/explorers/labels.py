@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["spread_out"]
-
 
 def spread_out(places: np.ndarray, gap: float) -> np.ndarray:
     """Places moved as little as it takes to stand `gap` apart, in the same order, within 0 to 1.

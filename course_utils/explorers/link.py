@@ -17,8 +17,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["KIT", "kit_on", "link", "shelf"]
-
 KIT = sorted((Path(__file__).parent / "kit").glob("*.js"))
 
 _IMPORT = re.compile(r'^import\s+([^"\';]+?)\s+from\s+"(\.[^"]+)";?$', re.MULTILINE)

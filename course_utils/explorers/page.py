@@ -13,8 +13,6 @@ from course_utils.explorers.link import link
 if TYPE_CHECKING:
     from course_utils.explorers.explorer import Explorer
 
-__all__ = ["fragment", "page_of", "standalone_page", "told"]
-
 HOST = Path(__file__).parent / "kit" / "host.js"
 ENDING = "entry.host(view.default, document.currentScript);"
 

@@ -22,8 +22,6 @@ FOLD_STYLE = "margin: -8px 0 12px; font-size: 14.5px; line-height: 1.45"
 SHARP = 2
 MOST_WORDS = 25
 
-__all__ = ["AnnotatedFigure", "caption_html", "show"]
-
 
 @dataclass(frozen=True)
 class AnnotatedFigure:

@@ -6,8 +6,6 @@ from typing import Protocol, runtime_checkable
 
 from IPython.core.getipython import get_ipython
 
-__all__ = ["replace_shown"]
-
 
 @runtime_checkable
 class _Closable(Protocol):

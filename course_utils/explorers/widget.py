@@ -10,8 +10,6 @@ import traitlets
 
 from course_utils.explorers.link import KIT, shelf
 
-__all__ = ["SHELF", "ExplorerWidget", "SharedKit", "with_kit"]
-
 SHELF = "kit"  # where a module finds the kit's modules
 
 # A module in a string can import no neighbour, but it can import a text that it is given.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from html import escape
 
-__all__ = ["card", "inline", "section"]
-
 TONES = {
     "good": "var(--jp-brand-color1, #1976d2)",
     "careful": "var(--jp-warn-color1, #e07b00)",

@@ -17,20 +17,6 @@ from typing import Any
 
 from IPython.display import Markdown
 
-__all__ = [
-    "LONGER",
-    "RATES",
-    "Claim",
-    "DamagedError",
-    "ProgramClaim",
-    "Replication",
-    "Setting",
-    "Statement",
-    "read_replications",
-    "show_claims",
-    "wilson_interval",
-]
-
 REPLICATIONS = Path(__file__).resolve().parents[2] / "lectures" / "replications.json"
 Numbers = dict[str, float]
 Z_95 = 1.959963984540054

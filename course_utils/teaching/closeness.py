@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["as_array", "check_close"]
-
 
 def check_close(actual: Any, expected: Any, *, atol: float = 1e-5, name: str = "result") -> None:
     """Print that two results agree, or raise with what differs and where.

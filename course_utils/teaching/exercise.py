@@ -25,8 +25,6 @@ from course_utils.teaching.parts import folder_of_copies, keep
 from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
 
-__all__ = ["DIFFICULTY", "Exercise", "Mistake"]
-
 DIFFICULTY = {1: "gentle", 2: "moderate", 3: "demanding"}
 
 DEFAULT_TOLERANCE = Tolerance()

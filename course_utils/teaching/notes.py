@@ -7,8 +7,6 @@ from typing import Any
 
 from course_utils.teaching.cards import card, section
 
-__all__ = ["SourceNote", "source_note"]
-
 
 @dataclass(frozen=True)
 class SourceNote:

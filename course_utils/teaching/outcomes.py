@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 
 from course_utils.teaching.closeness import as_array
 
-__all__ = [
-    "NanAlike",
-    "Outcome",
-    "Tolerance",
-    "describe",
-    "is_untouched",
-    "observe",
-    "same",
-    "wrong_kind",
-]
-
 
 @dataclass(frozen=True)
 class Outcome:

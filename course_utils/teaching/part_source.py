@@ -14,16 +14,6 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-__all__ = [
-    "find",
-    "functions_of",
-    "how_to_bring",
-    "is_without_text",
-    "lines_of",
-    "source_of",
-    "unknown_names",
-]
-
 
 def lines_of(text: str) -> list[str]:
     """The lines as Python counts them, with their ends as they are."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from course_utils.teaching.exercise import Exercise
     from course_utils.teaching.verdict import Verdict
 
-__all__ = ["PartsError", "folder_of_copies", "judge_alone", "keep", "my_parts"]
-
 SECONDS = 30.0  # for the file, and for the check of each part
 MODULE, FILE, REPLACED = "my_gpt", "my_gpt.py", "my_gpt_replaced.py"
 COPY = b'"course_edition"'  # in the metadata of a reader's copy, and of no other notebook

@@ -18,8 +18,6 @@ from course_utils.explorers.captions import number
 from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice, Text
 
-__all__ = ["Asked", "Axis", "Curve", "Guesses", "Prediction", "Predictions", "read_predictions"]
-
 KIT = Path(__file__).resolve().parents[1] / "explorers" / "kit"
 
 

@@ -11,8 +11,6 @@ from course_utils.explorers.explorer import Explorer
 from course_utils.explorers.inputs import Choice
 from course_utils.teaching.cards import inline
 
-__all__ = ["Option", "Question", "Quiz", "read_quiz"]
-
 LETTERS = "abcdefgh"
 NOT_ANSWERED = "-"
 VIEW = Path(__file__).resolve().parents[1] / "explorers" / "kit" / "quiz.js"

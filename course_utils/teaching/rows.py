@@ -7,8 +7,6 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["row_in_words", "row_index", "wave"]
-
 
 def wave(*shape: int, phase: float) -> Tensor:
     """Numbers between -2 and 2 without a pattern that a swapped axis would keep.

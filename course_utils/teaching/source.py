@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Source", "show_source"]
-
 
 class Source:
     """Python source that a notebook shows highlighted, by its theme, and a terminal as text."""

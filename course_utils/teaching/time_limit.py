@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["OutOfTimeError", "within"]
-
 T = TypeVar("T")
 AGAIN = 1.0  # s until what has caught the exception is stopped again
 

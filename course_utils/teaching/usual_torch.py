@@ -10,8 +10,6 @@ import torch
 
 from course_utils.seeds import own_random_numbers
 
-__all__ = ["usual_torch"]
-
 
 @contextlib.contextmanager
 def usual_torch(dtype: torch.dtype = torch.float32) -> Iterator[None]:

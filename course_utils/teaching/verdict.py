@@ -7,8 +7,6 @@ from typing import Any
 
 from course_utils.teaching.cards import card, inline
 
-__all__ = ["Verdict"]
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -7,8 +7,6 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["CallsWatched", "Watched", "watched"]
-
 
 class Watched:
     """A function that is looked at after each call: ``look(value, *inputs)`` is its result.

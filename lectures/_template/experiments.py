@@ -6,8 +6,6 @@ import torch
 
 from course_utils.shapes import Float
 
-__all__ = ["prepare_entropies"]
-
 
 def prepare_entropies(
     scores: Float[torch.Tensor, " S"], temperatures: Float[torch.Tensor, " N"]

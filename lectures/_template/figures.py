@@ -7,8 +7,6 @@ import numpy as np
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import BLUE, new_figure
 
-__all__ = ["draw_entropies"]
-
 
 def draw_entropies(temperatures: np.ndarray, entropies: np.ndarray) -> AnnotatedFigure:
     """The entropy of the weights against the temperature."""

@@ -3,8 +3,6 @@
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 from lectures.l03_heads.experiments import dates
 
-__all__ = ["CLAIMS"]
-
 WIDER = Setting("width 64", arguments={"WIDTH": 64})
 TEN_TIMES = Setting(  # the head that cannot; the two others take their time as before
     "10 × steps",

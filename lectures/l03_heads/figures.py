@@ -24,13 +24,6 @@ from course_utils.explorers.style import (
     new_figure,
 )
 
-__all__ = [
-    "draw_alignment",
-    "draw_heads",
-    "draw_pruning",
-    "draw_runs",
-]
-
 DASHES = ("-", "--", "-.")
 BROWN = "#7a5b00"
 COLOURS = (MAGENTA, TEAL, INK)  # none of them a query, a key or a value

@@ -2,8 +2,6 @@
 
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 
-__all__ = ["CLAIMS"]
-
 FAR = "setup", "far-loop", "far-first", "far-train", "far-tests", "far-control"
 NEAR, AWAY = "the answer stays near", "the answer moves away"
 WIDER = Setting("width 128", arguments={"WIDTH": 128})

@@ -21,19 +21,6 @@ from course_utils.positions import sinusoidal_positions
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED
 
-__all__ = [
-    "KEYS",
-    "SCHEMES",
-    "TRAINED_LENGTH",
-    "VALUES",
-    "NoteReader",
-    "compare_schemes",
-    "note_loss",
-    "recall_accuracy",
-    "recall_notes",
-    "stretch_rotary",
-]
-
 KEYS, VALUES = 64, 8
 TRAINED_LENGTH = 32  # notes
 SCHEMES = ("none", "learned", "sinusoidal", "rope", "alibi")

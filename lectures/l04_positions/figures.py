@@ -25,8 +25,6 @@ from course_utils.explorers.style import (
     new_figure,
 )
 
-__all__ = ["draw_extrapolation", "draw_relative_scores"]
-
 LOOKS = (
     (BLUE, "o", "-"),
     (ORANGE, "s", "--"),

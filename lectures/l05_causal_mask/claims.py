@@ -2,8 +2,6 @@
 
 from course_utils.teaching.claims import RATES, Claim, Setting
 
-__all__ = ["CLAIMS"]
-
 
 def read_late(cell):
     """The share of the pairs of an output and a later token that leak."""

@@ -12,8 +12,6 @@ from course_utils.tokens import train_bpe
 from course_utils.training import TEST_SEED, rate_factor
 from lectures.l06_gpt2_block import experiments
 
-__all__ = ["CLAIMS"]
-
 WARMUP, RATE = 30, 0.02
 FRESH = (
     Setting("nn.Linear's initialisation", arguments={"xavier": False}),

@@ -14,8 +14,6 @@ from course_utils.teaching.claims import LONGER, RATES, ProgramClaim, Setting
 from lectures.l07_dynamic_pruning.experiments import adapting, depths, experts, pruning
 from lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
 
-__all__ = ["CLAIMS"]
-
 RULES = ("magnitude", "brain damage")
 ROUNDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 RANK_1_RATE, SLOW_BLOCKS = adapting.LORA_RATE, adapting.FULL_RATE / 3

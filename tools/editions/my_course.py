@@ -26,8 +26,6 @@ from lectures import COURSE
 from tools.editions.reader import SNAPSHOT, reader_text
 from tools.files import exclusive
 
-__all__ = ["CopyError", "copies_of", "update_copies"]
-
 ROOT = Path(__file__).resolve().parents[2]
 LECTURES, MY_COURSE = ROOT / "notebooks", ROOT / "my_course"
 STEMS = tuple(lecture.stem for lecture in COURSE)

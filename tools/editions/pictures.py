@@ -27,8 +27,6 @@ from lectures import COURSE, EXPLORERS, Lecture
 from tools.editions.snapshots import NoBrowserError, take_pictures
 from tools.webp import as_webp
 
-__all__ = ["MADE_FROM", "Shot", "stale", "wanted", "write_pictures"]
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "images"
 MADE_FROM = FOLDER / "made_from.json"

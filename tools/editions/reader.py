@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["HOW_TO_RUN", "SNAPSHOT", "reader_copy", "reader_text"]
-
 Cell = dict[str, Any]
 
 # Says in an output's metadata that the copy came with this picture: no reader has made it.

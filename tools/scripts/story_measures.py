@@ -12,8 +12,6 @@ from course_utils.shapes import Int
 from course_utils.stories import ALL_WORDS, Story
 from tools.scripts.story_reading import is_sentence
 
-__all__ = ["QUESTIONS", "StoryScores", "pronoun_share", "score_stories", "sentence_share"]
-
 # The first two words of a question, and what it asks for.
 QUESTIONS = {
     "Who has": "holder",

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 from course_utils.stories.words import AT_RANDOM, FILLERS
 
-__all__ = ["Objection", "Reading", "is_sentence", "objection_to", "split_story"]
-
 ANY = {kind: "|".join(words) for kind, words in {**FILLERS, **AT_RANDOM}.items()}
 NAME = f"{ANY['he']}|{ANY['she']}"
 WHO, THING = f"({NAME}|He|She)", f"(the (?:{ANY['noun']})|it)"

@@ -14,8 +14,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["folders", "refusal"]
-
 
 def folders() -> dict[str, list[str]]:
     """Return the folders that are written to, by the variable that names another for them."""

@@ -13,8 +13,6 @@ from typing import Any
 
 import psutil
 
-__all__ = ["step_back"]
-
 NICE = 10  # of 0 to 19, the last being those that wait for everybody
 STARTED = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 

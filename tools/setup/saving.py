@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["drop_widget_views"]
-
 VIEW = "application/vnd.jupyter.widget-view+json"
 PAGE = "text/x-course-page"  # course_utils.explorers.explorer.PAGE, without importing the course
 

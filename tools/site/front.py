@@ -8,8 +8,6 @@ import os
 from lectures import COURSE, EXPLORERS, Lecture
 from tools.site.live import Live
 
-__all__ = ["front_page"]
-
 OPENING = "explore_real_heads"
 PAGE = """\
 # Attention, a course that runs

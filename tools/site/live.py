@@ -15,8 +15,6 @@ from course_utils.explorers.link import KIT, kit_on, link, shelf
 from course_utils.explorers.page import told
 from tools.site.rooms import room
 
-__all__ = ["Live", "asked", "write_loader"]
-
 SHELF = "courseKit"  # where each page has the kit
 LOADER = Path(__file__).parent / "static" / "live.js"
 

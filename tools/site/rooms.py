@@ -21,8 +21,6 @@ from threading import Thread
 
 from tools.chromium import FLAGS, find_chromium
 
-__all__ = ["measure_rooms", "room", "with_rooms"]
-
 SCRIPT = Path(__file__).parent / "static" / "rooms.js"
 WIDTHS = (*range(272, 440, 8), *range(440, 961, 24))
 SLACK = 12  # pixels that a room may be too high, so that neighbouring widths can share it

@@ -18,17 +18,6 @@ from course_utils.layers import DecoderBlock, EncoderBlock
 from course_utils.positions import sinusoidal_positions
 from course_utils.shapes import Float, Int
 
-__all__ = [
-    "SOURCE_TOKENS",
-    "TARGET_TOKENS",
-    "DateTranslator",
-    "date_loss",
-    "date_pairs",
-    "places_to_read",
-    "read_dates",
-    "to_tokens",
-]
-
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),

@@ -18,8 +18,6 @@ from course_utils.models.encoder import Encoder
 from course_utils.models.minilm_or_random import read_text, reading_encoder
 from course_utils.shapes import Float
 
-__all__ = ["PruningMap", "last_states_without_each_head", "measure_pruning"]
-
 
 @dataclass(frozen=True)
 class PruningMap:

@@ -15,17 +15,6 @@ from torch import Tensor
 from course_utils.models.minilm_or_random import read_text
 from course_utils.shapes import Float
 
-__all__ = [
-    "GENDERED",
-    "GENDERED_AGAIN",
-    "REFERENTS",
-    "SUBJECTS",
-    "Pair",
-    "RelationWeights",
-    "offset_weights",
-    "relation_weights",
-]
-
 
 class Pair(NamedTuple):
     """A word that should attend to another one, and a third that it might attend to instead.

@@ -15,8 +15,6 @@ import torch
 
 from course_utils.models.gpt2 import GPT2
 
-__all__ = ["without_heads"]
-
 
 def without_heads(model: GPT2, heads: Iterable[tuple[int, int]]) -> GPT2:
     """Return a copy of the model in which these heads write zeros, whatever they attend to.

@@ -31,19 +31,6 @@ from course_utils.training import Training, train
 from lectures.l06_gpt2_block.experiments.ablation import without_heads
 from lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
 
-__all__ = [
-    "CONFIG",
-    "LENGTH",
-    "TOKENS",
-    "induction_scores",
-    "loss_without_each_head",
-    "previous_token_scores",
-    "repeat_loss",
-    "repeated_tokens",
-    "shifted_repeats",
-    "train_induction",
-]
-
 TOKENS, LENGTH = 16, 8
 CONFIG = GPT2Config(TOKENS, 2 * LENGTH, 32, num_layers=2, num_heads=2, feedforward_width=32)
 

@@ -14,8 +14,6 @@ from course_utils.data.package_files import read_packaged
 from course_utils.models.gpt2 import GPT2
 from lectures.l06_gpt2_block.experiments.induction import CONFIG
 
-__all__ = ["INDUCTION_RUNS", "INDUCTION_RUNS_FILE", "load_induction_run"]
-
 INDUCTION_RUNS_FILE = "induction_runs.safetensors"
 # Name → number of layers, seed.
 INDUCTION_RUNS = {

@@ -25,8 +25,6 @@ from course_utils.shapes import Float, Int
 from course_utils.training import Training, train, with_bar
 from course_utils.two_heads_task import BACK, LENGTH, TOKENS, copy_batch, copy_loss
 
-__all__ = ["DeepCopier", "gradient_norms", "train_with_warmup"]
-
 WIDTH, NUM_HEADS = 32, 4
 
 

@@ -15,8 +15,6 @@ from torch import Tensor
 
 from course_utils.shapes import Float
 
-__all__ = ["PowerLaw", "fit_power_law"]
-
 # Two-sided 95 % quantiles of Student's t with 1, 2, 3, ... degrees of freedom.
 T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 Z_95 = 1.959964

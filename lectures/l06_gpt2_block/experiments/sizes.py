@@ -20,15 +20,6 @@ from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
 
-__all__ = [
-    "WIDTHS",
-    "course_bytes",
-    "drawn_for_width",
-    "final_losses",
-    "size_config",
-    "train_sizes",
-]
-
 WIDTHS = (8, 16, 32, 64)
 WINDOW, BATCH, HEAD_WIDTH = 32, 16, 8
 BYTES = 256

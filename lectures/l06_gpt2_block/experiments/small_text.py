@@ -13,8 +13,6 @@ from course_utils.shapes import Float, Int
 from course_utils.training import rate_factor, with_bar
 from lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
 
-__all__ = ["LIVE_GPT", "bigram_loss", "train_gpt"]
-
 LIVE_GPT = dataclasses.replace(SMALL_GPT, num_layers=2)  # in half a minute a third does not pay
 
 

@@ -15,8 +15,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.models.gpt2 import GPT2
 from course_utils.shapes import Int
 
-__all__ = ["Seen", "Shape", "Symbol", "expect", "formulas", "run"]
-
 Shape = tuple[int, ...]
 
 

@@ -26,8 +26,6 @@ from lectures.l06_gpt2_block.experiments.symbol_run import (
     run,
 )
 
-__all__ = ["SymbolRow", "SymbolTable", "symbol_table"]
-
 
 @dataclass(frozen=True)
 class SymbolRow:

@@ -26,19 +26,6 @@ from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
 
-__all__ = [
-    "BATCH",
-    "LENGTH",
-    "MATRICES",
-    "Adapted",
-    "CourseTokens",
-    "adapt_to_code",
-    "course_tokens",
-    "cut_changes",
-    "matrix_changes",
-    "nearest_of_rank",
-]
-
 # Every matrix of a block; the model has no other linear layer. Hu et al. adapt queries and values
 # alone, which learns less here.
 MATRICES = ("query", "key", "value", "output", "expand", "contract")

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from course_utils.layers.mod import kept_tokens
 from course_utils.measure.costs import attention_flops, attention_parameters, kv_cache_bytes
 
-__all__ = ["VARIANTS", "Costs", "Sizes", "formula_costs"]
-
 # Each variant of the block, what it leaves out, and when that is decided.
 VARIANTS = {
     "dense": ("nothing", "-"),

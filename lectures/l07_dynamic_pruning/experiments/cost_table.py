@@ -45,8 +45,6 @@ from lectures.l07_dynamic_pruning.experiments.cost_formulas import (
     formula_costs,
 )
 
-__all__ = ["CostMismatchError", "PruningTable", "measured_costs", "pruning_table"]
-
 _HEADINGS = ("", "what is left out", "decided", "parameters", "active", "trained")
 _REPEATS = 15
 

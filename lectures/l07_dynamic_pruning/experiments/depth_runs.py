@@ -13,8 +13,6 @@ from torch import Tensor
 from course_utils.data.package_files import read_measured
 from course_utils.shapes import Bool, Float
 
-__all__ = ["CAPACITIES", "DEPTH_RUNS_FILE", "DepthRuns", "DepthText", "depth_runs"]
-
 CAPACITIES = (0.125, 0.25, 0.5, 0.75, 1.0)
 DEPTH_RUNS_FILE = "depth_runs.json"
 

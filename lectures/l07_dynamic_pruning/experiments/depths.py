@@ -36,20 +36,6 @@ from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
 
-__all__ = [
-    "LENGTH",
-    "SCHEMES",
-    "SHARE",
-    "CardReader",
-    "CardScores",
-    "card_batch",
-    "card_loss",
-    "card_scores",
-    "expected_loss",
-    "flipped_decisions",
-    "train_card_readers",
-]
-
 SCHEMES = ("oracle", "random", "router", "router, late")
 LENGTH, SHARE = 16, 0.25
 _DIGITS, _BLANK = 5, 5  # the answer to a blank card comes after those of the sums

@@ -20,18 +20,6 @@ from lectures.l07_dynamic_pruning.experiments.experts import (
     plane_batch,
 )
 
-__all__ = [
-    "EXPERTS",
-    "EXPERT_RUNS_FILE",
-    "POINTS",
-    "SHARED",
-    "STEPS",
-    "ExpertRun",
-    "expert_run",
-    "load_trained_experts",
-    "unseen_points",
-]
-
 EXPERT_RUNS_FILE = "expert_runs.safetensors"
 EXPERTS, POINTS = 4, 256
 # What all points share → arguments of PlaneExperts. A router's bias would be a 1.

@@ -31,22 +31,6 @@ from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float
 from course_utils.training import TEST_SEED, Training, train
 
-__all__ = [
-    "BALANCES",
-    "BLOBS",
-    "COMMON",
-    "ROUTERS",
-    "LargestShares",
-    "PlaneExperts",
-    "expert_angles",
-    "expert_shares",
-    "follow_largest_share",
-    "plane_batch",
-    "plane_error",
-    "share_at_start",
-    "train_experts",
-]
-
 BALANCES = ("none", "loss", "bias")
 BLOBS, SPREAD, TURN = 8, 0.18, 2.4  # blobs, their standard deviation, radians from rule to rule
 COMMON = 5.0

@@ -9,8 +9,6 @@ from torch import Tensor
 from course_utils.data.package_files import read_measured
 from course_utils.shapes import Float
 
-__all__ = ["LORA_RUNS_FILE", "LoraRun", "LoraRuns", "lora_runs"]
-
 LORA_RUNS_FILE = "lora_runs.json"
 
 

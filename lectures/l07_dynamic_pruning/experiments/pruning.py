@@ -32,19 +32,6 @@ from course_utils.layers.pruning import (
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
 
-__all__ = [
-    "PIXELS",
-    "RULES",
-    "DigitReader",
-    "digit_accuracy",
-    "digit_batch",
-    "digit_loss",
-    "pruned_accuracies",
-    "pruned_in_rounds",
-    "rescale_units",
-    "train_digit_readers",
-]
-
 RULES = ("magnitude", "brain damage", "random")
 _HEIGHT, _WIDTH, _HIDDEN, _FLIPPED = 7, 9, 24, 0.05
 _STEPS = 150

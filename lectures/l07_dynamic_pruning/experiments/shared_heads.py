@@ -27,8 +27,6 @@ from lectures.l07_dynamic_pruning.experiments.adapting import (
     course_tokens,
 )
 
-__all__ = ["Shared", "share_heads"]
-
 # The model has read this text many times: a larger one soon costs more on unseen prose than it
 # heals.
 LEARNING_RATE = 3e-4

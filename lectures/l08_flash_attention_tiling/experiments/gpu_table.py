@@ -2,8 +2,6 @@
 
 from course_utils.kernels.gpus import GB, GPUS, KB, MB
 
-__all__ = ["gpu_table"]
-
 
 def gpu_table() -> str:
     """The GPUs side by side as a Markdown table, with the sources under it."""

@@ -6,8 +6,6 @@ Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performan
 from course_utils.kernels.gpus import GPU
 from lectures.l08_flash_attention_tiling.experiments.traffic import Cost
 
-__all__ = ["least_times"]
-
 
 def least_times(cost: Cost, gpu: GPU) -> dict[str, float]:
     """Return the seconds that each part of a GPU needs at least for its share of a cost.

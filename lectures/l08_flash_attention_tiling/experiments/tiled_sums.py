@@ -5,8 +5,6 @@ from torch import Tensor
 
 from course_utils.shapes import Float
 
-__all__ = ["tiled_in"]
-
 
 def tiled_in(
     dtype: torch.dtype,

@@ -9,8 +9,6 @@ from torch import Tensor
 from course_utils.kernels import flash_attend
 from course_utils.shapes import Float
 
-__all__ = ["attend_in_place", "tiles_with_torch_products"]
-
 
 def attend_in_place(
     q: Float[Tensor, "B H T D"], k: Float[Tensor, "B H S D"]

@@ -22,14 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "Cost",
-    "naive_backward",
-    "naive_forward",
-    "tiled_backward",
-    "tiled_forward",
-]
-
 STATISTIC = 4  # bytes of a float32: m, l, lse, delta and the sums are never kept in 16 bits
 
 # Vector FLOPs for each score, in the order in which they happen; its exp is counted apart.
