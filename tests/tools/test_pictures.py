@@ -1,11 +1,13 @@
 """README's opening picture and the lectures' cards are those of today's explorers."""
 
+import pytest
 from PIL import Image
 
 from course_utils.explorers.show import SHARP
 from lectures import COURSE
 from tools.editions import pictures
 from tools.editions.snapshots import NoBrowserError
+from tools.webp import as_webp
 
 
 def test_no_picture_is_stale():
@@ -50,3 +52,11 @@ def test_without_a_browser_all_stays(tmp_path, monkeypatch, capsys):
     pictures.write_pictures()
     assert "Chromium was not found" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("ink", "alike"), [(60, True), (255, False)], ids=["edge", "letter"])
+def test_a_picture_that_looks_as_before_is_kept(ink, alike):
+    old, new = (Image.new("RGB", (40, 20), "black") for _ in "ab")
+    new.putpixel((7, 3), (ink, ink, ink))
+    assert pictures.look_alike(as_webp(old), as_webp(new)) is alike
+    assert not pictures.look_alike(as_webp(old), as_webp(new.resize((20, 40))))

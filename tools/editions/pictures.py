@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops, ImageSequence
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.page import fragment
@@ -49,6 +49,7 @@ TOPS = {
     "explore_tile_by_tile": 28,
 }
 COLOURS = 128
+FEW_COLOURS = 72  # levels of 255 by which the nearest of so few colours may be off
 PAPER, NIGHT = (255, 255, 255), (17, 17, 17)
 SHOWN = re.compile(r"\bexplorers\.(explore_\w+)\(")
 
@@ -104,7 +105,10 @@ def stale() -> list[str]:
 
 
 def write_pictures() -> None:
-    """Take those that are stale; where there is no browser, say so and leave all as they are."""
+    """Take those that are stale, and keep those that look as before.
+
+    Where there is no browser, say so and leave all as they are.
+    """
     shots = wanted()
     names = stale()
     # What is edited from now on is in no picture.
@@ -115,10 +119,23 @@ def write_pictures() -> None:
         print(f"  {error}. Not made: {', '.join(names)}.")
         return
     for name, content in taken.items():
+        if (FOLDER / name).is_file() and look_alike((FOLDER / name).read_bytes(), content):
+            continue
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(FOLDER / name, content)
         print(f"docs/images/{name}: {len(content) / 1e3:.0f} kB")
     write_whole(MADE_FROM, (json.dumps(digests, indent=1) + "\n").encode())
+
+
+def look_alike(old: bytes, new: bytes) -> bool:
+    """Whether two pictures, or films, differ by no more than what few colours do to an edge."""
+    with Image.open(io.BytesIO(old)) as one, Image.open(io.BytesIO(new)) as other:
+        frames = [[each.convert("RGB") for each in ImageSequence.Iterator(i)] for i in (one, other)]
+    return [each.size for each in frames[0]] == [each.size for each in frames[1]] and all(
+        most <= FEW_COLOURS
+        for pair in zip(*frames, strict=True)
+        for _, most in ImageChops.difference(*pair).getextrema()
+    )
 
 
 def _take(shot: Shot) -> bytes:
