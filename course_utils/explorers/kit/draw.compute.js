@@ -25,6 +25,22 @@ export function heightAt(xs, ys, x) {
   return linear([xs[next - 1], xs[next]], [ys[next - 1], ys[next]])(x);
 }
 
+/** Shares with a straight line from one place to another, each `{ i, share }`. */
+export function joined(shares, one, other) {
+  const [left, right] = one.i <= other.i ? [one, other] : [other, one];
+  return shares.map((share, i) => {
+    if (i < left.i || i > right.i) return share;
+    return left.i === right.i ? other.share : heightAt([left.i, right.i], [left.share, right.share], i);
+  });
+}
+
+/** Shares with one handle moved; the line is straight to its neighbours. */
+export function pulled(shares, handle, share) {
+  const here = { i: HANDLES[handle], share };
+  const sides = [HANDLES[handle - 1], HANDLES[handle + 1]].filter(i => i !== undefined);
+  return sides.reduce((found, i) => joined(found, { i, share: found[i] }, here), shares);
+}
+
 /**
  * `heights` (PLACES,) of the guess, `asked` (points,) its heights at the measured points, and where it is
  * `off` the most, as an index of them. `gap` is the mean distance, in units of y; on a logarithmic y axis a

@@ -2,7 +2,7 @@
 
 import { chart } from "./chart.js";
 import {
-  HANDLES, PLACES, caption, compute, heightAt, heightsOf, shareOf,
+  HANDLES, PLACES, caption, compute, heightsOf, joined, pulled, shareOf,
 } from "./draw.compute.js";
 import style from "./draw.css";
 import { explorer } from "./explorer.js";
@@ -29,8 +29,8 @@ function mount(stage, hand) {
   stage.append(done);
   const hear = (where, text) => where === key && hand.change({ guess: text });
   hand.onClose(onGuess(hear));
-  const before = recall(key);
-  if (before && heightsOf(before).length === PLACES) hand.change({ guess: before });
+  const before = heightsOf(recall(key));
+  if (before.length === PLACES && before.every(Number.isFinite)) hand.change({ guess: before.join(" ") });
   drawn.onDraw(() => set(done, { disabled: false }));
   done.addEventListener("click", () => {
     remember(key, drawn.heights().map(each => each.toPrecision(3)).join(" "));
@@ -43,13 +43,11 @@ function mount(stage, hand) {
 }
 
 /** Axes, the guess with its handles, and over it what came out. */
-function makeDrawing(stage, { x, y, at, truth }) {
-  const [along, up] = [shareOf(x), shareOf(y)];
-  const axis = ({ label, ticks }, share) => ({
-    label, domain: [0, 1], ticks: ticks.map(each => [share(each), written(each)]),
-  });
+function makeDrawing(stage, curve) {
+  const [along, up] = [shareOf(curve.x), shareOf(curve.y)];
   const plot = chart(stage, {
-    label: `${y.label} against ${x.label}`, x: axis(x, along), y: axis(y, up), edge: { left: 54, right: 16 },
+    label: `${curve.y.label} against ${curve.x.label}`, edge: { left: 54, right: 16 },
+    x: axisOf(curve.x, along), y: axisOf(curve.y, up),
   });
   const ground = svg("rect", { class: "draw-ground", "data-grab": "shared" });
   const gap = svg("path", { class: "draw-gap" });
@@ -58,57 +56,39 @@ function makeDrawing(stage, { x, y, at, truth }) {
   let shares = Array(PLACES).fill(MIDDLE);
   let isOver = false;
   let told = () => {};
-  const heightOf = i => up.inverse(shares[i]);
-  const put = (i, share) => { shares[i] = clamp(share, 0, 1); };
-  const touched = () => {
+  const change = drawn => {
+    if (isOver) return;
+    shares = drawn;
     told();
     redraw();
   };
-  const handles = HANDLES.map((place, i) => {
+  const heightOf = i => up.inverse(shares[i]);
+  const nameOf = place => `${curve.y.label} at ${curve.x.label} = ${written(along.inverse(place))}`;
+  const handles = HANDLES.map((i, handle) => {
     const element = svg("circle", { class: "draw-handle", r: 9 });
     plot.svg.append(element);
     const hear = slider(element, plot.svg, {
-      label: `${y.label} at ${x.label} = ${written(along.inverse(place / (PLACES - 1)))}`,
-      min: 0, max: KEYS, grab: "", at: () => Math.round(KEYS * shares[place]),
-      go: to => {
-        put(place, to / KEYS);
-        for (const other of [HANDLES[i - 1], HANDLES[i + 1]]) if (other !== undefined) straighten(place, other);
-        touched();
-      },
-      from: ({ y: top }) => KEYS * plot.yAt.inverse(top),
+      label: nameOf(PLACE[i]), min: 0, max: KEYS, grab: "", at: () => Math.round(KEYS * shares[i]),
+      go: to => change(pulled(shares, handle, to / KEYS)),
+      from: ({ y }) => KEYS * plot.yAt.inverse(y),
     });
-    return { element, hear };
+    return { i, element, hear };
   });
   let last; // where the pointer was
-  const go = place => {
-    if (isOver) return;
-    const now = {
-      i: clamp(Math.round(plot.xAt.inverse(place.x) * (PLACES - 1)), 0, PLACES - 1),
-      share: plot.yAt.inverse(place.y),
-    };
-    const from = last ?? now;
-    for (let i = Math.min(from.i, now.i); i <= Math.max(from.i, now.i); i += 1) {
-      put(i, from.i === now.i ? now.share : heightAt(...inOrder(from, now), i));
-    }
+  const follow = ({ x, y }) => {
+    const i = clamp(Math.round(plot.xAt.inverse(x) * (PLACES - 1)), 0, PLACES - 1);
+    const now = { i, share: clamp(plot.yAt.inverse(y), 0, 1) };
+    change(joined(shares, last ?? now, now));
     last = now;
-    touched();
   };
-  draggable(ground, plot.svg, { start: place => { last = undefined; go(place); }, move: go });
-
-  /** A straight line between two handles. */
-  function straighten(one, other) {
-    const ends = inOrder({ i: one, share: shares[one] }, { i: other, share: shares[other] });
-    for (let i = Math.min(one, other); i <= Math.max(one, other); i += 1) put(i, heightAt(...ends, i));
-  }
+  draggable(ground, plot.svg, { start: place => { last = undefined; follow(place); }, move: follow });
 
   function redraw() {
-    const places = shares.map((_, i) => plot.xAt(i / (PLACES - 1)));
-    set(line, { d: path(places, shares.map(plot.yAt)) });
-    handles.forEach(({ element, hear }, i) => {
-      const place = HANDLES[i];
-      set(element, { cx: places[place], cy: plot.yAt(shares[place]), display: isOver && "none" });
-      hear(written(heightOf(place)));
-    });
+    set(line, { d: path(PLACE.map(plot.xAt), shares.map(plot.yAt)) });
+    for (const { i, element, hear } of handles) {
+      set(element, { cx: plot.xAt(PLACE[i]), cy: plot.yAt(shares[i]), display: isOver && "none" });
+      hear(written(heightOf(i)));
+    }
   }
 
   return {
@@ -116,46 +96,45 @@ function makeDrawing(stage, { x, y, at, truth }) {
     onDraw: tell => { told = tell; },
     show({ heights, asked }, width) {
       isOver = heights.length > 0;
-      if (isOver) shares = heights.map(up).map(each => clamp(each, 0, 1));
+      if (isOver) shares = heights.map(each => clamp(up(each), 0, 1));
       plot.fit(width);
       const { left, right, top, bottom } = plot.inner;
       set(ground, { x: left, y: top, width: right - left, height: bottom - top });
       redraw();
-      const xs = at.map(along);
-      const truths = isOver ? truth.map(up) : [];
-      plot.line("truth", isOver ? xs : [], truths, { class: "draw-truth" });
-      truths.forEach((share, i) => plot.dot(`dot ${i}`, xs[i], share, { class: "draw-dot", r: 4.5 }));
-      if (!isOver) plot.layer.querySelectorAll(".draw-dot").forEach(dot => set(dot, { r: 0 }));
-      set(gap, { d: isOver ? between(plot, [xs, truths], [shares.map((_, i) => i / (PLACES - 1)), shares]) : "" });
-      name(plot, isOver, xs, truths, asked.map(up), width < NARROW);
+      const truth = isOver ? { xs: curve.at.map(along), ys: curve.truth.map(up) } : { xs: [], ys: [] };
+      set(gap, { d: isOver ? between(plot, truth, { xs: PLACE, ys: shares }) : "" });
+      drawTruth(plot, truth, asked.map(up), width < NARROW);
     },
   };
 }
 
-/** The names of both curves, each at the end where they are further apart. */
-function name(plot, isOver, xs, truths, asked, isNarrow) {
-  const gapAt = i => Math.abs(truths[i] - asked[i]);
-  const i = isOver && gapAt(0) > gapAt(xs.length - 1) ? 0 : xs.length - 1;
-  const side = i === 0 ? "start" : "end";
-  const isHigher = isOver && truths[i] > asked[i];
-  const lift = above => (above ? -12 : 20);
-  const words = { "text-anchor": side };
-  const [x, first, second] = isOver ? [xs[i], truths[i], asked[i]] : [0, 0, 0];
-  const texts = isOver ? ["what came out", isNarrow ? "yours" : "your guess"] : ["", ""];
-  plot.text("its name", x, first, texts[0], { ...words, class: "draw-its", dy: lift(isHigher) });
-  plot.text("your name", x, second, texts[1], { ...words, class: "draw-yours", dy: lift(!isHigher) });
+const PLACE = Array.from({ length: PLACES }, (_, i) => i / (PLACES - 1));
+
+const axisOf = ({ label, ticks }, share) => ({
+  label, domain: [0, 1], ticks: ticks.map(each => [share(each), written(each)]),
+});
+
+/** What came out, with both curves' names at the end where they are further apart. */
+function drawTruth(plot, { xs, ys }, asked, isNarrow) {
+  plot.line("truth", xs, ys, { class: "draw-truth" });
+  const dots = ys.map((y, i) => `M${plot.xAt(xs[i])} ${plot.yAt(y)}h0`).join("");
+  plot.mark("dots", "path", { class: "draw-dots", d: dots });
+  const gapAt = i => Math.abs(ys[i] - asked[i]);
+  const last = xs.length - 1;
+  const i = last > 0 && gapAt(0) > gapAt(last) ? 0 : last;
+  const isHigher = ys[i] > asked[i];
+  const name = (mark, y, words, isAbove) => plot.text(mark, xs[i] ?? 0, y ?? 0, last < 0 ? "" : words, {
+    class: `draw-${mark}`, dy: isAbove ? -12 : 20, "text-anchor": i === 0 ? "start" : "end",
+  });
+  name("its", ys[i], "what came out", isHigher);
+  name("yours", asked[i], isNarrow ? "yours" : "your guess", !isHigher);
 }
 
-/** The area between two curves, each with its places along x and its heights. */
-function between(plot, one, [xs, ys]) {
-  const [along, heights] = [[...one[0], ...[...xs].reverse()], [...one[1], ...[...ys].reverse()]];
+/** The area between two curves. */
+function between(plot, one, other) {
+  const along = [...one.xs, ...[...other.xs].reverse()];
+  const heights = [...one.ys, ...[...other.ys].reverse()];
   return `${path(along.map(plot.xAt), heights.map(plot.yAt))}Z`;
-}
-
-/** Two points as the arguments of `heightAt`, the left one first. */
-function inOrder(one, other) {
-  const [left, right] = one.i <= other.i ? [one, other] : [other, one];
-  return [[left.i, right.i], [left.share, right.share]];
 }
 
 const written = value =>
