@@ -125,6 +125,6 @@ def same(ours, theirs, close):
     """Whether two arrays are the same up to what nobody sees."""
     if ours.shape != theirs.shape:
         return False
-    if theirs.dtype.kind not in "fiub":
+    if theirs.dtype.kind not in "fiu":
         return ours.tolist() == theirs.tolist()
     return bool(np.all(np.abs(ours - theirs) <= close * (1 + np.abs(theirs))))
