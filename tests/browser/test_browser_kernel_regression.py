@@ -70,7 +70,7 @@ def test_keys_choose_a_point_and_move_it(open_explorer):
     press(tab, RING, "ArrowUp")
     assert value(tab, RING) == pytest.approx(before + 0.1, abs=0.011)
     assert press(tab, RING, "ArrowRight") == told, "the other point is where it was"
-    y = EXPLORERS[NAME]().state.values
+    y = EXPLORERS[NAME]().given()["y"].tolist()
     assert value(tab, RING) == pytest.approx(y[43], abs=0.006) != pytest.approx(y[42], abs=0.006)
     for key, place in (("ArrowRight", 0.305), ("Home", 0), ("End", 1)):
         press(tab, QUERY, key)

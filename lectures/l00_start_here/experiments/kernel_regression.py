@@ -90,11 +90,6 @@ def kernel_estimate(
     return out[:, 0], weights
 
 
-def static_precision(at: Float[Tensor, " T"], bandwidth: float) -> Float[Tensor, " T"]:
-    """1/h^2, the same everywhere."""
-    return torch.full_like(at, bandwidth**-2)
-
-
 def learned_precision(
     at: Float[Tensor, " T"],
     seed: int = 1,

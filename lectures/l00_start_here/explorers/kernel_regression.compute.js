@@ -1,10 +1,10 @@
-// What kernel_regression.py computes, in the browser; a test compares the two.
+// A query among noisy points: its weights, their mean of the values, and the curve of all means.
 
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
-const HIGHEST = 2;
-const SAME = 1e-9;
+const HIGHEST = 2; // a value cannot be dragged further from 0
+const SAME = 1e-9; // a value that has moved by less counts as not moved
 const NEGLIGIBLE = -45; // exp of it is below the rounding of a sum
 
 /** The weights of a query at a place: softmax of minus the squared distances, times precision/2. */
@@ -46,7 +46,13 @@ const isSome = weight => weight > 0;
 const spread = weights =>
   Math.exp(-weights.filter(isSome).reduce((sum, each) => sum + each * Math.log(each), 0));
 
-/** The state of these values. */
+/**
+ * `weights` (150,) are the query's, over the points' `values` (150,), and `out` is their weighted
+ * mean; `effective` is how many points share the weight. `curve` (201,) is the output of each query
+ * on the grid, `fixed` (201,) with `fixed_bandwidth` for all; `error` and `fixed_error` are their
+ * mean squared errors. `bandwidth` is this query's. The value of `point` was dragged by `moved`,
+ * which moved the output by `effect`.
+ */
 export function compute({ at, bandwidth, chooses, point, shift }, given) {
   const { x, y, grid, truth, coefficients: [a, b, c] } = given;
   const values = Array.from(y);

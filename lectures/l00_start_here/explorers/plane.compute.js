@@ -1,15 +1,21 @@
-// What plane.py computes, in the browser; a test compares the two.
+// Attention with one query and three keys in the plane, and what a picture draws of it.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
 export const WORDS = ["cat", "milk", "it"];
-const SAME = 1e-9;
+const SAME = 1e-9; // scores that differ by less count as equal
 
+/** Each row x as x W. */
 const times = (rows, [one, other]) =>
   rows.map(([x, y]) => [x * one[0] + y * other[0], x * one[1] + y * other[1]]);
 const sum = values => values.reduce((one, other) => one + other, 0);
 
-/** The state of these values. */
+/**
+ * One query q (2,), keys k and values v (3, 2): dragged, or made from `tokens` by three matrices.
+ * `feet` (3, 2) are the keys' projections on the query's line, `scores` (3,) are q·k / √2,
+ * `weights` (3,) their softmax. `steps` (4, 2) lays the weighted values head to tail, from the
+ * origin to the output `out` (2,). `asks` is the word that the query was made from, if any.
+ */
 export function compute({ query, keys, values, tokens, asks = "", w_q, w_k, w_v }) {
   const q = tokens ? times(tokens, w_q)[WORDS.indexOf(asks)] : query;
   const k = tokens ? times(tokens, w_k) : keys;

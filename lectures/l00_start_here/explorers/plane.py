@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from course_utils.explorers import Explorer
-from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Point
 
 WORDS = ("cat", "milk", "it")
 FARTHEST = 3.0
-SAME = 1e-9  # scores that differ by less count as equal
 
 # A word's numbers are how much of an animal it is, and how much of a pronoun.
 TOKENS = [[2.3, 0.2], [-2.0, 0.2], [0.2, 2.3]]
@@ -58,80 +53,7 @@ class Points:
         return [[random.uniform(-FARTHEST, FARTHEST) for _ in "xy"] for _ in self.default]
 
 
-@dataclass(frozen=True)
-class PlaneState:
-    """One query q (2,), keys k and values v (3, 2), and what attention makes of them.
-
-    `feet` (3, 2) are the keys' projections on the query's line, `scores` (3,) are q·k / √2,
-    `weights` (3,) their softmax. `steps` (4, 2) lays the weighted values head to tail, from the
-    origin to the output `out` (2,). `asks` is the word that the query was made from, if any.
-    """
-
-    q: np.ndarray
-    k: np.ndarray
-    v: np.ndarray
-    feet: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray
-    steps: np.ndarray
-    out: np.ndarray
-    asks: str
-
-
-def mixture(q: np.ndarray, k: np.ndarray, v: np.ndarray, asks: str = "") -> PlaneState:
-    """Attention with one query, and what the picture draws of it."""
-    products = k[:, 0] * q[0] + k[:, 1] * q[1]
-    square = float(q[0] * q[0] + q[1] * q[1])
-    scores = products / math.sqrt(2)
-    weights = np.exp(scores - scores.max())
-    weights /= weights.sum()
-    steps = np.concatenate([np.zeros((1, 2)), np.cumsum(weights[:, None] * v, axis=0)])
-    return PlaneState(
-        q=q,
-        k=k,
-        v=v,
-        feet=(products / square if square else 0 * products)[:, None] * q,
-        scores=scores,
-        weights=weights,
-        steps=steps,
-        out=steps[-1],
-        asks=asks,
-    )
-
-
-def times(rows: Any, matrix: Any) -> np.ndarray:
-    """Each row x as x W, in an order of operations that the browser repeats exactly."""
-    x, w = np.asarray(rows, float), np.asarray(matrix, float)
-    return x[..., :1] * w[0] + x[..., 1:] * w[1]
-
-
-class InThePlane(Explorer):
-    """What both pictures share: the view and the caption."""
-
-    view = "plane.js"
-
-    def caption(self, state: PlaneState) -> str:
-        best = int(np.argmax(state.scores))
-        score = number(state.scores[best], 2)
-        share = number(state.weights[best], 2)
-        at = ", ".join(number(each, 1) for each in state.out)
-        if np.ptp(state.scores) < SAME:
-            return (
-                f"All three scores are [k:{score}], so each weight is [b:{share}]: the output "
-                f"[v:({at})] is the average of the values."
-            )
-        if state.asks:
-            return (
-                f"[q:{state.asks}] attends most to [k:{WORDS[best]}], with the score [k:{score}] "
-                f"and the weight [b:{share}]. It receives [v:({at})]."
-            )
-        return (
-            f"[k:{WORDS[best]}] has the highest score, [k:{score}], and gets the weight "
-            f"[b:{share}]. The mixture of the values is [v:({at})]."
-        )
-
-
-class AttentionInThePlane(InThePlane):
+class AttentionInThePlane(Explorer):
     """A query, keys and values in the hand → shadows, weights, the mixture."""
 
     title = "How does one query mix three values?"
@@ -150,6 +72,7 @@ class AttentionInThePlane(InThePlane):
             "keys": [[1.6, 2.5], [1.6, 0.8], [1.6, -1.8]],
         },
     }
+    view = "plane.js"
     reading = (
         "A key's score is its shadow on the query's line, times the query's length, divided by √2. "
         "Softmax turns the three scores into weights. Each value is multiplied by its "
@@ -157,12 +80,8 @@ class AttentionInThePlane(InThePlane):
         "triangle. Drag q, a key or a value."
     )
 
-    def compute(self, query: Any, keys: Any, values: Any) -> PlaneState:
-        q, k, v = (np.asarray(each, float) for each in (query, keys, values))
-        return mixture(q, k, v)
 
-
-class ThreeMatrices(InThePlane):
+class ThreeMatrices(Explorer):
     """Words and three matrices in the hand → their queries, keys and values, and one word's row."""
 
     title = "What do W_Q, W_K and W_V decide?"
@@ -178,12 +97,9 @@ class ThreeMatrices(InThePlane):
         "it asks for an animal": {**MATRICES, "asks": "it"},
         "what cat asks for": {**MATRICES, "asks": "cat"},
     }
+    view = "plane.js"
     reading = (
         "A word is a point: how much of an animal it is, and how much of a pronoun. The matrices "
         "turn each word into a key and a value, and the word that asks into a query; the rest is "
         "as before. Drag a word, or a number of a matrix up or down. Press a word, and it asks."
     )
-
-    def compute(self, asks: str, tokens: Any, w_q: Any, w_k: Any, w_v: Any) -> PlaneState:
-        q = times(tokens, w_q)[WORDS.index(asks)]
-        return mixture(q, times(tokens, w_k), times(tokens, w_v), asks)

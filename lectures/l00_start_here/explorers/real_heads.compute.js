@@ -1,10 +1,10 @@
-// What real_heads.py computes, in the browser; a test compares the two.
+// One head's weights over a text, and the two words that the chosen word attends to most.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
 export const HEADS = 12;
 const MAX_TOKENS = 22;
-const LITTLE = 0.05;
+const LITTLE = 0.05; // a weight that a caption does not name
 
 /** The tokens and all weights of what is read: one's own text, or a prepared sentence. */
 export const readingOf = ({ sentence }, { own, sentences, readings }) =>
@@ -17,7 +17,11 @@ export function weightsOf({ tokens, attentions }, layer, head) {
   return attentions.subarray(at, at + size);
 }
 
-/** The state of these values. */
+/**
+ * One head's `weights` (T, T) over T tokens, flat; `row` is the word that `asks`. `most` is the
+ * token with the largest weight of that row, `next` the one with the second largest. `cut` says
+ * that the text was too long, `real` that MiniLM read it, not random weights.
+ */
 export function compute(values, given) {
   const reading = readingOf(values, given);
   const { tokens, cut } = reading;

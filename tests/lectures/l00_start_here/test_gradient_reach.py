@@ -91,6 +91,10 @@ def test_long_reach_does_not_underflow():
     assert shares[-1] < torch.finfo(torch.float32).tiny
 
 
+def state_of(explorer):
+    return explorer.compute(**explorer.values)
+
+
 def test_the_pictures_shares_are_the_curves():
     start = {"orthogonal": True, "bias": 3}
     for name, (kind, more) in enumerate(
@@ -98,17 +102,18 @@ def test_the_pictures_shares_are_the_curves():
     ):
         expected = gradient_by_distance(kind, width=8, length=64, **more).float()
         explorer = GradientReach(distance=41, width=8, **start)
-        assert explorer.state.shares[name] == expected[41].item()
-        sent = explorer.given()["curves"][explorer.state.rows[name]]
+        state = state_of(explorer)
+        assert state.shares[name] == expected[41].item()
+        sent = explorer.given()["curves"][state.rows[name]]
         assert sent.tolist() == expected.tolist()
 
 
 def test_reach_is_the_fewest_last_inputs_with_nine_tenths():
-    state = GradientReach(width=32).state
+    state = state_of(GradientReach(width=32))
     for row, reach in zip(state.rows, state.reach, strict=True):
         curve = GradientReach().given()["curves"][row]
         parts = curve / curve.sum()
         assert parts[:reach].sum() >= 0.9 > parts[: reach - 1].sum()
     assert state.reach[0] < state.reach[1] < 10 < 50 < state.reach[2]
-    moved = GradientReach(width=32, orthogonal=True, bias=3).state
+    moved = state_of(GradientReach(width=32, orthogonal=True, bias=3))
     assert moved.reach[0] > 2 * state.reach[0] and moved.reach[1] > 10 * state.reach[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.attention import attend
+from course_utils.attention import attend, effective_tokens
 from lectures.l00_start_here.experiments.kernel_regression import (
     NOISE,
     POINTS,
@@ -13,10 +13,10 @@ from lectures.l00_start_here.experiments.kernel_regression import (
     learned_precision,
     queries,
     regression_data,
-    static_precision,
     true_curve,
 )
 from lectures.l00_start_here.explorers.kernel_regression import KernelRegression
+from tests.explorers.support_browser import InBrowser, differences
 
 CALM, WAVES = torch.tensor([0.15, 0.3, 0.45]), torch.tensor([0.8, 0.85, 0.9])
 
@@ -29,6 +29,11 @@ def written_out(at, bandwidth, x, y):
     return weights @ y, weights
 
 
+def same_everywhere(at, bandwidth):
+    """1/h^2 for each query."""
+    return torch.full_like(at, bandwidth**-2)
+
+
 def a_problem(queries=7, points=11):
     generator = torch.Generator().manual_seed(5)
     at, x, y = (torch.rand(n, generator=generator) for n in (queries, points, points))
@@ -38,7 +43,7 @@ def a_problem(queries=7, points=11):
 @pytest.mark.parametrize("bandwidth", [0.05, 0.2, 3.0])
 def test_estimate_is_nadaraya_watsons(bandwidth):
     at, x, y = a_problem()
-    estimate, weights = kernel_estimate(at, static_precision(at, bandwidth), x, y)
+    estimate, weights = kernel_estimate(at, same_everywhere(at, bandwidth), x, y)
     expected, expected_weights = written_out(at, np.full(7, bandwidth), x, y)
     # float32 exponents of up to 1 / (2 * 0.05^2) = 200, each good to 2e-5.
     assert np.allclose(estimate, expected, atol=1e-4)
@@ -55,7 +60,7 @@ def test_each_query_has_its_bandwidth():
 
 def test_keys_need_their_square():
     at, x, y = a_problem()
-    precision = static_precision(at, 0.2)
+    precision = same_everywhere(at, 0.2)
     short = keys(x) * torch.tensor([1.0, 0.0])
     wrong, _ = attend(queries(at, precision), short, y[:, None], scale=1.0)
     assert not np.allclose(wrong[:, 0], written_out(at, np.full(7, 0.2), x, y)[0], atol=1e-2)
@@ -91,7 +96,7 @@ def error_of(precision):
 
 def test_learned_beats_every_fixed():
     grid = regression_data(1).grid
-    fixed = [error_of(static_precision(grid, h)) for h in np.geomspace(0.003, 0.3, 41)]
+    fixed = [error_of(same_everywhere(grid, h)) for h in np.geomspace(0.003, 0.3, 41)]
     chosen = error_of(learned_precision(grid, 1))
     assert chosen < 0.85 * min(fixed)
     shuffled = learned_precision(grid, 1).flip(0)
@@ -103,29 +108,63 @@ def test_wide_where_the_curve_is_calm():
     assert bool((calm[:, None] > 2 * waves).all())
 
 
-def picture(**values):
-    return KernelRegression(**values)
+# The picture
 
 
-@pytest.mark.parametrize("chooses", [False, True])
-def test_the_pictures_curve_and_output_are_nadaraya_watsons(chooses):
+@pytest.fixture(scope="module")
+def picture():
+    with InBrowser(KernelRegression()) as found:
+        yield found
+
+
+def squared_error(curve, truth):
+    return np.square(curve - truth).mean()
+
+
+def expected(at, bandwidth, chooses, point, shift):
     data = regression_data(1)
-    state = picture(at=0.83, bandwidth=0.02, chooses=chooses).state
-    points = torch.cat([data.grid, torch.tensor([0.83])])
-    bandwidth = learned_precision(points.double()).rsqrt() if chooses else np.full(202, 0.02)
-    expected, weights = written_out(points, bandwidth, data.x, data.y)
-    # The place 0.83 is rounded to float32 here.
-    assert np.allclose([*state.curve, state.out], expected, atol=1e-5)
-    assert np.allclose(state.weights, weights[-1], atol=1e-5)
-    assert state.error == pytest.approx(float(np.square(expected[:-1] - data.truth.numpy()).mean()))
-    assert (state.error < state.fixed_error) is chooses
+    x, y, grid, truth = (each.double().numpy() for each in (data.x, data.y, data.grid, data.truth))
+    values = y.copy()
+    values[point] = np.clip(y[point] + shift, -2, 2)
+    queries = torch.tensor([*grid, at], dtype=torch.float64)
+    same = np.full(len(queries), bandwidth)
+    own = learned_precision(queries).rsqrt().numpy() if chooses else same
+    out, weights = written_out(queries, own, x, values)
+    fixed, _ = written_out(grid, same[:-1], x, values)
+    moved = values[point] - y[point]
+    return {
+        "bandwidth": own[-1],
+        "weights": weights[-1],
+        "values": values,
+        "out": out[-1],
+        "effective": effective_tokens(torch.from_numpy(weights[-1])),
+        "curve": out[:-1],
+        "fixed": fixed,
+        "error": squared_error(out[:-1], truth),
+        "fixed_bandwidth": bandwidth,
+        "fixed_error": squared_error(fixed, truth),
+        "moved": moved,
+        "effect": weights[-1, point] * moved,
+    }
 
 
-def test_a_moved_value_moves_the_output_by_its_weight():
+def test_the_picture_is_nadaraya_watsons(picture):
+    assert differences(picture, expected) == []
+
+
+def test_choosing_beats_one_bandwidth(picture):
+    for chooses in (False, True):
+        state = picture.compute(at=0.83, bandwidth=0.02, chooses=chooses)
+        assert (state.error < state.fixed_error) is chooses
+
+
+def test_a_moved_value_moves_the_output_by_its_weight(picture):
+    effects = {}
     for point in (42, 120):
-        before = picture(at=0.3, point=point).state
-        after = picture(at=0.3, point=point, shift=1.5).state
+        before = picture.compute(at=0.3, point=point)
+        after = picture.compute(at=0.3, point=point, shift=1.5)
         assert after.moved == pytest.approx(1.5)
         assert after.out - before.out == pytest.approx(after.effect, abs=1e-12)
         assert np.array_equal(after.weights, before.weights), "values do not enter the weights"
-    assert abs(after.effect) < 1e-12 < abs(picture(at=0.3, shift=1.5).state.effect)
+        effects[point] = abs(after.effect)
+    assert effects[120] < 1e-12 < effects[42]

@@ -1,7 +1,9 @@
 """Real heads: presets show what they say, and any text gives a picture or a sentence."""
 
+import math
 import re
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from lectures.l00_start_here.explorers.real_heads import (
     MAX_TOKENS,
     RealHeads,
 )
+from tests.explorers.support_browser import InBrowser, differences
 
 # Texts that no preset shows, for what a preset says of a head.
 OTHERS = (
@@ -66,12 +69,38 @@ def without_minilm():
 @pytest.fixture
 def heads():
     """An explorer that a notebook shows; its widget has what the browser was sent."""
-    made = RealHeads()
-    made.widget()
-    return made
+    with InBrowser(RealHeads()) as found:
+        found.explorer.widget()
+        yield found
 
 
-# What a preset says, measured on MiniLM itself, without the explorer's own arithmetic.
+@cache
+def read(text):
+    """What MiniLM itself gives for a text, without the explorer's own arithmetic."""
+    return load_minilm().read(text, MAX_TOKENS)
+
+
+# What is drawn.
+
+
+def attended(sentence, own_text, layer, head, word):
+    """One head's weights as MiniLM gives them, to the two bytes that a browser gets."""
+    reading = read(sentence)
+    weights = (reading.attentions[layer][head] * 65_535).round().numpy() / 65_535
+    row = min(word, len(reading.tokens) - 1)
+    most, after = np.argsort(-weights[row], kind="stable")[:2]
+    return {
+        "weights": weights, "row": row, "asks": reading.tokens[row], "cut": reading.truncated,
+        "most": reading.tokens[most], "most_weight": weights[row, most],
+        "next": reading.tokens[after], "next_weight": weights[row, after],
+    }  # fmt: skip
+
+
+def test_the_picture_shows_what_minilm_reads(heads):
+    assert differences(heads, attended) == []
+
+
+# What a preset says, measured on MiniLM itself.
 
 
 def one_back(weights, tokens):
@@ -104,7 +133,7 @@ CLAIMS = {
 
 
 def measured(measure, text, layer, head):
-    reading = load_minilm().read(text)
+    reading = read(text)
     return float(measure(reading.attentions[layer][head].numpy(), reading.tokens))
 
 
@@ -133,7 +162,7 @@ def test_it_turns_from_the_animal_when_the_street_is_wide():
     shares = {}
     for label in ("it → animal", "it … too wide"):
         preset = RealHeads.presets[label]
-        reading = load_minilm().read(preset["sentence"])
+        reading = read(preset["sentence"])
         assert reading.tokens[preset["word"]] == "it"
         row = reading.attentions[preset["layer"]][preset["head"], preset["word"]]
         shares[label] = float(row[reading.tokens.index("animal")])
@@ -144,45 +173,52 @@ def test_it_turns_from_the_animal_when_the_street_is_wide():
 # What a reader may type.
 
 
+def shown(heads):
+    """What the browser shows now."""
+    return heads.compute(**heads.explorer.values)
+
+
 def shows_a_picture(heads):
-    state = heads.state
-    size = len(state.weights)
-    assert heads.widget().problem == ""
-    assert state.weights.shape == (size, size) and 3 <= size <= MAX_TOKENS
-    assert np.allclose(state.weights.sum(axis=1), 1, atol=size / 65_535)
-    assert len(heads.caption_text.split()) <= 25
-    heads.caption_text.encode("utf-8")
+    state = shown(heads)
+    size = math.isqrt(len(state.weights))
+    assert heads.explorer.widget().problem == ""
+    assert size**2 == len(state.weights) and 3 <= size <= MAX_TOKENS
+    assert np.allclose(state.weights.reshape(size, size).sum(axis=1), 1, atol=size / 65_535)
+    assert len(state.words.split()) <= 25
+    state.words.encode("utf-8")
     return True
 
 
 def type_text(heads, text):
     """As a browser does: the text arrives with all other values."""
-    heads.widget().values = {**heads.widget().values, "own_text": text}
+    widget = heads.explorer.widget()
+    widget.values = {**widget.values, "own_text": text}
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
 def test_readable_text_gives_a_picture(heads, text):
     type_text(heads, text)
     assert shows_a_picture(heads)
-    sent = heads.widget().given["data"]
-    assert sent["own"]["tokens"] == list(real_heads.read_sentence(text.strip()).tokens)
+    sent = heads.explorer.widget().given["data"]
+    assert sent["own"]["tokens"] == list(read(text).tokens)
     assert sent["readings"] == [], "prepared sentences travel once, not with every letter"
 
 
 @pytest.mark.parametrize("text", BLANK.values(), ids=BLANK)
 def test_blank_text_leaves_the_sentence(heads, text):
-    before = heads.caption_text
+    before = shown(heads).caption
     type_text(heads, text)
-    assert shows_a_picture(heads) and heads.caption_text == before
+    assert shows_a_picture(heads) and shown(heads).caption == before
 
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_unreadable_text_keeps_the_picture(heads, text):
     type_text(heads, "cats")
-    before = heads.caption_text, heads.widget().given
+    widget = heads.explorer.widget()
+    before = shown(heads).caption, widget.given
     type_text(heads, text)
-    problem = heads.widget().problem
-    assert (heads.caption_text, heads.widget().given) == before
+    assert (shown(heads).caption, widget.given) == before
+    problem = widget.problem
     assert problem.startswith("Text must ") and "Error" not in problem
     assert problem.isprintable() and problem.encode("utf-8")
     type_text(heads, "mice")
@@ -192,18 +228,18 @@ def test_unreadable_text_keeps_the_picture(heads, text):
 def test_only_a_long_text_is_cut(heads):
     fits = " ".join(["cat"] * (MAX_TOKENS - 2))
     type_text(heads, fits)
-    assert not heads.state.cut and "first" not in heads.caption_text
+    assert not shown(heads).cut and "first" not in shown(heads).words
     type_text(heads, fits + " cat")
-    assert heads.state.cut and f"first {MAX_TOKENS} tokens" in heads.caption_text
+    assert shown(heads).cut and f"first {MAX_TOKENS} tokens" in shown(heads).words
     assert shows_a_picture(heads)
 
 
 def test_only_without_minilm_the_caption_says_random_weights():
-    def says_so(heads):
-        return re.search("random weights.*make setup", heads.caption_text, re.I) is not None
+    def who_says_so():
+        with InBrowser(RealHeads()) as heads:
+            states = heads.states(RealHeads.presets.values())
+        return [re.search("random weights.*make setup", each.words, re.I) for each in states]
 
-    for preset in RealHeads.presets.values():
-        assert not says_so(RealHeads(**preset))
+    assert not any(who_says_so())
     with without_minilm():
-        for preset in RealHeads.presets.values():
-            assert says_so(RealHeads(**preset))
+        assert all(who_says_so())
