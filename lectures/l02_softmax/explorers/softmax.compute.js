@@ -1,11 +1,13 @@
-// What softmax.py computes, in the browser; a test compares the two.
+// The weights of one query's scores, their Jacobian, and its norm at every temperature.
 
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
 const POINTS = 121;
 
 /** The factors by which the curve multiplies the scores, from 0.001 to 1000. */
-export const SHARPNESS = Array.from({ length: POINTS }, (_, i) => 10 ** (-3 + (6 * i) / (POINTS - 1)));
+export const SHARPNESS = Array.from(
+  { length: POINTS }, (_, i) => 10 ** (-3 + (6 * i) / (POINTS - 1)),
+);
 
 function softmax(scores, sharpness) {
   const most = Math.max(...scores);
@@ -34,7 +36,11 @@ function normOf(weights) {
   return Math.sqrt(parts.reduce((one, other) => one + other, 0));
 }
 
-/** The state of these values. */
+/**
+ * One query's `scores` (S,), `weights` (S,), and their `jacobian` (S, S), flat, with its Frobenius
+ * `norm`. `path` holds largest weight and norm, (2, N), flat, as the same scores are multiplied by
+ * SHARPNESS. `effective` is the number of tokens that share the weight.
+ */
 export function compute({ scores, temperature }) {
   const weights = softmax(scores, 1 / temperature);
   const rows = SHARPNESS.map(each => softmax(scores, each));

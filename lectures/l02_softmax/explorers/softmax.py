@@ -9,12 +9,9 @@ from numbers import Real
 from random import Random
 from typing import Any
 
-import numpy as np
 import torch
 
-from course_utils.attention import effective_tokens, softmax_jacobian
 from course_utils.explorers import Explorer
-from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider
 
 KEYS = 16
@@ -23,8 +20,6 @@ DRAWS = 20
 # The draw whose norms at d_k = 16, 64 and 512 lie nearest to the medians of 10,000 rows or more.
 TYPICAL = 6
 WIDEST = 512
-LARGEST_NORM = 0.5
-SHARPNESS = np.geomspace(1e-3, 1e3, 121)
 ONE_AHEAD = [2.5 if key == 6 else 0.0 for key in range(KEYS)]
 ONE_HAS_WON = [7.3 if key == 6 else 0.0 for key in range(KEYS)]
 TWO_COMPETE = [6.0 if key in (4, 11) else -4.0 for key in range(KEYS)]
@@ -44,23 +39,6 @@ def typical_scores(width: int) -> list[float]:
     """The typical draw's scores at a head width, to one decimal, as the hand can set them."""
     scores = running_scores()[TYPICAL - 1, :, width - 1]
     return [round(each, 1) for each in scores.tolist()]
-
-
-def jacobian_norm(weights: np.ndarray) -> np.ndarray:
-    """Frobenius norm of diag(p) - p p^T for each row of weights, without forming the matrix.
-
-    Each p_i meets what the others sum up to: (1 - p_i)² on the diagonal, their squares beside it.
-    Written so, nothing is subtracted, and the norm of a row next to a vertex is not lost.
-    """
-    off = 1 - np.eye(weights.shape[-1])
-    squares = weights**2
-    return np.asarray(np.sqrt((squares * ((weights @ off) ** 2 + squares @ off)).sum(-1)))
-
-
-def _path(scores: torch.Tensor) -> np.ndarray:
-    """Largest weight and norm, as the scores grow from almost nothing to almost a vertex."""
-    rows = (torch.from_numpy(SHARPNESS)[:, None] * scores).softmax(dim=-1).numpy()
-    return np.stack([rows.max(-1), jacobian_norm(rows)])
 
 
 @dataclass(frozen=True)
@@ -92,24 +70,6 @@ class Scores:
     def sample(self, random: Random) -> Any:
         spread = random.choice((0.5, 3, 20))
         return [round(random.uniform(-spread, spread), 1) for _ in self.default]
-
-
-@dataclass(frozen=True)
-class SoftmaxState:
-    """One query's scores (S,), weights (S,), and their Jacobian (S, S) with its norm.
-
-    `path` holds largest weight and norm, (2, N), as the same scores are multiplied by anything
-    from 0.001 to 1000.
-    """
-
-    scores: np.ndarray
-    weights: np.ndarray
-    jacobian: np.ndarray
-    path: np.ndarray
-    largest: float
-    norm: float
-    effective: float
-    temperature: float
 
 
 def _preset(scores: list[float], temperature: float = 1.0) -> dict[str, Any]:
@@ -144,25 +104,3 @@ class SoftmaxJacobian(Explorer):
         "temperature: low on the left, where no key is ahead, and on the right, where one has "
         "everything. The buttons with d_k have the scores of a random query and random keys."
     )
-
-    def compute(self, scores: list[float], temperature: float) -> SoftmaxState:
-        raw = torch.tensor(scores, dtype=torch.float64)
-        weights = (raw / temperature).softmax(dim=-1)
-        return SoftmaxState(
-            scores=raw.numpy(),
-            weights=weights.numpy(),
-            jacobian=softmax_jacobian(weights).numpy(),
-            path=_path(raw),
-            largest=weights.amax().item(),
-            norm=float(jacobian_norm(weights.numpy())),
-            effective=effective_tokens(weights).item(),
-            temperature=temperature,
-        )
-
-    def caption(self, state: SoftmaxState) -> str:
-        strength = "below 0.001" if state.norm < 0.0005 else number(state.norm, 3)
-        return (
-            f"The largest weight is [b:{number(state.largest, 2)}]; the query attends to about "
-            f"[k:{number(state.effective, 1)}] of {KEYS} keys. The weights "
-            f"react with strength [b:{strength}] (at most {number(LARGEST_NORM, 1)})."
-        )

@@ -6,56 +6,82 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils.attention import effective_tokens, softmax_jacobian
 from lectures.l02_softmax.explorers.softmax import (
     DRAWS,
+    HIGHEST,
     KEYS,
     ONE_AHEAD,
     TYPICAL,
     SoftmaxJacobian,
-    jacobian_norm,
     running_scores,
     typical_scores,
 )
+from tests.explorers.support_browser import InBrowser, differences
+
+SHARPNESS = torch.logspace(-3, 3, 121, dtype=torch.float64)
 
 
-def weights_of(*shape, spread=3.0, seed=0):
-    scores = np.random.default_rng(seed).normal(size=shape) * spread
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+@pytest.fixture(scope="module")
+def picture():
+    with InBrowser(SoftmaxJacobian()) as found:
+        yield found
 
 
-def test_norm_is_the_matrixs():
-    for row in weights_of(50, 7):
-        matrix = np.diag(row) - np.outer(row, row)
-        assert jacobian_norm(row) == pytest.approx(np.linalg.norm(matrix), rel=1e-12)
+def norm_of(weights):
+    """The Frobenius norm of each row's whole Jacobian."""
+    return softmax_jacobian(weights).norm(dim=(-2, -1))
 
 
-def test_norm_near_a_vertex():
-    # All but 1e-30 on one key, the rest on another: 2 * 1e-30. diag(p) - p p^T gives 0 there,
-    # for 1 - 1e-30 is 1.
-    row = np.array([1.0, 1e-30])
-    assert jacobian_norm(row) == pytest.approx(2e-30)
-    assert np.square(row).sum() - 2 * (row**3).sum() + np.square(row).sum() ** 2 == 0
+def expected(scores, temperature):
+    raw = torch.tensor(scores, dtype=torch.float64)
+    weights = (raw / temperature).softmax(dim=-1)
+    rows = (SHARPNESS[:, None] * raw).softmax(dim=-1)
+    return {
+        "scores": raw,
+        "weights": weights,
+        "jacobian": softmax_jacobian(weights),
+        "path": torch.stack([rows.amax(dim=-1), norm_of(rows)]),
+        "largest": weights.amax(),
+        "norm": norm_of(weights),
+        "effective": effective_tokens(weights),
+    }
 
 
-def state(scores, temperature=1.0):
-    return SoftmaxJacobian().compute(scores=list(scores), temperature=temperature)
+def test_the_picture_is_the_cores_softmax(picture):
+    assert differences(picture, expected) == []
+
+
+def test_norm_is_the_matrixs(picture):
+    scores = 3 * np.random.default_rng(0).normal(size=(50, KEYS))
+    for state in picture.states([{"scores": row.tolist()} for row in scores]):
+        assert state.norm == pytest.approx(np.linalg.norm(state.jacobian), rel=1e-12)
+
+
+def test_norm_near_a_vertex(picture):
+    # All but e^-69 on one key, the rest on another: 2 e^-69. diag(p) - p p^T gives less there,
+    # for 1 - e^-69 is 1.
+    scores = [0.0, -6.9] + [-HIGHEST] * (KEYS - 2)
+    state = picture.compute(scores=scores, temperature=0.1)
+    assert state.norm == pytest.approx(2 * math.exp(-69))
+    assert np.linalg.norm(state.jacobian) < 0.9 * state.norm
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.3, 3.0, 20.0])
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 16.0])
-def test_state_is_softmax_and_derivative(spread, temperature):
+def test_state_is_softmax_and_derivative(picture, spread, temperature):
     raw = torch.randn(KEYS, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    found = state((spread * raw).tolist(), temperature)
+    found = picture.compute(scores=(spread * raw).tolist(), temperature=temperature)
     scores = spread * raw / temperature
     weights = torch.softmax(scores, dim=0)
     torch.testing.assert_close(torch.from_numpy(found.weights), weights)
     jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, dim=0), scores)
-    torch.testing.assert_close(torch.from_numpy(found.jacobian), jacobian, atol=1e-12, rtol=1e-9)
+    ours = torch.from_numpy(found.jacobian).view(KEYS, KEYS)
+    torch.testing.assert_close(ours, jacobian, atol=1e-12, rtol=1e-9)
     assert found.norm == pytest.approx(jacobian.norm().item(), rel=1e-6, abs=1e-12)
     entropy = torch.distributions.Categorical(probs=weights).entropy().item()
     assert found.effective == pytest.approx(math.exp(entropy), rel=1e-6)
-    assert found.largest == weights.max().item()
+    assert found.largest == pytest.approx(weights.max().item(), rel=1e-12)
     assert np.abs(found.jacobian).max() <= 0.25 and found.norm <= 0.5
 
 
@@ -68,9 +94,9 @@ def test_typical_scores_are_products():
         assert np.abs(np.array(typical_scores(width)) - exact.numpy()).max() <= 0.05 + 1e-9
 
 
-def test_path_from_equal_to_a_vertex():
-    found = state(typical_scores(64))
-    largest, norm = found.path
+def test_path_from_equal_to_a_vertex(picture):
+    found = picture.compute(scores=typical_scores(64))
+    largest, norm = found.path.reshape(2, -1)
     assert largest[0] == pytest.approx(1 / KEYS, abs=0.01)
     assert norm[0] == pytest.approx(math.sqrt(KEYS - 1) / KEYS, abs=0.01)
     assert largest[-1] > 1 - 1e-12 and norm[-1] < 1e-12
@@ -81,29 +107,31 @@ def test_path_from_equal_to_a_vertex():
     assert norm.max() > 1.3 * norm[0] and 0 < norm.argmax() < len(norm) - 1
 
 
-def test_one_ahead_is_at_the_top():
+def test_one_ahead_is_at_the_top(picture):
     """Moved either way, the score that is ahead lets less gradient through."""
     ahead = ONE_AHEAD.index(max(ONE_AHEAD))
-    norms = []
-    for move in (-0.5, 0.0, 0.5):
-        norms.append(state([each + move * (i == ahead) for i, each in enumerate(ONE_AHEAD)]).norm)
-    assert norms[1] > norms[0] and norms[1] > norms[2]
+    moved = [
+        [each + move * (i == ahead) for i, each in enumerate(ONE_AHEAD)] for move in (-0.5, 0, 0.5)
+    ]
+    lower, top, higher = picture.states([{"scores": scores} for scores in moved])
+    assert top.norm > lower.norm and top.norm > higher.norm
 
 
 def test_typical_draw_is_near_medians():
-    off = np.zeros(DRAWS)
+    off = torch.zeros(DRAWS, dtype=torch.float64)
     for width in (16, 64, 512):
         random = torch.Generator().manual_seed(0)
         q, k = (torch.randn(n, width, generator=random) for n in (10_000, 16))
-        median = np.median(jacobian_norm((q @ k.T).double().softmax(-1).numpy()))
-        norms = jacobian_norm(running_scores()[:, :, width - 1].softmax(-1).numpy())
+        median = norm_of((q @ k.T).double().softmax(-1)).median()
+        norms = norm_of(running_scores()[:, :, width - 1].softmax(-1))
         # Ratios, not differences: at 512 the norms span ten powers of ten.
-        off += np.abs(np.log(norms) - np.log(median))
+        off += (norms.log() - median.log()).abs()
     assert off.argmin() == TYPICAL - 1
 
 
-def test_presets_show_what_they_say():
-    found = {name: state(**values) for name, values in SoftmaxJacobian.presets.items()}
+def test_presets_show_what_they_say(picture):
+    presets = SoftmaxJacobian.presets
+    found = dict(zip(presets, picture.states(presets.values()), strict=True))
     narrow, middle, wide = (found[f"d_k = {width}"] for width in (16, 64, 512))
     assert narrow.norm > middle.norm > wide.norm and wide.norm < 0.01
     divided = found["d_k = 64, divided"]
