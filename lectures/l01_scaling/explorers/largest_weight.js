@@ -7,15 +7,15 @@ import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./largest_weight.css";
+import { QUERIES, caption, compute } from "./largest_weight.compute.js";
+import { KEYS } from "./running_sums.js";
 
-const KEYS = 64;
-const QUERIES = 12;
 const HEIGHT = 270;
 const TALLEST = 1.06;
 const LETTER = 3.7; // half the width of one, in pixels
 const MARGIN = 8; // right of the queries
 
-export default explorer({ mount, style });
+export default explorer({ mount, compute, caption, style });
 
 /** Build the picture; what is returned draws a state. */
 function mount(stage, hand) {
@@ -53,14 +53,12 @@ function middleOf(words, x, [left, right]) {
 }
 
 /** The largest weight of each query as a dot on a stem; the chosen one is blue. */
-function drawTops(tops, { largest, query }) {
+function drawTops(tops, { largest, mean, query }) {
   const zero = tops.atY(0);
-  const all = Array.from(largest);
-  const stems = all.map((top, i) => `M${tops.atX(i + 1)} ${zero}V${tops.atY(top)}`);
+  const stems = largest.map((top, i) => `M${tops.atX(i + 1)} ${zero}V${tops.atY(top)}`);
   tops.mark("stems", "path", { class: "largest-stem", d: stems.join("") });
-  const mean = all.reduce((sum, each) => sum + each, 0) / all.length;
   tops.line("mean", [0.3, QUERIES + 0.7], [mean, mean], { class: "largest-mean" });
-  all.forEach((top, i) => {
+  largest.forEach((top, i) => {
     const own = i + 1 === query;
     tops.dot(`top ${i}`, i + 1, top, { r: own ? 6 : 4, class: own ? "largest-own" : "largest-top" });
   });
@@ -68,7 +66,7 @@ function drawTops(tops, { largest, query }) {
   const words = `query ${query}`;
   tops.text("chosen", 0, TALLEST, words, { dy: -2, class: "largest-chosen", "text-anchor": "middle" });
   tops.mark("chosen", "text", { x: middleOf(words, tops.atX(query), [0, tops.inner.right + MARGIN]) });
-  set(tops.svg, { "aria-valuenow": query, "aria-valuetext": `query ${query}, largest weight ${number(all[query - 1], 2)}` });
+  set(tops.svg, { "aria-valuenow": query, "aria-valuetext": `query ${query}, largest weight ${number(largest[query - 1], 2)}` });
 }
 
 /** Which query is shown: by a click, or by arrow keys. */

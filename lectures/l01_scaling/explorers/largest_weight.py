@@ -1,33 +1,8 @@
 """Lecture 01's first picture: the weights of 64 random keys, while their vectors grow longer."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-
 from course_utils.explorers import Explorer
-from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Slider, Steps
-from lectures.l01_scaling.experiments.score_variance import (
-    KEYS,
-    QUERIES,
-    TYPICAL,
-    WIDTHS,
-    query_sums,
-    scores_from,
-)
-
-
-@dataclass(frozen=True)
-class LargestWeightState:
-    """`weights` (64,) of the chosen query, and the `largest` (12,) of each of the queries."""
-
-    weights: np.ndarray
-    largest: np.ndarray
-    best: int
-    query: int
-    width: int
+from lectures.l01_scaling.explorers.score_width import QUERIES, TYPICAL, WIDTHS
 
 
 class LargestWeight(Explorer):
@@ -51,22 +26,3 @@ class LargestWeight(Explorer):
         "12 queries, and their mean; choose one to see its bars. All vectors are random, and the "
         "scores are not divided by anything."
     )
-
-    def compute(self, width: int, query: int) -> LargestWeightState:
-        rows = np.stack([self._weights(width, each + 1) for each in range(QUERIES)])
-        weights = rows[query - 1]
-        return LargestWeightState(weights, rows.max(axis=1), int(weights.argmax()), query, width)
-
-    @staticmethod
-    def _weights(width: int, query: int) -> np.ndarray:
-        scores = scores_from(query_sums("normal", query, KEYS)[width], width)
-        grown = np.exp(scores - scores.max())
-        return (grown / grown.sum()).astype(np.float32)
-
-    def caption(self, state: LargestWeightState) -> str:
-        largest, mean = state.largest[state.query - 1], state.largest.mean()
-        return (
-            f"With d = {state.width}, [q:query {state.query}] gives key {state.best} a weight of "
-            f"[b:{number(float(largest), 2)}]. On average over {QUERIES} queries, the largest of "
-            f"{KEYS} weights is [b:{number(float(mean), 2)}]."
-        )

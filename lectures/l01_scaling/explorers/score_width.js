@@ -8,7 +8,7 @@ import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./score_width.css";
 import { caption, compute, lawOf } from "./score_width.compute.js";
-import { COINS } from "./score_width.samples.js";
+import { COINS } from "./coordinates.js";
 
 const EDGE = { left: 34, right: 12 };
 const RUG = 9; // pixels of a stroke for one key's score
