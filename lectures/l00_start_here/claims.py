@@ -4,8 +4,6 @@ import math
 
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 
-__all__ = ["CLAIMS"]
-
 RECALL = "setup", "recall-rows"
 REACH = "setup", "reach-by-hand", "reach-starts"
 OTHER_WIDTHS = tuple(Setting(f"width {each}", arguments={"WIDTH": each}) for each in (16, 128))

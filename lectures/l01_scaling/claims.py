@@ -2,8 +2,6 @@
 
 from course_utils.teaching.claims import Claim, Setting
 
-__all__ = ["CLAIMS"]
-
 QUERIES, KEYS = "torch.randn(2000, width)", "torch.randn(KEYS, width)"
 DIRECTIONS = "torch.randn(2, 8000, width)"
 UNTRAINED = "untrained = Encoder(models.random_encoder().config).eval()"

@@ -20,17 +20,6 @@ from lectures.l01_scaling.experiments.mystery_models import (
     name_of,
 )
 
-__all__ = [
-    "EXERCISES",
-    "PREDICTIONS",
-    "QUIZ",
-    "check_score_variance",
-    "check_suspect",
-    "check_unit_attend",
-    "guesses",
-    "predict",
-]
-
 _AT = "Your variance at d_k = {d_k}, σ²_q = {var_q}, σ²_k = {var_k} is {got}"
 
 # Var(q·k) = Σ Var(q_i k_i) = d_k · σ²_q · σ²_k for independent coordinates of mean 0.

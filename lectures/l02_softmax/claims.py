@@ -5,8 +5,6 @@ import numpy as np
 from course_utils.teaching.claims import RATES, Claim, Setting
 from lectures.l02_softmax.experiments import steps_until_done
 
-__all__ = ["CLAIMS"]
-
 ROWS = "setup", "rows", "reach"
 RECALL = "setup", "recall-model", "recall-loss"
 SEEDS, GRID = (*RECALL, "race", "seeds"), (*RECALL, "race", "small-start", "rates")

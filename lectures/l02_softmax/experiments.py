@@ -12,8 +12,6 @@ from torch import Tensor
 
 from course_utils.shapes import Int
 
-__all__ = ["DONE", "recall_batch", "steps_until_done"]
-
 NAMES, VALUES, PAIRS = 16, 8, 12
 DONE = 0.2  # the mean loss of 20 steps
 
