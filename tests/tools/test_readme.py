@@ -17,6 +17,19 @@ INLINE = re.compile(r"`([^`\n]+)`")
 COMMAND = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S* )*((?:make|python3?|py|\.venv/bin/python) .+)")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 ON_GITHUB = ("../../tree/colab", "../../deployments/github-pages")  # pages of the repository there
+FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|js|css|md|toml|json|ipynb)|(?:[\w.-]+/)+[\w.-]*)`")
+# Of the reader, made by a command, or yet to be written by whoever follows the page.
+ELSEWHERE = re.compile(r"my_gpt\.py|^my_course|^build/|09_name|^sentence-transformers/")
+FOLDERS = (
+    "benchmarks",
+    "course_utils",
+    "deploy",
+    "docs",
+    "lectures",
+    "notebooks",
+    "tests",
+    "tools",
+)
 IMAGE_TAG = re.compile(r"<img\b[^>]*>")
 
 
@@ -112,3 +125,27 @@ def test_seconds_of_lectures_are_those_of_their_file():
     parts = [f"{min(part)} to {max(part)} s" for part in (seconds[:6], seconds[6:])]
     row = f"| {', '.join(parts)} | `python -m benchmarks.lectures` |"
     assert row in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def missing(page, held):
+    """The files and folders that a page names and that no path ends with."""
+    names = {name.rstrip("/") for name in FILE.findall(page) if not ELSEWHERE.search(name)}
+    return {name for name in names if not any(f"/{path}".endswith(f"/{name}") for path in held)}
+
+
+@pytest.fixture(scope="module")
+def held():
+    paths = [*ROOT.glob("*"), *(ROOT / name for name in FOLDERS)]
+    paths += [path for name in FOLDERS for path in (ROOT / name).rglob("*")]
+    return {path.relative_to(ROOT).as_posix() for path in paths}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_is_there(page, held):
+    if page.name != "CHANGELOG.md":  # which tells of what is gone
+        assert missing(page.read_text(encoding="utf-8"), held) == set()
+
+
+def test_a_stale_name_is_found(held):
+    page = "`kit/words.js`, `kit/words.py`, `tools/site/` and `tools/web/`"
+    assert missing(page, held) == {"kit/words.py", "tools/web"}
