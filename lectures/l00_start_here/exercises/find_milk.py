@@ -9,17 +9,14 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import attend
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import describe
 from course_utils.teaching.watched import watched
-
-__all__ = ["FIND_MILK"]
 
 ENOUGH = 0.75
 LITTLE = 0.4
 CAT_MILK_IT = torch.tensor([[2.3, 0.2], [-2.0, 0.2], [0.2, 2.3]])
 BREAD_DOG_SHE = torch.tensor([[-2.2, 0.3], [2.0, 0.1], [0.3, 2.1]])  # in another order
-IDENTITY = torch.eye(2)
 
 
 class Found(str):
@@ -62,47 +59,44 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     }
 
 
-def _with(w_q, w_k=IDENTITY):
-    """The answer that uses these matrices."""
-    return lambda x: (x @ torch.as_tensor(w_q), x @ torch.as_tensor(w_k))
-
-
 FIND_MILK = Exercise(
     title="Make it find milk",
     difficulty=2,
     minutes=5,
     function="find_milk",
-    reference=_with([[0.0, 0.0], [-0.5, 0.0]]),
+    reference=lambda x: (x @ torch.tensor([[0.0, 0.0], [-0.5, 0.0]]), x),
     probes=({"x": CAT_MILK_IT}, {"x": BREAD_DOG_SHE}),
     parts=("what the pronoun attends to",),
     facts=_facts,
     watch=lambda answer: watched(answer, _found),
     praise="The pronoun finds the non-animal, in these words and in three others.",
-    mistakes=(
-        Mistake(
-            "asks for an animal",
-            _with([[0.0, 0.0], [0.5, 0.0]]),
-            "“it” gives cat {cat} and milk {milk}. Its query {query} points to the animals, on the "
-            "right. On which side is milk?",
-        ),
-        Mistake(
-            "asks for itself",
-            _with(IDENTITY),
-            "“it” gives itself {itself} and milk {milk}. Its query {query} points up, to the "
-            "pronouns. The second row of W_Q says what a pronoun asks for: let it point to milk.",
-        ),
-        Mistake(
-            "asks too softly",
-            _with([[0.0, 0.0], [-0.2, 0.0]]),
-            "The direction is right: milk leads with {milk}. To get more than 0.75 the query "
-            "{query} has to be longer.",
-        ),
-        Mistake(
-            "rows and columns swapped",
-            _with([[0.0, -0.5], [0.0, 0.0]]),
-            "“it” gives cat {cat}, milk {milk}, itself {itself}: its query {query} is so "
-            "short that the scores are nearly equal. A word is a row times W_Q, so a pronoun's "
-            "query is almost the *second row* of W_Q, times 2.3.",
-        ),
-    ),
 )
+
+
+@FIND_MILK.mistake()
+def asks_for_an_animal(x):
+    """“it” gives cat {cat} and milk {milk}. Its query {query} points to the animals, on the right.
+    On which side is milk?"""
+    return x @ torch.tensor([[0.0, 0.0], [0.5, 0.0]]), x
+
+
+@FIND_MILK.mistake()
+def asks_for_itself(x):
+    """“it” gives itself {itself} and milk {milk}. Its query {query} points up, to the pronouns. The
+    second row of W_Q says what a pronoun asks for: let it point to milk."""
+    return x, x
+
+
+@FIND_MILK.mistake()
+def asks_too_softly(x):
+    """The direction is right: milk leads with {milk}. To get more than 0.75 the query {query} has
+    to be longer."""
+    return x @ torch.tensor([[0.0, 0.0], [-0.2, 0.0]]), x
+
+
+@FIND_MILK.mistake()
+def rows_and_columns_swapped(x):
+    """“it” gives cat {cat}, milk {milk}, itself {itself}: its query {query} is so short that the
+    scores are nearly equal. A word is a row times W_Q, so a pronoun's query is almost the *second
+    row* of W_Q, times 2.3."""
+    return x @ torch.tensor([[0.0, -0.5], [0.0, 0.0]]), x
