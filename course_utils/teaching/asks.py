@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,17 @@ from course_utils.teaching.predict import read_predictions
 from course_utils.teaching.quiz import read_quiz
 
 
-def asks(folder: Path, exercises: Sequence[Exercise]) -> dict[str, Any]:
-    """The names of a lecture's module `exercises`: `check_<function>`, `QUIZ`, `predict` and so on.
+def asks(folder: Path, **exercises: Exercise) -> dict[str, Any]:
+    """The names of a lecture's module `exercises`: `check_<name>`, `QUIZ`, `predict` and so on.
 
     Args:
         folder: has ``quiz.toml`` and ``predictions.toml``.
-        exercises: in their order.
+        exercises: in their order, each by the name of its check.
     """
     predictions = read_predictions(folder / "predictions.toml")
     return {
-        **{f"check_{each.function}": each.check for each in exercises},
-        "EXERCISES": tuple(exercises),
+        **{f"check_{name}": exercise.check for name, exercise in exercises.items()},
+        "EXERCISES": tuple(exercises.values()),
         "QUIZ": read_quiz(folder / "quiz.toml"),
         "PREDICTIONS": predictions,
         "predict": predictions.ask,

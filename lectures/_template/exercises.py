@@ -48,4 +48,4 @@ def softmax_over_the_first_axis(scores, temperature):
     return torch.softmax(scores / temperature, dim=0)
 
 
-globals().update(asks(Path(__file__).parent, [SOFTEN]))
+globals().update(asks(Path(__file__).parent, soften=SOFTEN))

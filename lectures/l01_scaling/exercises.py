@@ -319,4 +319,11 @@ def gives_the_right_model_s_divisor(models):
     return _named(models, _ASKED_FOR, math.sqrt(HEAD_WIDTH))
 
 
-globals().update(asks(Path(__file__).parent, [MYSTERY_MODEL, UNIT_ATTEND, SCORE_VARIANCE]))
+globals().update(
+    asks(
+        Path(__file__).parent,
+        suspect=MYSTERY_MODEL,
+        unit_attend=UNIT_ATTEND,
+        score_variance=SCORE_VARIANCE,
+    )
+)

@@ -9,4 +9,11 @@ from lectures.l02_softmax.exercises.softmax import SOFTMAX
 
 __all__ = ["mystery_sampler"]
 
-globals().update(asks(Path(__file__).parents[1], [SOFTMAX, SAMPLER, ENTROPY_GRADIENT]))
+globals().update(
+    asks(
+        Path(__file__).parents[1],
+        softmax=SOFTMAX,
+        find_settings=SAMPLER,
+        entropy_gradient=ENTROPY_GRADIENT,
+    )
+)
