@@ -9,6 +9,7 @@ import re
 
 from nbformat import NotebookNode
 
+from lectures import EXPLORERS
 from tests.lectures.support_notebooks import called, imported, markdown_cells, numbered, tree
 from tools.editions.notebook_outputs import code_cells, executed_sources, tags
 
@@ -16,6 +17,7 @@ MAX_TITLE_WORDS = 80
 EXERCISE = "exercise"
 # Beside EXERCISE: the cell holds a whole function with a fault, which its reader fixes.
 FIX = "fix"
+SETS = re.compile(r'<span class="course-sets" title="([^"]*)">')
 
 
 def _prose(notebook: NotebookNode) -> str:
@@ -194,6 +196,23 @@ def rule_ending(notebook: NotebookNode) -> list[str]:
     if not missing and list(places.values()) != sorted(places.values()):
         return ["summary, sources and next lecture are not in this order"]
     return missing
+
+
+def rule_words_that_act_set_a_picture_above(notebook: NotebookNode) -> list[str]:
+    """`<span class="course-sets" title="…">` names a preset of a picture that was shown before."""
+    presets: set[str] = set()
+    found = []
+    for where, cell in numbered(notebook.cells):
+        presets |= {
+            label
+            for name, made in EXPLORERS.items()
+            if f"explorers.{name}(" in cell.source
+            for label in made.presets
+        }
+        if cell.cell_type == "markdown":
+            named = SETS.findall(cell.source)
+            found += [f"{where}: no picture above has {name!r}" for name in {*named} - presets]
+    return found
 
 
 def shown_explorers(notebook: NotebookNode) -> set[str]:

@@ -4,6 +4,7 @@ import style from "./kit.css";
 import { absent, control } from "./controls.js";
 import { decode, lookUp } from "./data.js";
 import { clamp } from "./scale.js";
+import { letWordsAct } from "./sets.js";
 import { freshId, html, set } from "./svg.js";
 import { followSharpness, followTheme } from "./theme.js";
 import { parts, plain } from "./words.js";
@@ -31,6 +32,7 @@ class Shown {
     this.hand = this.makeHand();
     this.parts = this.mounted();
     this.listen();
+    letWordsAct();
     this.close = () => this.ends.forEach(end => end());
     // A page that opens stays quick: each part is drawn, and laid out, in a task of its own.
     if (model.get("alone")) {
