@@ -1,5 +1,6 @@
 // What can be taken in hand: by pointer, by touch, by arrow keys.
 
+import { clamp } from "./scale.js";
 import { set } from "./svg.js";
 
 const STEPS = {
@@ -122,29 +123,53 @@ export function stepped(element, step, ends = () => {}) {
 /**
  * Make an element of the picture a slider, for pointer, touch and keys; it is not put anywhere.
  *
- * It has a range, `min` to `max` in steps, or some `values`. `at()` is its value, `go(value)` moves it, and
- * `from(place)` is the value where a pointer is, in pixels of `area`: the nearest that it can have is taken.
- * Returns `hear(words)`, which tells a screen reader after a change.
+ * It has a range, `min` to `max` in steps, or some `values`; a getter lets it change. `at()` is its value,
+ * `go(value)` moves it, and `from(place)` is the value where a pointer is, in pixels of `area`: the nearest
+ * that it can have is taken. One that `keeps` stays as far from the pointer as it was taken; one that
+ * `jumps` comes to it at once, and one for `anywhere` also to a press beside all that can be dragged.
+ * Returns `hear(words, other)`, which tells a screen reader after a change; `other` attributes come last.
  */
-export function slider(element, area, { label, min, max, step = 1, values, at, go, from, start, end, grab = "shared" }) {
-  const ends = values ? [values[0], values.at(-1)] : [min, max];
-  set(element, { role: "slider", tabindex: 0, "data-grab": grab, "aria-label": label,
-    "aria-valuemin": ends[0], "aria-valuemax": ends[1] });
-  const near = value => values
-    ? values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one))
-    : Math.min(Math.max(Math.round(value / step) * step, min), max);
-  const next = count => values
-    ? values[Math.min(Math.max(values.indexOf(at()) + Math.sign(count), 0), values.length - 1)]
-    : near(at() + count * step);
-  draggable(element, area, { start, move: place => go(near(from(place))), end });
-  stepped(element, count => go(next(count)), key => go(ends[Number(key === "End")]));
-  return words => set(element, { "aria-valuenow": at(), "aria-valuetext": words });
+export function slider(element, area, options) {
+  const { label, step = 1, digits = 0, at, go, from, start, end, keeps, jumps, anywhere } = options;
+  set(element, { role: "slider", tabindex: 0, "data-grab": options.grab ?? "shared", "aria-label": label });
+  const ends = () => (options.values
+    ? [options.values[0], options.values.at(-1)]
+    : [options.min, options.max]);
+  const near = value => (options.values
+    ? nearest(options.values, value)
+    : clamp(Number((Math.round(value / step) * step).toFixed(digits)), ...ends())); // no 0.30000000000000004
+  const next = count => (options.values
+    ? stepFrom(options.values, at(), count)
+    : near(at() + count * step));
+  let off = 0; // from the pointer to the value
+  const follow = place => go(near(from(place) + off));
+  draggable(element, area, { move: follow, end, start(place) {
+    start?.(place);
+    if (keeps) off = at() - from(place);
+    if (jumps) follow(place);
+  } });
+  if (anywhere) {
+    area.addEventListener("click", event =>
+      event.target.closest("[data-grab]") || go(near(from(placeIn(area, event)))));
+  }
+  stepped(element, count => go(next(count)), key => go(ends()[Number(key === "End")]));
+  return (words, other) => {
+    const [min, max] = ends();
+    set(element, { "aria-valuemin": min, "aria-valuemax": max, "aria-valuenow": at(), "aria-valuetext": words,
+      ...other });
+  };
 }
+
+const nearest = (values, value) =>
+  values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one));
+
+/** Of few values the next or the one before, however large the step is. */
+const stepFrom = (values, value, count) =>
+  values[clamp(values.indexOf(value) + Math.sign(count), 0, values.length - 1)];
 
 /** A `slider` for a control of the explorer, which knows its range, its name and its value. */
 export function handle(element, area, hand, name, options) {
   const at = () => hand.values[name];
-  const digits = hand.inputs[name].digits ?? 0; // no 0.30000000000000004
-  const go = value => hand.change({ [name]: digits ? Number(value.toFixed(digits)) : value });
+  const go = value => hand.change({ [name]: value });
   return slider(element, area, { ...hand.inputs[name], at, go, ...options });
 }

@@ -1,6 +1,6 @@
 // The memory of the matrix as one long row, cut by both splits.
 
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { handle } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { TOKENS, WIDTH } from "./split.compute.js";
@@ -31,23 +31,19 @@ export function makeMemory(box, hand) {
   const tokens = [...Array(TOKENS).keys()].map(token => svg("text", { y: TOP - 8 }, token));
   const frame = svg("rect", { class: "split-frame", rx: 3, y: TOP - 3, height: 2 * HIGH + 8 });
   const room = svg("rect", { class: "split-room", x: LEFT, y: TOP - 4, height: 2 * HIGH + 10 });
-  const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": hand.inputs.number.label, "aria-valuemin": 0, "aria-valuemax": COUNT - 1 },
-  ...rows.flatMap(each => each.heads), frame, room);
+  const slider = svg("g", {}, ...rows.flatMap(each => each.heads), frame, room);
   drawing.append(svg("text", { y: TOP - 8, x: 0 }, "memory"), ...tokens, slider);
   box.append(drawing);
   let step = 1;
-  const to = number => hand.change({ number: clamp(number, 0, COUNT - 1) });
-  const at = ({ x }) => to(Math.floor((x - LEFT) / step));
-  draggable(slider, drawing, { start: at, move: at });
   slider.addEventListener("keydown", event => {
     const by = { ArrowUp: -WIDTH, ArrowDown: WIDTH }[event.key];
     if (!by) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // a row of x up or down, not one number
-    to(hand.values.number + by);
+    hand.change({ number: clamp(hand.values.number + by, 0, COUNT - 1) });
   });
-  stepped(slider, by => to(hand.values.number + by), key => to(key === "Home" ? 0 : COUNT - 1));
+  const hear = handle(slider, drawing, hand, "number",
+    { jumps: true, from: ({ x }) => Math.floor((x - LEFT) / step) });
   let laidOut;
   return ({ heads, number, right, wrong }, width) => {
     if (laidOut !== `${heads} ${width}`) {
@@ -63,6 +59,6 @@ export function makeMemory(box, hand) {
     }
     set(frame, { x: LEFT + number * step - 1.5, width: step + 3 });
     const [token, place] = [Math.floor(number / WIDTH), number % WIDTH];
-    set(slider, { "aria-valuenow": number, "aria-valuetext": `number ${place} of token ${token}` });
+    hear(`number ${place} of token ${token}`);
   };
 }

@@ -1,7 +1,6 @@
 // The text as tiles; the weights of head 1 rise above it, those of head 2 hang below.
 
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
-import { clamp } from "../../../course_utils/explorers/kit/scale.js";
+import { slider } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { ASKED, LETTERS, PLACES } from "./two_places.compute.js";
 
@@ -108,17 +107,17 @@ function makeSide(drawing, hand, { name, base, way, title }) {
     const share = svg("text", { class: "places-share" });
     const room = svg("rect", { class: "places-room", height: LONG + 24, y: way < 0 ? base - LONG - 22 : base - 2 });
     const reach = svg("rect", { class: "places-room", height: REACH, "data-grab": true });
-    const slider = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared", "aria-valuemin": 0,
-      "aria-valuemax": 100, "aria-orientation": "vertical",
-      "aria-label": `${label}, ${PLACES - place} back` }, rail, bar, knob, share, room, reach);
-    group.append(slider);
-    let before;
-    const give = (from, percent) =>
-      hand.change({ [name]: shared(from, place, clamp(Math.round(percent), 0, 100)) });
-    const move = ({ y }) => give(before, (100 * way * (y - base)) / LONG);
-    draggable(slider, drawing, { start: at => { before = hand.values[name]; move(at); }, move });
-    const now = () => hand.values[name];
-    stepped(slider, by => give(now(), now()[place] + by), key => give(now(), key === "Home" ? 0 : 100));
+    const column = svg("g", { "aria-orientation": "vertical" }, rail, bar, knob, share, room, reach);
+    group.append(column);
+    let before; // the weights when it was taken
+    const hear = slider(column, drawing, {
+      label: `${label}, ${PLACES - place} back`, min: 0, max: 100, jumps: true,
+      at: () => hand.values[name][place],
+      go: percent => hand.change({ [name]: shared(before ?? hand.values[name], place, percent) }),
+      from: ({ y }) => (100 * way * (y - base)) / LONG,
+      start: () => { before = hand.values[name]; },
+      end: () => { before = undefined; },
+    });
     let shown;
     return (percent, middle, wide) => {
       if (shown === `${percent} ${middle}`) return;
@@ -132,7 +131,7 @@ function makeSide(drawing, hand, { name, base, way, title }) {
       set(knob, { x: middle - wide / 2 + 4, width: wide - 8, y: end - 2 });
       set(share, { x: middle, y: end + (way < 0 ? -7 : 17) });
       set(share, { text: `${percent} %` });
-      set(slider, { "aria-valuenow": percent, "aria-valuetext": `${percent} %` });
+      hear(`${percent} %`);
     };
   });
   return (weights, slot, isOn) => {
