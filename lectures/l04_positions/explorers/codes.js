@@ -120,10 +120,7 @@ function makeCurve(stage, hand) {
   set(drawn.svg, { role: "group", class: "codes-curve" });
   drawn.mark("word", "line", { class: "codes-word" });
   drawn.mark("curve", "path");
-  const place = x => hand.clamp("n", Math.round(drawn.xAt.inverse(x)));
   const handles = Object.keys(HANDLES).reverse().map(name => makeHandle(name, drawn, hand));
-  drawn.svg.addEventListener("click", event => // a press anywhere brings the second one there
-    event.target.closest(".codes-handle") || hand.change({ n: place(placeIn(drawn.svg, event).x) }));
   return (state, width) => {
     const label = `how far from the code of position ${state.m}`;
     drawn.fit(width, { y: { label, ...AXES[state.code] } });
@@ -155,7 +152,8 @@ function makeHandle(name, drawn, hand) {
   const kind = HANDLES[name];
   const mark = drawn.mark(name, "g", { class: `codes-handle codes-${kind} ce-eased` });
   mark.append(svg("circle", { class: "codes-reach", r: 20 }), knobOf(kind), svg("text", { y: 4.5 }));
-  const hear = handle(mark, drawn.svg, hand, name, { from: ({ x }) => drawn.xAt.inverse(x) });
+  const hear = handle(mark, drawn.svg, hand, name,
+    { from: ({ x }) => drawn.xAt.inverse(x), anywhere: name === "n" });
   return state => {
     const at = state[name];
     set(mark.lastChild, { text: at });

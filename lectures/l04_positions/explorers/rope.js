@@ -2,7 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, focusOn, placeIn, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { focusOn, handle, slider } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp, fromSignedLog, signedLog } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -39,7 +39,8 @@ function mount(stage, hand) {
 }
 
 /** Move both positions by the same number, as far as both have room. */
-function moveBoth(hand, { m, n }, by) {
+function moveBoth(hand, by) {
+  const { m, n } = hand.values;
   const most = hand.inputs.m.max;
   const step = clamp(by, -Math.min(m, n), most - Math.max(m, n));
   hand.change({ m: m + step, n: n + step });
@@ -59,39 +60,38 @@ function makeFace(box, hand) {
   const angle = svg("text", { class: "rope-strong", "text-anchor": "middle" });
   const name = svg("text", { class: "ce-axis", x: middle, y: size + 14, "text-anchor": "middle" });
   const plate = svg("circle", { class: "rope-face", cx: middle, cy: middle, r: radius });
-  const both = svg("g", { role: "slider", tabindex: 0, "data-grab": "shared" }, plate);
-  set(both, { "aria-label": "both positions" });
-  const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind, hand));
+  const both = svg("g", {}, plate);
+  const arms = Object.entries(HANDS).map(([letter, kind]) => makeArm(letter, kind));
   const drawing = svg("svg", { width: size, height: size + 42, role: "group" });
   set(drawing, { "aria-label": "clock of one pair" });
   const hint = svg("text", { x: middle, y: size + 34, "text-anchor": "middle" });
   set(hint, { text: "turn a hand, or the face for both" });
   drawing.append(both, ticks, between, angle, ...arms.map(each => each.arm).reverse(), name, hint);
   box.append(drawing);
-  turns(both, drawing, hand, start => by => moveBoth(hand, start, by));
-  stepped(both, by => moveBoth(hand, hand.values, by));
-  arms.forEach(({ arm, letter }) => {
-    turns(arm, drawing, hand, start => by => {
-      hand.change({ [letter]: hand.clamp(letter, start[letter] + by) });
-    });
-  });
+  const hear = slider(both, drawing, { label: "both positions", ...turning(hand),
+    min: 0, max: hand.inputs.m.max,
+    at: () => hand.values.m, go: m => moveBoth(hand, m - hand.values.m) });
+  const hears = arms.map(({ arm, letter }) => handle(arm, drawing, hand, letter,
+    { label: `${hand.inputs[letter].label}, as a hand`, ...turning(hand) }));
   return (state, values) => {
-    arms.forEach(each => each.show(values, state));
+    arms.forEach((each, i) => {
+      each.show(state);
+      hears[i](number(values[each.letter]));
+    });
     set(between, { d: wedge(state.k_angles[state.pair], state.q_angles[state.pair], 40) });
     const half = state.k_angles[state.pair] + gap(state) / 2;
     set(angle, { x: middle + 58 * Math.cos(half), y: middle - 54 * Math.sin(half) + 5 });
     set(angle, { text: Math.abs(state.apart) < 25 ? "" : `${number(state.apart)}°` });
     set(ticks, { d: tickMarks(speeds(values.base)[state.pair]) });
     set(name, { text: `pair ${state.pair}: one turn in ${number(state.turn, 1)} positions` });
-    set(both, { "aria-valuenow": values.m, "aria-valuemin": 0, "aria-valuemax": hand.inputs.m.max,
-      "aria-valuetext": `m ${number(values.m)}, n ${number(values.n)}` });
+    hear(`m ${number(values.m)}, n ${number(values.n)}`);
   };
 }
 
 const gap = ({ q_angles, k_angles, pair }) => wrapped(q_angles[pair] - k_angles[pair]);
 
-/** One hand, which is dragged, or moved by arrow keys. */
-function makeArm(letter, { kind, reach }, hand) {
+/** One hand of the clock. */
+function makeArm(letter, { kind, reach }) {
   const { middle } = FACE;
   const knob = kind === "q"
     ? svg("circle", { class: "rope-knob", r: 15 })
@@ -100,47 +100,35 @@ function makeArm(letter, { kind, reach }, hand) {
   const touch = svg("circle", { class: "rope-reach", r: 24 });
   const top = svg("g", { transform: `translate(${reach} 0)` }, touch, upright);
   const line = svg("line", { x1: 0, y1: 0, x2: reach, y2: 0 });
-  const turning = svg("g", { class: "ce-eased" }, line, top);
+  const turned = svg("g", { class: "ce-eased" }, line, top);
   let shown = 0; // the angle in all, so that a hand that moves by itself goes the shorter way
-  const spec = hand.inputs[letter];
-  const arm = svg("g", {
-    class: `rope-hand rope-${kind}`, role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": `${spec.label}, as a hand`, "aria-valuemin": spec.min, "aria-valuemax": spec.max,
-    transform: `translate(${middle} ${middle})`,
-  }, turning);
-  stepped(
-    arm,
-    by => hand.change({ [letter]: hand.clamp(letter, hand.values[letter] + by) }),
-    key => hand.change({ [letter]: key === "Home" ? spec.min : spec.max }),
-  );
-  const show = (values, state) => {
+  const arm = svg("g", { class: `rope-hand rope-${kind}`, transform: `translate(${middle} ${middle})` }, turned);
+  const show = state => {
     shown += wrapped(state[`${kind}_angles`][state.pair] - shown);
-    turning.style.transform = `rotate(${-shown}rad)`;
+    turned.style.transform = `rotate(${-shown}rad)`;
     upright.style.transform = `rotate(${shown}rad)`;
-    set(arm, { "aria-valuenow": values[letter], "aria-valuetext": number(values[letter]) });
   };
   return { arm, letter, show };
 }
 
-/** Turning an element around the middle moves by as many positions as the angle is worth. */
-function turns(element, drawing, hand, begin) {
-  let move;
+/** Turned around the middle, a slider moves by as many positions as the angle is worth. */
+function turning(hand) {
   let last;
   let turned;
   const angleAt = ({ x, y }) => Math.atan2(FACE.middle - y, x - FACE.middle);
-  draggable(element, drawing, {
+  return {
+    keeps: true,
     start(place) {
-      move = begin({ ...hand.values });
       last = angleAt(place);
       turned = 0;
     },
-    move(place) {
+    from(place) {
       const { base, pair } = hand.values;
       turned += wrapped(angleAt(place) - last);
       last = angleAt(place);
-      move(Math.round(turned / speeds(base)[pair]));
+      return turned / speeds(base)[pair];
     },
-  });
+  };
 }
 
 /** A wedge of the face, by the shorter way from one angle to another. */
@@ -181,29 +169,21 @@ function makeCurve(box, hand) {
   drawn.line("wave", [], [], { class: "rope-wave" });
   drawn.line("curve", [], []);
   drawn.mark("drop", "line", { class: "rope-drop" });
-  const dot = drawn.mark("dot", "g", {
-    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": "offset n − m",
-    "aria-valuemin": -hand.inputs.m.max, "aria-valuemax": hand.inputs.m.max,
-  });
+  const dot = drawn.mark("dot", "g");
   const reach = svg("circle", { r: 22, fill: "transparent" });
   dot.append(reach, svg("circle", { class: "rope-dot", r: 9 }),
     svg("path", { class: "rope-grip", d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
-  const move = ({ x }) => {
-    const place = clamp(drawn.xAt.inverse(x), -far, far);
-    setOffset(hand, Math.round(fromSignedLog(place)));
-  };
-  draggable(dot, drawn.svg, { move });
-  pressed(drawn.svg, dot, move);
   const { max } = hand.inputs.m;
-  stepped(dot, by => setOffset(hand, clamp(hand.values.n - hand.values.m + by, -max, max)));
-  return (state, width) => drawCurve(drawn, dot, hand, state, width);
-}
-
-/** A press anywhere in a chart moves its dot there; a press on the dot is a drag. */
-function pressed(drawing, dot, move) {
-  drawing.classList.add("rope-pressed");
-  drawing.addEventListener("click", event =>
-    dot.contains(event.target) || move(placeIn(drawing, event)));
+  const hear = slider(dot, drawn.svg, {
+    label: "offset n − m", min: -max, max, anywhere: true,
+    at: () => hand.values.n - hand.values.m, go: offset => setOffset(hand, offset),
+    from: ({ x }) => fromSignedLog(drawn.xAt.inverse(x)),
+  });
+  drawn.svg.classList.add("rope-pressed");
+  return (state, width) => {
+    drawCurve(drawn, dot, hand, state, width);
+    hear(`${number(state.n - state.m)}, score ${number(state.score, 3)}`);
+  };
 }
 
 function drawCurve(drawn, dot, hand, state, width) {
@@ -218,8 +198,6 @@ function drawCurve(drawn, dot, hand, state, width) {
   drawn.mark("drop", "line", { x1: x, x2: x, y1: y, y2: drawn.atY(-1) });
   dot.style.transform = `translate(${x}px, ${y}px)`;
   dot.classList.add("ce-eased");
-  const heard = `${number(offset)}, score ${number(state.score, 3)}`;
-  set(dot, { "aria-valuenow": offset, "aria-valuetext": heard });
   const side = x > width - 70 ? "end" : x < 80 ? "start" : "middle";
   drawn.text("score", offset, state.score, number(state.score, 3), {
     class: "rope-score", dy: -15, "text-anchor": side,

@@ -2,7 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, placeIn, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -132,33 +132,22 @@ const knobOf = kind => (kind === "query"
 /** A letter on a bead, dragged along the path, or moved by arrow keys. */
 function makeHandle(name, drawing, hand, spots) {
   const kind = KINDS[name];
-  const handle = svg("g", { class: `torus-handle torus-${kind}`, role: "slider", tabindex: 0,
-    "data-grab": "shared", "aria-label": hand.inputs[name].label, "aria-valuemin": 0,
-    "aria-valuemax": KEYS - 1 }, svg("circle", { class: "torus-reach", r: 22 }), knobOf(kind),
-  svg("text", { y: 5 }, name));
-  drawing.append(handle);
-  draggable(handle, drawing, {
-    move({ x, y }) {
-      const far = spots().map(([atX, atY, , facing]) =>
-        (atX - x) ** 2 + (atY - y) ** 2 + (facing < 0 ? HIDDEN : 0));
-      hand.change({ [name]: far.indexOf(Math.min(...far)) });
-    },
-  });
-  moved(handle, name, hand);
+  const mark = svg("g", { class: `torus-handle torus-${kind}` },
+    svg("circle", { class: "torus-reach", r: 22 }), knobOf(kind), svg("text", { y: 5 }, name));
+  drawing.append(mark);
+  const hear = handle(mark, drawing, hand, name, { from({ x, y }) {
+    const far = spots().map(([atX, atY, , facing]) =>
+      (atX - x) ** 2 + (atY - y) ** 2 + (facing < 0 ? HIDDEN : 0));
+    return far.indexOf(Math.min(...far));
+  } });
   return (all, state) => {
     const [x, y, , facing] = all[state[name]];
     const aside = state.m === state.n ? (name === "m" ? -13 : 13) : 0;
-    handle.style.transform = `translate(${x + aside}px, ${y}px)`;
-    handle.classList.toggle("torus-behind", facing < -0.1);
-    set(handle, { "aria-valuenow": state[name], "aria-valuetext": number(state[name]) });
+    mark.style.transform = `translate(${x + aside}px, ${y}px)`;
+    mark.classList.toggle("torus-behind", facing < -0.1);
+    hear(number(state[name]));
   };
 }
-
-const moved = (element, name, hand) => stepped(
-  element,
-  by => hand.change({ [name]: hand.clamp(name, hand.values[name] + by) }),
-  key => hand.change({ [name]: key === "Home" ? 0 : KEYS - 1 }),
-);
 
 /** The score at each position as the sum of two lines, with the key's place to drag. */
 function makeSum(box, hand) {
@@ -175,16 +164,11 @@ function makeSum(box, hand) {
   const here = drawn.mark("here", "path", { class: "torus-here" });
   ["fast", "slow", "scores"].forEach(name => drawn.mark(name, "path"));
   const knob = svg("rect", { x: -10, y: -10, width: 20, height: 20, rx: 5 });
-  const dot = drawn.mark("dot", "g", { class: "torus-handle torus-key torus-dot ce-eased",
-    role: "slider", tabindex: 0, "data-grab": "shared", "aria-label": "key's position, on the curve",
-    "aria-valuemin": 0, "aria-valuemax": KEYS - 1 });
+  const dot = drawn.mark("dot", "g", { class: "torus-handle torus-key torus-dot ce-eased" });
   dot.append(svg("circle", { class: "torus-reach", r: 22 }), knob, svg("text", { y: 4.5 }, "n"));
-  const move = ({ x }) => hand.change({ n: hand.clamp("n", Math.round(drawn.xAt.inverse(x))) });
-  draggable(dot, drawn.svg, { move });
+  const hear = handle(dot, drawn.svg, hand, "n", { label: "key's position, on the curve",
+    from: ({ x }) => drawn.xAt.inverse(x), anywhere: true });
   set(drawn.svg, { class: "torus-sum" });
-  drawn.svg.addEventListener("click", event => // a press anywhere brings the key there
-    dot.contains(event.target) || move(placeIn(drawn.svg, event)));
-  moved(dot, "n", hand);
   const beads = Array.from({ length: KEYS }, () => svg("circle", { r: 3.4, class: "torus-bead" }));
   dot.before(...beads);
   return (state, theme, width) => {
@@ -195,8 +179,7 @@ function makeSum(box, hand) {
     nameEnds(drawn, state);
     const [x, y] = [drawn.atX(state.n), drawn.atY(state.scores[state.n])];
     dot.style.transform = `translate(${x}px, ${y}px)`;
-    const heard = `${state.n}, score ${number(state.scores[state.n], 2)}`;
-    set(dot, { "aria-valuenow": state.n, "aria-valuetext": heard });
+    hear(`${state.n}, score ${number(state.scores[state.n], 2)}`);
     set(here, { d: `M${drawn.atX(state.m)} ${drawn.inner.top}V${drawn.inner.bottom}` });
     drawn.text("m", state.m, 1, "m", { class: "torus-m", dy: -5, "text-anchor": "middle" });
   };
