@@ -2,9 +2,8 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { handle, placeIn } from "../../../course_utils/explorers/kit/hand.js";
+import { handle } from "../../../course_utils/explorers/kit/hand.js";
 import { boxOf, freePlace } from "../../../course_utils/explorers/kit/labels.js";
-import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./cache.css";
@@ -183,16 +182,11 @@ function makeHandle(drawn, hand) {
   mark.append(reach, line, dot, arrow, size);
   drawn.layer.append(mark);
   let held = false;
-  const from = ({ x }) => (FULL * (x - drawn.inner.left)) / (drawn.inner.right - drawn.inner.left);
   const hear = handle(mark, drawn.svg, hand, "filled", {
-    label: "context length",
-    from,
+    label: "context length", anywhere: true,
+    from: ({ x }) => (FULL * (x - drawn.inner.left)) / (drawn.inner.right - drawn.inner.left),
     start: () => { held = true; }, // the picture keeps its height in the hand
     end: () => { held = false; hand.change({}); },
-  });
-  drawn.svg.addEventListener("click", event => { // a press anywhere brings it there
-    if (mark.contains(event.target)) return;
-    hand.change({ filled: hand.clamp("filled", Math.round(from(placeIn(drawn.svg, event)))) });
   });
   const draw = (state, boxes, width) => {
     const { inner } = drawn;
@@ -212,9 +206,8 @@ function makeHandle(drawn, hand) {
       .filter(([from, , side]) => (side === "end" ? from - SIZE > inner.left : from + SIZE < width));
     const [from, high, anchor] = freePlace(places, words, boxes, SIZE / words.length);
     set(size, { x: from - x, y: high, "text-anchor": anchor, text: words });
-    hear(`${number(state.length)} tokens, ${sizeOf(state.total)}`);
-    set(mark, { "aria-valuemin": state.context / FULL, "aria-valuemax": state.context,
-      "aria-valuenow": state.length });
+    hear(`${number(state.length)} tokens, ${sizeOf(state.total)}`, { "aria-valuemin": state.context / FULL,
+      "aria-valuemax": state.context, "aria-valuenow": state.length });
   };
   return { draw, isHeld: () => held };
 }
