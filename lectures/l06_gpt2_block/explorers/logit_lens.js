@@ -1,7 +1,7 @@
 // The logit lens: a sentence, and under it what each layer would say next, token by token.
 
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, focusOn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { focusOn, pointing, slider } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set } from "../../../course_utils/explorers/kit/svg.js";
 import { readableOn } from "../../../course_utils/explorers/kit/theme.js";
@@ -41,23 +41,23 @@ function mount(stage, hand) {
 function makeSentence(count, hand) {
   const words = Array.from({ length: count }, () => html("span", { class: "lens-word" }));
   const end = html("span", { class: "lens-word lens-next" }, "?");
-  const track = html("span", { class: "lens-track", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": hand.inputs.position.label, "aria-valuemin": 1 }, ...words, end);
+  const track = html("span", { class: "lens-track" }, ...words, end);
   const element = html("p", { class: "lens-sentence" }, track,
     html("span", { class: "lens-hint" }, "↔ drag: it reads what is underlined and predicts the framed token"));
   let last = 0;
-  const go = position => hand.change({ position: clamp(position, 0, last) });
-  const take = ({ x, y }) => {
+  const from = ({ x, y }) => {
     const home = element.getBoundingClientRect();
     const boxes = words.slice(0, last + 1).map(each => each.getBoundingClientRect());
     const far = boxes.map(({ left, right, top, bottom }) => Math.hypot(
       Math.max(left - home.left - x, 0, x - right + home.left),
       4 * Math.max(top - home.top - y, 0, y - bottom + home.top)));
-    go(far.indexOf(Math.min(...far)));
+    return far.indexOf(Math.min(...far)) + 1;
   };
-  draggable(track, element, { start: take, move: take });
-  stepped(track, by => go(Math.min(hand.values.position, last) + by),
-    key => go(key === "Home" ? 0 : last));
+  const hear = slider(track, element, { // tokens are counted from 1
+    label: hand.inputs.position.label, min: 1, get max() { return last + 1; }, jumps: true, from,
+    at: () => Math.min(hand.values.position, last) + 1,
+    go: token => hand.change({ position: token - 1 }),
+  });
   return { element, draw(state, text) {
     last = text.tokens.length - 1;
     end.hidden = state.position < last;
@@ -68,8 +68,7 @@ function makeSentence(count, hand) {
       word.className = `lens-word${i <= state.position ? " lens-read" : ""}` +
         `${i === state.position ? " lens-at" : ""}${i === state.position + 1 ? " lens-next" : ""}`;
     });
-    set(track, { "aria-valuenow": state.position + 1, "aria-valuemax": last + 1,
-      "aria-valuetext": `token ${state.position + 1}, ${text.tokens[state.position]}` });
+    hear(`token ${state.position + 1}, ${text.tokens[state.position]}`);
   } };
 }
 

@@ -1,7 +1,7 @@
 // The plane: parameters across, tokens up, both in powers of ten. A point and a budget to drag.
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
-import { draggable, placeIn } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle, placeIn } from "../../../course_utils/explorers/kit/hand.js";
 import { around, boxOf, freePlace, meet } from "../../../course_utils/explorers/kit/labels.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { advised, describe, flopOf } from "./scaling_laws.compute.js";
@@ -42,7 +42,7 @@ export function makePlane(stage, hand) {
   LAWS.forEach(law => plane.mark(law, "path", { class: `ce-line laws-${law}`, fill: "none" }));
   hand.given.models.forEach(({ name }) => plane.mark(name, "circle"));
   LAWS.forEach(law => plane.mark(`${law} dot`, "circle"));
-  const budget = makeBudget(plane, hand, place => to(at(place)[0], hand.values.ratio));
+  const budget = makeBudget(plane, hand, place => at(place)[0]);
   for (const name of [...LAWS, ...hand.given.models.map(each => each.name)]) {
     plane.mark(`${name} name`, "text"); // over the budget's line
   }
@@ -114,31 +114,16 @@ function nameLaw(plane, i, N, power, dx, dy, anchor) {
 }
 
 /** The budget's line, and its name at the lower right, which is dragged. */
-function makeBudget(plane, hand, move) {
+function makeBudget(plane, hand, from) {
   const wide = plane.mark("wide", "path", { class: "laws-wide-line", "data-grab": "shared" });
   const line = plane.mark("budget", "path", { class: "laws-budget" });
   const pill = svg("rect", { rx: 11, width: PILL[0], height: PILL[1], x: -PILL[0] / 2, y: -PILL[1] / 2 });
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });
-  const grip = plane.mark("grip", "g", { class: "laws-grip", role: "slider", tabindex: 0,
-    "data-grab": "shared", "aria-label": hand.inputs.compute.label,
-    "aria-valuemin": hand.inputs.compute.min, "aria-valuemax": hand.inputs.compute.max });
+  const grip = plane.mark("grip", "g", { class: "laws-grip" });
   grip.append(pill, words);
-  let home = [0, 0];
-  let off = [0, 0];
-  for (const each of [wide, grip]) {
-    draggable(each, plane.svg, {
-      start: ({ x, y }) => { off = each === wide ? [0, 0] : [home[0] - x, home[1] - y]; },
-      move: ({ x, y }) => move({ x: x + off[0], y: y + off[1] }),
-    });
-  }
-  const go = compute => hand.change({ compute: hand.clamp("compute", Math.round(compute * ROUND) / ROUND) });
-  grip.addEventListener("keydown", event => {
-    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
-    const end = { Home: hand.inputs.compute.min, End: hand.inputs.compute.max }[event.key];
-    if (!by && end === undefined) return;
-    event.preventDefault();
-    go(end ?? hand.values.compute + by / ROUND);
-  });
+  const hear = handle(grip, plane.svg, hand, "compute", { from, keeps: true });
+  draggable(wide, plane.svg, { move: place =>
+    hand.change({ compute: hand.clamp("compute", Math.round(from(place) * ROUND) / ROUND) }) });
   return state => {
     const sum = state.power - log(6);
     const [left, right] = plane.x.domain;
@@ -149,7 +134,7 @@ function makeBudget(plane, hand, move) {
     set(line, { d });
     set(wide, { d });
     const place = Math.min(until - 0.35, sum - low - 0.6);
-    home = [plane.xAt(place), plane.yAt(sum - place)];
+    const home = [plane.xAt(place), plane.yAt(sum - place)];
     const x = Math.min(home[0], plane.inner.right - 56);
     const [pointX, pointY] = [plane.atX(state.parameters), plane.atY(state.tokens)];
     const isNear = Math.abs(x - pointX) < PILL[0] / 2 + 14; // then it is below the point
@@ -159,7 +144,7 @@ function makeBudget(plane, hand, move) {
       : least <= most ? least : pointY - PILL[1] / 2 - 16;
     grip.style.transform = `translate(${x}px, ${y}px)`;
     set(words, { text: flopOf(state.power) });
-    set(grip, { "aria-valuenow": state.power, "aria-valuetext": flopOf(state.power) });
+    hear(flopOf(state.power));
     return around([x, y], PILL[0] / 2, PILL[1] / 2);
   };
 }
