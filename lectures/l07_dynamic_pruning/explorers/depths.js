@@ -2,8 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, placeIn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
-import { clamp } from "../../../course_utils/explorers/kit/scale.js";
+import { handle, pointing } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import picks from "./choices.css";
@@ -113,23 +112,11 @@ function makeLosses(hand) {
     edge: { left: 34 },
   });
   set(plot.svg, { role: "group" });
-  const ring = svg("g", { class: "mod-ring ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": "share of the tokens", "aria-valuemin": 1, "aria-valuemax": capacities.length },
-  svg("circle", { r: 22, class: "mod-room" }), svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
+  const ring = svg("g", { class: "mod-ring ce-eased" }, svg("circle", { r: 22, class: "mod-room" }),
+    svg("circle", { r: 9 }), svg("path", { class: "mod-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   plot.svg.append(ring);
-  const at = () => capacities.indexOf(hand.values.capacity);
-  const go = index =>
-    hand.change({ capacity: capacities[clamp(index, 0, capacities.length - 1)] });
-  const nearest = share => {
-    const gaps = capacities.map(each => Math.abs(each - share));
-    return gaps.indexOf(Math.min(...gaps));
-  };
-  const move = ({ x }) => go(nearest(plot.xAt.inverse(x)));
-  draggable(ring, plot.svg, { move });
-  plot.svg.addEventListener("click", event => // a press anywhere brings the ring there
-    ring.contains(event.target) || move(placeIn(plot.svg, event)));
-  stepped(ring, steps => go(at() + Math.sign(steps)),
-    end => go(end === "Home" ? 0 : capacities.length - 1));
+  const hear = handle(ring, plot.svg, hand, "capacity",
+    { label: "share of the tokens", from: ({ x }) => plot.xAt.inverse(x), anywhere: true });
   const show = (state, width) => {
     plot.fit(Math.floor(width), { height: width < NARROW ? 168 : HEIGHT });
     lines.forEach(({ name, shares, runs, medians }) => {
@@ -142,9 +129,9 @@ function makeLosses(hand) {
       plot.text(`label ${name}`, shares[where], medians[where], words,
         { dx, dy, "text-anchor": anchor, class: `mod-label ${kind}` });
     });
-    set(ring, { transform: `translate(${plot.atX(state.share)} ${plot.atY(state.loss)})`,
-      "aria-valuenow": at() + 1,
-      "aria-valuetext": `${SHARES[state.capacity]}, loss ${number(state.loss, 2)}` });
+    set(ring, { transform: `translate(${plot.atX(state.share)} ${plot.atY(state.loss)})` });
+    hear(`${SHARES[state.capacity]}, loss ${number(state.loss, 2)}`, { "aria-valuemin": 1,
+      "aria-valuemax": capacities.length, "aria-valuenow": capacities.indexOf(state.capacity) + 1 });
   };
   return { element: box, show };
 }

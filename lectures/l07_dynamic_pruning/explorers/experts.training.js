@@ -1,8 +1,7 @@
 // How the points are split among the experts, from the first step on; it plays and is scrubbed.
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
-import { clamp } from "../../../course_utils/explorers/kit/scale.js";
+import { slider } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
@@ -28,22 +27,19 @@ export function makeTraining(hand) {
   const room = svg("rect", { class: "moe-room" });
   const line = svg("path", { class: "moe-now" });
   const knob = svg("circle", { class: "moe-knob", r: 8 });
-  const edge = svg("g", { class: "moe-scrub", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": "training step", "aria-valuemin": 0, "aria-valuemax": steps[last] },
-  room, line, knob);
+  const edge = svg("g", { class: "moe-scrub" }, room, line, knob);
   plot.svg.append(edge);
   let now = 0;
   const go = index => {
-    now = clamp(index, 0, last); // a second key may come before the next frame
+    now = index; // a second key may come before the next frame
     hand.change({ step: steps[now] });
   };
-  const toPlace = ({ x }) => {
-    const at = Math.max(plot.xAt.inverse(x), 0) ** 2;
-    const gaps = steps.map(each => Math.abs(Math.sqrt(each) - Math.sqrt(at)));
-    go(gaps.indexOf(Math.min(...gaps)));
+  const from = ({ x }) => {
+    const gaps = steps.map(each => Math.abs(Math.sqrt(each) - plot.xAt.inverse(x)));
+    return gaps.indexOf(Math.min(...gaps));
   };
-  draggable(edge, plot.svg, { start: toPlace, move: toPlace });
-  stepped(edge, count => go(now + count), end => go(end === "Home" ? 0 : last));
+  const hear = slider(edge, plot.svg,
+    { label: "training step", min: 0, max: last, at: () => now, go, from, jumps: true });
   let expected; // the step that playing has asked for
   const player = makePlayer(hand, () => {
     go(now === last ? 0 : now + 1);
@@ -82,7 +78,7 @@ export function makeTraining(hand) {
     set(room, { x: left - 14, width: right - left + 28, y: top - 10, height: bottom - top + 20 });
     set(line, { d: `M${x} ${top - 4}V${bottom}` });
     set(knob, { cx: x, cy: top - 4 });
-    set(edge, { "aria-valuenow": state.step, "aria-valuetext": `step ${number(state.step)}` });
+    hear(`step ${number(state.step)}`, { "aria-valuemax": steps[last], "aria-valuenow": state.step });
     player.show(`step ${number(state.step)}`);
   };
   return { element: html("div", { class: "moe-training" }, player.element, box), show };

@@ -18,10 +18,9 @@ function mount(stage, hand) {
   const ranks = hand.inputs.rank.values;
   const rank = {
     all: ranks,
-    at: () => ranks.indexOf(hand.values.rank),
     go: index => hand.change({ rank: ranks[clamp(index, 0, ranks.length - 1)] }),
-    /** The index of the rank that is nearest, by ratio. */
-    near: value => clamp(Math.round(Math.log2(Math.max(value, 0.5))), 0, ranks.length - 1),
+    /** The rank that is nearest, by ratio. */
+    near: value => ranks[clamp(Math.round(Math.log2(Math.max(value, 0.5))), 0, ranks.length - 1)],
   };
   const parts = [makeMatrices(hand, rank), makeGains(hand, rank), makeSpectrum(hand, rank)];
   const [left, right] = [html("div", {}), html("div", {})];

@@ -1,6 +1,6 @@
 // W, and beside it B and A, as thin as the rank. Their inner edge can be dragged.
 
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
@@ -13,8 +13,7 @@ export function makeMatrices(hand, rank) {
   const [up, down] = ["B", "A"].map(() => svg("rect", { class: "lora-thin", y: TOP, rx: 2 }));
   const knobs = [0, 1].map(() => svg("rect", { class: "lora-knob", rx: 4 }));
   const room = svg("rect", { class: "lora-room", y: TOP - 4 });
-  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": "rank", "aria-valuemin": 1, "aria-valuemax": rank.all.at(-1) }, room, knobs[0]);
+  const edge = svg("g", { class: "lora-edge" }, room, knobs[0]);
   const other = svg("g", { class: "lora-edge", "data-grab": "" },
     svg("rect", { class: "lora-room" }), knobs[1]);
   const names = ["W", "B", "A"].map(name => text(name, { class: "lora-name", y: TOP - 8 }));
@@ -24,17 +23,16 @@ export function makeMatrices(hand, rank) {
   const drawing = svg("svg", { height: HEIGHT, role: "group", "aria-label": "W + B A" },
     frozen, up, down, lock, plus, ...names, ...counts, other, edge);
   let places = {};
-  const follow = (element, thickness) => {
+  const follow = thickness => {
     let beside = 0; // pixels from the edge to where it was taken
-    draggable(element, drawing, {
+    return {
       start: place => { beside = thickness(place) - places.thin; },
-      move: place => rank.go(rank.near(((thickness(place) - beside) * C) / SIDE)),
-    });
+      from: place => rank.near(((thickness(place) - beside) * C) / SIDE),
+    };
   };
-  follow(edge, ({ x }) => x - places.b);
-  follow(other, ({ y }) => y - TOP);
-  stepped(edge, steps => rank.go(rank.at() + Math.sign(steps)),
-    end => rank.go(end === "Home" ? 0 : rank.all.length - 1));
+  const hear = handle(edge, drawing, hand, "rank", follow(({ x }) => x - places.b));
+  const { start, from } = follow(({ y }) => y - TOP);
+  draggable(other, drawing, { start, move: place => hand.change({ rank: from(place) }) });
   const show = (state, width) => {
     const [out, into] = hand.given.shapes[hand.inputs.matrix.values.indexOf(state.matrix)];
     const thin = (SIDE * state.rank) / C;
@@ -60,8 +58,7 @@ export function makeMatrices(hand, rank) {
       const y = i === 2 ? TOP + thin + 28 : TOP + SIDE + 18;
       set(each, { x: i === 1 ? b + 24 : middles[i], y, text: told[i] });
     });
-    set(edge, { "aria-valuenow": state.rank,
-      "aria-valuetext": `${state.rank}, ${number(state.trained)} numbers trained` });
+    hear(`${state.rank}, ${number(state.trained)} numbers trained`);
   };
   const title = html("p", { class: "lora-title" }, "what is trained: ",
     html("span", {}, "drag the edge of B or A"));

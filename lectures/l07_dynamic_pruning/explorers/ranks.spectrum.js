@@ -1,7 +1,7 @@
 // The singular values of one matrix's full change, with a cut to drag; all matrices in a grid.
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
-import { draggable, focusOn, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { focusOn, handle } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 
@@ -27,13 +27,10 @@ export function makeSpectrum(hand, rank) {
   const line = svg("path", { class: "lora-cutline" });
   const knob = svg("rect", { class: "lora-knob", width: 8, height: 34, rx: 4 });
   const room = svg("rect", { class: "lora-room", width: 38 });
-  const edge = svg("g", { class: "lora-edge", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": "rank of the cut", "aria-valuemin": 1, "aria-valuemax": rank.all.at(-1) },
-  room, line, knob);
+  const edge = svg("g", { class: "lora-edge" }, room, line, knob);
   plot.svg.append(edge);
-  draggable(edge, plot.svg, { move: ({ x }) => rank.go(rank.near(2 ** plot.xAt.inverse(x) - 1)) });
-  stepped(edge, steps => rank.go(rank.at() + Math.sign(steps)),
-    end => rank.go(end === "Home" ? 0 : rank.all.length - 1));
+  const hear = handle(edge, plot.svg, hand, "rank",
+    { label: "rank of the cut", from: ({ x }) => rank.near(2 ** plot.xAt.inverse(x) - 1) });
   const title = html("p", { class: "lora-title" });
   const grid = makeGrid(hand);
   const bars = (from, to, values) => {
@@ -64,7 +61,7 @@ export function makeSpectrum(hand, rank) {
         "text-anchor": state.rank > 8 ? "end" : "start" });
     title.replaceChildren("a full fine-tune instead: its change in ",
       html("b", {}, `${state.matrix}, block ${state.block}`));
-    set(edge, { "aria-valuenow": state.rank, "aria-valuetext": `${state.rank}, ${share}` });
+    hear(`${state.rank}, ${share}`);
     grid.show(state, theme);
   };
   return { chart: html("div", {}, title, box), grid: grid.element, show };

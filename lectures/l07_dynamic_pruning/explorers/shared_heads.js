@@ -1,7 +1,7 @@
 // Query heads above the keys and values that they read, and the cache cut to what is left.
 
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { pointing, slider } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -24,14 +24,12 @@ function mount(stage, hand) {
   stage.append(drawing, formula);
   let now;
   const setTo = count => hand.change({ key_value_heads: count });
-  const by = (steps, end) => {
-    const { counts, key_value_heads } = now.state;
-    const at = end === "Home" ? 0 : end === "End" ? counts.length - 1
-      : clamp(counts.indexOf(key_value_heads) + Math.sign(steps), 0, counts.length - 1);
-    setTo(counts[at]);
-  };
-  const heads = makeHeads(() => now, setTo, by, drawing);
-  const bar = makeBar(() => now, setTo, by, drawing);
+  const held = (element, options) => slider(element, drawing, {
+    get values() { return now.state.counts; }, // of this model
+    at: () => now.state.key_value_heads, go: setTo, ...options,
+  });
+  const heads = makeHeads(() => now, held, drawing);
+  const bar = makeBar(() => now, held, setTo, drawing);
   drawing.append(heads.group, bar.group);
   return state => {
     now = { state, width: hand.width };
@@ -46,43 +44,26 @@ function mount(stage, hand) {
   };
 }
 
-/** A slider's element: keys, a name, and its value. */
-function handle(label, by, attributes) {
-  const element = svg("g", { role: "slider", tabindex: 0, "aria-label": label, "data-grab": "shared",
-    "aria-valuemin": 1, ...attributes });
-  stepped(element, steps => by(steps), end => by(0, end));
-  return element;
-}
-
-const tell = (element, { heads, key_value_heads: groups, cache }) => set(element, {
-  "aria-valuemax": heads, "aria-valuenow": groups,
-  "aria-valuetext": `${groups} of ${heads}, ${describeBytes(cache)}`,
-});
+const told = ({ heads, key_value_heads: groups, cache }) =>
+  `${groups} of ${heads}, ${describeBytes(cache)}`;
 
 /** The middle of a head among so many. */
 const middle = (index, count, width) => EDGE + ((index + 0.5) * (width - 2 * EDGE)) / count;
 
 /** Circles of queries, squares of keys and values, lines between them. */
-function makeHeads(now, setTo, by, drawing) {
+function makeHeads(now, held, drawing) {
   const lines = Array.from({ length: MOST }, () => svg("path", { class: "gqa-line" }));
   const queries = Array.from({ length: MOST }, () => svg("circle", { class: "gqa-query" }));
   const pairs = Array.from({ length: MOST }, () => svg("g", { class: "gqa-pair ce-eased" },
     svg("rect", { class: "gqa-key" }), svg("rect", { class: "gqa-value" })));
   const room = svg("rect", { class: "gqa-room", y: ROWS.keys - 24, height: 48, x: 0 });
-  const row = handle("key/value heads", by, { class: "gqa-row" });
   const title = svg("text", { class: "gqa-title", x: 0, y: 13 });
   const name = svg("text", { class: "gqa-title", x: 0, y: ROWS.name });
-  row.append(room, ...pairs);
+  const row = svg("g", { class: "gqa-row" }, room, ...pairs);
   const group = svg("g", {}, title, ...lines, ...queries, row, name);
   let taken; // the square in hand: its place from the nearer edge
-  const dragged = ({ x }) => {
-    const { state, width } = now();
-    const from = taken.right ? width - x : x;
-    const gap = count => (count > taken.index
-      ? Math.abs(middle(taken.index, count, width) - from) : Infinity);
-    setTo(state.counts.reduce((best, count) => (gap(count) < gap(best) ? count : best)));
-  };
-  draggable(row, drawing, {
+  const hear = held(row, {
+    label: "key/value heads",
     start: ({ x }) => {
       const { state: { key_value_heads: count }, width } = now();
       const right = x > width / 2;
@@ -90,7 +71,13 @@ function makeHeads(now, setTo, by, drawing) {
       const index = Math.floor(((from - EDGE) / (width - 2 * EDGE)) * count);
       taken = { right, index: clamp(index, 0, count - 1) };
     },
-    move: dragged,
+    from: ({ x }) => {
+      const { state, width } = now();
+      const from = taken.right ? width - x : x;
+      const gap = count => (count > taken.index
+        ? Math.abs(middle(taken.index, count, width) - from) : Infinity);
+      return state.counts.reduce((best, count) => (gap(count) < gap(best) ? count : best));
+    },
   });
   let lit = -1;
   const light = pair => {
@@ -130,7 +117,7 @@ function makeHeads(now, setTo, by, drawing) {
     name.replaceChildren(
       ...named(count === 1 ? "1 head of " : `${count} heads of `, "gqa-k", "keys"),
       ...named(" and ", "gqa-v", "values"), ...named(readers, "gqa-hint", "  ↔ drag"));
-    tell(row, state);
+    hear(told(state));
     if (lit >= 0) light(lit);
   };
   return { group, show };
@@ -147,7 +134,7 @@ function placePair(pair, x, side) {
 }
 
 /** The cache: a cell for each query head, as many of them full as there are squares. */
-function makeBar(now, setTo, by, drawing) {
+function makeBar(now, held, setTo, drawing) {
   const whole = svg("rect", { class: "gqa-whole", y: ROWS.bar, height: BAR, x: EDGE });
   const full = ["gqa-key", "gqa-value"].map((kind, i) =>
     svg("rect", { class: kind, x: EDGE, y: ROWS.bar + (i * BAR) / 2, height: BAR / 2 }));
@@ -155,25 +142,24 @@ function makeBar(now, setTo, by, drawing) {
   const knob = svg("rect", { class: "gqa-knob", y: ROWS.bar - 5, height: BAR + 10, width: 8,
     rx: 4 });
   const room = svg("rect", { class: "gqa-room", y: ROWS.bar - 8, height: BAR + 16, width: 40 });
-  const edge = handle("bytes of the cache", by, { class: "gqa-edge" });
+  const edge = svg("g", { class: "gqa-edge" }, room, knob);
   const title = svg("text", { class: "gqa-title", x: 0, y: ROWS.bar - 14 }, "cache");
   const [size, most] = [0, 1].map(() => svg("text", { y: ROWS.bar + BAR + 21 }));
   set(size, { class: "gqa-size" });
   const marks = MEMORIES.map(([, words]) => svg("g", { class: "gqa-memory" },
     svg("path", { d: `M0 ${ROWS.bar - 9}V${ROWS.bar + BAR + 9}` }),
     svg("text", { y: ROWS.bar - 14 }, words)));
-  edge.append(room, knob);
   const group = svg("g", {}, title, whole, ...full, cells, ...marks, size, most, edge);
-  const toCount = ({ x }) => {
+  const from = ({ x }) => {
     const { state: { counts, heads }, width } = now();
     const share = ((x - EDGE) / (width - 2 * EDGE)) * heads;
     const gap = count => Math.abs(count - share);
-    setTo(counts.reduce((best, count) => (gap(count) < gap(best) ? count : best)));
+    return counts.reduce((best, count) => (gap(count) < gap(best) ? count : best));
   };
-  draggable(edge, drawing, { move: toCount });
+  const hear = held(edge, { label: "bytes of the cache", from });
   for (const each of [whole, ...full]) {
     each.addEventListener("click", event =>
-      toCount({ x: event.clientX - drawing.getBoundingClientRect().left }));
+      setTo(from({ x: event.clientX - drawing.getBoundingClientRect().left })));
   }
   const show = ({ state, width }) => {
     const { heads, key_value_heads: count, cache, bytes } = state;
@@ -201,7 +187,7 @@ function makeBar(now, setTo, by, drawing) {
       last = x + 96;
       set(mark.lastChild, { x: x - at });
     });
-    tell(edge, state);
+    hear(told(state));
   };
   return { group, show };
 }
