@@ -1,6 +1,6 @@
 // Points on the roof, each dragged to change the size that moves it.
 
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { handle } from "../../../course_utils/explorers/kit/hand.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import { LIMITS, compute, teraflops } from "./roofline.compute.js";
@@ -56,26 +56,23 @@ function placesOf(plot, hand, way) {
 
 function makePoint(plot, hand, { control, name, brief, says, short }, way, light) {
   const { label, values: all } = hand.inputs[control];
-  const shape = svg("g", { class: `roof-point roof-way-${way} ce-eased`, role: "slider", tabindex: 0,
-    "data-grab": "shared", "aria-label": `${name}: ${label}`, "aria-valuemin": all[0], "aria-valuemax": all.at(-1) },
+  const shape = svg("g", { class: `roof-point roof-way-${way} ce-eased` },
   svg("circle", { class: "roof-reach", r: 22 }), svg("circle", { class: "roof-dot", r: 9 }),
   svg("path", { class: "roof-grip", d: "M-14 -4l-4 4l4 4M14 -4l4 4l-4 4" }));
   const lines = [svg("text", { class: "roof-label" }), svg("text", {})];
   const words = svg("g", { class: `roof-words roof-way-${way}`, "aria-hidden": "true" }, ...lines);
   plot.svg.append(words, shape);
-  const move = index => hand.change({ [control]: all[Math.min(Math.max(index, 0), all.length - 1)] });
-  const now = () => all.indexOf(hand.values[control]);
-  draggable(shape, plot.svg, { move: ({ x, y }) => move(nearest(placesOf(plot, hand, way), x, y)) });
-  stepped(shape, by => move(now() + by), key => move(key === "Home" ? 0 : all.length - 1));
+  const hear = handle(shape, plot.svg, hand, control, { label: `${name}: ${label}`,
+    from: ({ x, y }) => all[nearest(placesOf(plot, hand, way), x, y)] });
   for (const on of ["pointerenter", "focus"]) shape.addEventListener(on, () => light(way));
   for (const off of ["pointerleave", "blur"]) {
     shape.addEventListener(off, () => shape.matches(":focus, :active") || light(null));
   }
   return { draw([x, y], state, values, { isNarrow, taken }) {
     const hidden = way === 3 && !state.decoding;
-    set(shape, { hidden, display: hidden && "none", "aria-valuenow": values[control], "aria-valuetext":
-      `${says(values[control])}: ${number(state.intensity[way], 1)} FLOPs a byte, at best ` +
-      `${teraflops(state.rate[way])} TFLOP/s, ${milliseconds(state.seconds[way])}, limited by ${LIMITS[state.limit[way]]}` });
+    set(shape, { hidden, display: hidden && "none" });
+    hear(`${says(values[control])}: ${number(state.intensity[way], 1)} FLOPs a byte, at best ` +
+      `${teraflops(state.rate[way])} TFLOP/s, ${milliseconds(state.seconds[way])}, limited by ${LIMITS[state.limit[way]]}`);
     set(words, { display: hidden && "none" });
     shape.style.transform = `translate(${x}px, ${y}px)`;
     if (hidden) return;
