@@ -1,7 +1,7 @@
 // How far back the gradient reaches: three curves on a logarithmic axis, and who gets most of it.
 
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle, slider } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp, linear } from "../../../course_utils/explorers/kit/scale.js";
 import { path, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -136,32 +136,26 @@ function curveOf(curves, row) {
 function makePointer(picture, place, hand) {
   const line = svg("path", { class: "reach-pointer" });
   const text = svg("text", { y: 4.5 });
-  const { min, max, label } = hand.inputs.distance;
-  const chip = svg("g", { class: "reach-chip", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": label, "aria-valuemin": min, "aria-valuemax": max },
-  svg("rect", { class: "reach-touch", x: -22, y: -22, width: 44, height: 44 }),
-  svg("rect", { class: "reach-knob", x: -16, y: -12, width: 32, height: 24, rx: 12 }), text);
+  const chip = svg("g", { class: "reach-chip" },
+    svg("rect", { class: "reach-touch", x: -22, y: -22, width: 44, height: 44 }),
+    svg("rect", { class: "reach-knob", x: -16, y: -12, width: 32, height: 24, rx: 12 }), text);
   picture.append(line, chip);
-  const to = distance => hand.change({ distance: hand.clamp("distance", distance) });
-  let off;
-  draggable(chip, picture, {
-    start: ({ x }) => { off = place.x(hand.values.distance) - x; },
-    move: ({ x }) => to(near(place, hand, x + off)),
-  });
   // To the right is towards the last input, up is further back.
   chip.addEventListener("keydown", event => {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    to(hand.values.distance + (event.key === "ArrowLeft" ? 1 : -1) * (event.shiftKey ? 10 : 1));
+    const by = (event.key === "ArrowLeft" ? 1 : -1) * (event.shiftKey ? 10 : 1);
+    hand.change({ distance: hand.clamp("distance", hand.values.distance + by) });
   });
-  stepped(chip, by => to(hand.values.distance + by), key => to(key === "Home" ? min : max));
+  const hear = handle(chip, picture, hand, "distance",
+    { from: ({ x }) => place.x.inverse(x), keeps: true });
   return { draw(_, { distance }) {
     const x = place.x(distance);
     set(line, { d: `M${x} ${PLOT[0] - 6}V${BASE}` });
     chip.style.transform = `translate(${x}px, ${BASE}px)`;
     set(text, { text: `${distance}` });
-    set(chip, { "aria-valuenow": distance, "aria-valuetext": `${distance} steps back` });
+    hear(`${distance} steps back`);
   } };
 }
 
@@ -172,10 +166,10 @@ function makeDots(picture, place, hand) {
     const dot = svg("circle", { class: `reach-dot reach-${i}`, r: 6 });
     picture.append(text, dot);
     if (!VARIES[i]) return { text, dot };
-    makeLift(dot, picture, place, hand, i);
+    const hear = makeLift(dot, picture, place, hand, i);
     const grip = svg("path", { class: "reach-grip", d: "M-3 -1.5L0 -4.5L3 -1.5M-3 1.5L0 4.5L3 1.5" });
     picture.append(grip);
-    return { text, dot, grip };
+    return { text, dot, grip, hear };
   });
   return { draw({ shares }, values) {
     const x = place.x(values.distance);
@@ -187,16 +181,13 @@ function makeDots(picture, place, hand) {
       isAside ? y + (isLeft(i) ? ABOVE : BESIDE[i]) : CORNER));
     const beside = { x: isAside ? x + 14 : hand.width - EDGE.right - 2,
       "text-anchor": isAside ? "start" : "end" };
-    dots.forEach(({ text, dot, grip }, i) => {
+    dots.forEach(({ text, dot, grip, hear }, i) => {
       set(dot, { cx: x, cy: heights[i] });
       if (grip) set(grip, { transform: `translate(${x} ${heights[i]})` });
       const where = isLeft(i) ? { x: x - 14, "text-anchor": "end" } : beside;
       set(text, { ...where, y: labels[i] + 4.5 });
       set(text, { text: `${NAMES[i]} ${written(shares[i])}` });
-      if (VARIES[i]) {
-        set(dot, { "aria-valuenow": Number(values[VARIES[i]]),
-          "aria-valuetext": `${hand.inputs[VARIES[i]].label}: ${values[VARIES[i]]}` });
-      }
+      hear?.(`${hand.inputs[VARIES[i]].label}: ${values[VARIES[i]]}`);
     });
   } };
 }
@@ -219,19 +210,20 @@ function makeLift(dot, picture, place, hand, i) {
   const name = VARIES[i];
   const most = hand.inputs[name].max ?? 1;
   const isToggle = hand.inputs[name].kind === "toggle";
-  set(dot, { r: 8, role: "slider", tabindex: 0, "data-grab": true, "aria-valuemin": 0,
-    "aria-valuemax": most, "aria-label": `lift the ${NAMES[i]}` });
-  const to = value => hand.change({ [name]: isToggle ? value > 0 : value });
+  set(dot, { r: 8 });
   const rowsNow = () => {
     const { curves, kinds } = hand.given;
     const first = Math.floor(kinds.length / 3) * hand.inputs.width.values.indexOf(hand.values.width);
     return Array.from({ length: most + 1 }, (_, value) =>
       curveOf(curves, first + value + (i === 1 ? 2 : 0)));
   };
-  draggable(dot, picture, { move: ({ y }) => {
-    const far = rowsNow().map(curve => Math.abs(place.y(Math.log10(curve[hand.values.distance])) - y));
-    to(far.indexOf(Math.min(...far)));
-  } });
-  stepped(dot, by => to(clamp(Number(hand.values[name]) + Math.sign(by), 0, most)),
-    key => to(key === "Home" ? 0 : most));
+  return slider(dot, picture, {
+    label: `lift the ${NAMES[i]}`, grab: true, values: [...Array(most + 1).keys()],
+    at: () => Number(hand.values[name]),
+    go: value => hand.change({ [name]: isToggle ? value > 0 : value }),
+    from({ y }) {
+      const far = rowsNow().map(curve => Math.abs(place.y(Math.log10(curve[hand.values.distance])) - y));
+      return far.indexOf(Math.min(...far));
+    },
+  });
 }

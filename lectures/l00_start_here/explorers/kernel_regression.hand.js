@@ -1,6 +1,6 @@
 // What can be taken in hand: the query, its bandwidth, one point's value.
 
-import { draggable, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -96,11 +96,10 @@ export function makePoint(picture, place, hand) {
 }
 
 /** A round handle with a letter. */
-function makeChip(picture, letter, label, kind) {
-  const chip = svg("g", { class: `kernel-chip kernel-${kind}`, role: "slider", "aria-label": label,
-    "data-grab": "shared", tabindex: 0 },
-  svg("rect", { class: "kernel-reach", x: -22, y: -22, width: 44, height: 44 }),
-  svg("circle", { r: 13 }), svg("text", { y: 4.5 }, letter));
+function makeChip(picture, letter) {
+  const chip = svg("g", { class: `kernel-chip kernel-${letter}` },
+    svg("rect", { class: "kernel-reach", x: -22, y: -22, width: 44, height: 44 }),
+    svg("circle", { r: 13 }), svg("text", { y: 4.5 }, letter));
   picture.append(chip);
   return chip;
 }
@@ -110,18 +109,14 @@ export function makeBandwidth(picture, place, hand) {
   const bar = svg("path", { class: "kernel-bar" });
   const name = svg("text", { class: "kernel-most", y: BASE - BELL * SHOULDER + 4.5 });
   picture.append(bar, name);
-  const { min, max, step, label, digits } = hand.inputs.bandwidth;
-  const chip = makeChip(picture, "h", label, "h");
+  const { label, digits } = hand.inputs.bandwidth;
+  const chip = makeChip(picture, "h");
   const y = BASE - BELL * SHOULDER;
   const side = () => (hand.values.at > 0.75 ? -1 : 1);
-  const to = value => hand.change({ bandwidth: hand.clamp("bandwidth", rounded(value, step)) });
-  let off;
-  draggable(chip, picture, {
-    start: ({ x }) => { off = place.x.inverse(x) - side() * hand.values.bandwidth; },
-    move: ({ x }) => hand.values.chooses || to(side() * (place.x.inverse(x) - off)),
+  const hear = handle(chip, picture, hand, "bandwidth", {
+    from: ({ x }) => side() * place.x.inverse(x), keeps: true,
+    go: bandwidth => hand.values.chooses || hand.change({ bandwidth }),
   });
-  stepped(chip, by => hand.values.chooses || to(hand.values.bandwidth + by * step),
-    key => hand.values.chooses || to(key === "Home" ? min : max));
   return { draw({ bandwidth }, { at, chooses }) {
     const end = place.x(at + side() * bandwidth);
     const x = clamp(end + side() * 20, 15, hand.width - 15);
@@ -130,9 +125,8 @@ export function makeBandwidth(picture, place, hand) {
     set(name, { x: x + side() * 19, "text-anchor": side() < 0 ? "end" : "start" });
     set(name, { text: isCut ? "" : `${label} ${number(bandwidth, digits)}` });
     chip.style.transform = `translate(${x}px, ${y}px)`;
-    set(chip, { tabindex: chooses ? -1 : 0, "data-grab": !chooses && "shared", "aria-disabled": chooses && "true",
-      "aria-valuenow": number(bandwidth, digits), "aria-valuemin": min, "aria-valuemax": max,
-      "aria-valuetext": number(bandwidth, digits) });
+    set(chip, { tabindex: chooses ? -1 : 0, "data-grab": !chooses && "shared", "aria-disabled": chooses && "true" });
+    hear(number(bandwidth, digits), { "aria-valuenow": number(bandwidth, digits) });
   } };
 }
 
@@ -140,20 +134,12 @@ export function makeBandwidth(picture, place, hand) {
 export function makeQuery(picture, place, hand) {
   const line = svg("path", { class: "kernel-line" });
   picture.prepend(line);
-  const { min, max, step, label } = hand.inputs.at;
-  const chip = makeChip(picture, "q", label, "q");
-  const to = value => hand.change({ at: hand.clamp("at", rounded(value, step)) });
-  let off;
-  draggable(chip, picture, {
-    start: ({ x }) => { off = place.x(hand.values.at) - x; },
-    move: ({ x }) => moveQuery(hand, place, x + off),
-  });
-  stepped(chip, by => to(hand.values.at + by * step), key => to(key === "Home" ? min : max));
+  const chip = makeChip(picture, "q");
+  const hear = handle(chip, picture, hand, "at", { from: ({ x }) => place.x.inverse(x), keeps: true });
   return { draw(_, { at }) {
     const x = place.x(at);
     chip.style.transform = `translate(${x}px, ${BASE}px)`;
     set(line, { d: `M${x} ${PLOT[0] - 8}V${BASE}` });
-    set(chip, { "aria-valuenow": at, "aria-valuemin": min, "aria-valuemax": max,
-      "aria-valuetext": number(at, 3) });
+    hear(number(at, 3));
   } };
 }

@@ -1,7 +1,7 @@
 // Attention in the plane: shadows of keys on a query, and the mixture of the values.
 
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, pointing, slider } from "../../../course_utils/explorers/kit/hand.js";
 import { around, freePlace } from "../../../course_utils/explorers/kit/labels.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
@@ -255,25 +255,22 @@ function makeMatrix(name, hand) {
   const cells = [0, 1, 2, 3].map(at => {
     const [row, column] = [at >> 1, at % 2];
     const where = `row ${row + 1}, column ${column + 1}`;
-    const cell = html("span", { role: "slider", tabindex: 0, "data-grab": true,
-      "aria-label": `${label}, ${where}`, "aria-valuemin": min, "aria-valuemax": max });
-    const to = value => {
-      const matrix = hand.values[name].map(each => [...each]);
-      matrix[row][column] = clamp(Math.round(value * ROUND) / ROUND, min, max);
-      hand.change({ [name]: matrix });
-    };
-    const now = () => hand.values[name][row][column];
-    let from;
-    draggable(cell, cell, {
-      start: ({ x, y }) => { from = now() - (x - y) / 30; },
-      move: ({ x, y }) => to(from + (x - y) / 30),
+    const cell = html("span");
+    const hear = slider(cell, cell, {
+      label: `${label}, ${where}`, min, max, step: 1 / ROUND, digits: 1, grab: true, keeps: true,
+      at: () => hand.values[name][row][column],
+      go(value) {
+        const matrix = hand.values[name].map(each => [...each]);
+        matrix[row][column] = value;
+        hand.change({ [name]: matrix });
+      },
+      from: ({ x, y }) => (x - y) / 30,
     });
-    stepped(cell, by => to(now() + by / ROUND), key => to(key === "Home" ? min : max));
     return { cell, show(values, theme) {
       const value = values[name][row][column];
       set(cell, { text: number(value, 1) });
       cell.style.backgroundColor = theme.signed(value / max);
-      set(cell, { "aria-valuenow": value });
+      hear();
     } };
   });
   const index = html("sub", {}, name[2].toUpperCase());
