@@ -2,7 +2,7 @@
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
-import { draggable, placeIn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { draggable, handle, placeIn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
@@ -75,16 +75,16 @@ function makeBand(scores, hand) {
   scores.svg.insertBefore(area, scores.frame);
   const name = svg("text", { class: "width-spread" });
   const left = svg("g", { class: "width-edge" }, ...edge());
-  const right = svg("g", { class: "width-edge", role: "slider", "aria-label": "head width, by the spread" },
-    ...edge(), grip());
+  const right = svg("g", { class: "width-edge" }, ...edge(), grip());
   scores.svg.append(left, right, name);
   const { values: widths } = hand.inputs.width;
   const edgeAt = width => {
     const law = lawOf(hand.values, width);
     return law.mean + law.spread;
   };
+  let moves = false;
   let toValue;
-  const drag = (element, side) => draggable(element, scores.svg, {
+  const taken = side => ({
     start: ({ x }) => {
       const [scale, law] = [scores.xAt, lawOf(hand.values, hand.values.width)];
       const off = scale(law.mean + side * law.spread) - x;
@@ -93,23 +93,21 @@ function makeBand(scores, hand) {
         return side > 0 ? at : 2 * law.mean - at; // the left edge mirrors the right one
       };
     },
-    move: place => element.hasAttribute("data-grab") && hand.change({ width: nearest(widths, edgeAt, toValue(place)) }),
+    from: place => nearest(widths, edgeAt, toValue(place)),
   });
-  drag(right, 1);
-  drag(left, -1);
-  const at = () => widths.indexOf(hand.values.width);
-  stepped(right, by => hand.change({ width: widths[clamp(at() + Math.sign(by), 0, widths.length - 1)] }),
-    key => hand.change({ width: key === "Home" ? widths[0] : widths.at(-1) }));
+  const go = width => moves && hand.change({ width });
+  const hear = handle(right, scores.svg, hand, "width", { label: "head width, by the spread", ...taken(1), go });
+  const { start, from } = taken(-1);
+  draggable(left, scores.svg, { start, move: place => go(from(place)) });
 
   return (state, values) => {
     const { law_mean: mean, law_spread: spread, view } = state;
     const exists = mean !== null;
-    const moves = exists && Math.abs(edgeAt(widths.at(-1)) - edgeAt(widths[0])) > 1;
+    moves = exists && Math.abs(edgeAt(widths.at(-1)) - edgeAt(widths[0])) > 1;
     for (const each of [area, left, right]) each.classList.toggle("width-gone", !exists);
     for (const each of [left, right]) set(each, { "data-grab": moves && "shared" });
-    set(right, { tabindex: moves && 0, "aria-disabled": !moves && "true", "aria-valuemin": widths[0],
-      "aria-valuemax": widths.at(-1), "aria-valuenow": values.width,
-      "aria-valuetext": `${values.width}, spread ${number(spread ?? state.spread, 2)}` });
+    set(right, { tabindex: moves && 0, "aria-disabled": !moves && "true" });
+    hear(`${values.width}, spread ${number(spread ?? state.spread, 2)}`);
     const { top, bottom } = scores.inner;
     const [from, to] = [-1, 1].map(side => scores.atX(clamp((mean ?? 0) + side * (spread ?? 0), -view, view)));
     set(area, { x: from, y: top - RISE, width: Math.max(to - from, 1), height: bottom - top + RISE });
