@@ -1,7 +1,7 @@
 // The Jacobian as a signed map, and its norm as a hill on which the temperature is dragged.
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
-import { draggable, placeIn, pointing, stepped } from "../../../course_utils/explorers/kit/hand.js";
+import { handle, placeIn, pointing } from "../../../course_utils/explorers/kit/hand.js";
 import { heatMap } from "../../../course_utils/explorers/kit/heat.js";
 import { clamp } from "../../../course_utils/explorers/kit/scale.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
@@ -84,20 +84,18 @@ export function makeHill(box, hand) {
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
     y: { label: "strength, at any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
   set(hill.svg, { role: "group" });
-  const dot = svg("g", { class: "soft-dot ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
-    "aria-label": "temperature, along the strength" },
-  svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
-  svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
-  const { min, max, step } = hand.inputs.temperature;
-  const to = temperature => hand.change({ temperature: clamp(Number(temperature.toFixed(1)), min, max) });
+  const dot = svg("g", { class: "soft-dot ce-eased" },
+    svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
+    svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
+  const { min, max } = hand.inputs.temperature;
   let path = [];
-  draggable(dot, hill.svg, { move: ({ x, y }) => {
+  const from = ({ x, y }) => {
     const count = SHARPNESS.length;
     const off = SHARPNESS.map((sharp, i) => (sharp * max < 1 || sharp * min > 1 ? Infinity
       : Math.hypot(hill.atX(path[i]) - x, hill.atY(path[count + i]) - y)));
-    to(1 / SHARPNESS[off.indexOf(Math.min(...off))]);
-  } });
-  stepped(dot, by => to(hand.values.temperature + by * step), key => to(key === "Home" ? min : max));
+    return 1 / SHARPNESS[off.indexOf(Math.min(...off))];
+  };
+  const hear = handle(dot, hill.svg, hand, "temperature", { label: "temperature, along the strength", from });
   const draw = (state, values, width) => {
     path = state.path;
     hill.fit(width);
@@ -105,8 +103,7 @@ export function makeHill(box, hand) {
     hill.line("path", path.slice(0, count), path.slice(count), { class: "soft-path" });
     if (!dot.isConnected) hill.svg.append(dot);
     dot.style.transform = `translate(${hill.atX(state.largest)}px, ${hill.atY(state.norm)}px)`;
-    set(dot, { "aria-valuemin": min, "aria-valuemax": max, "aria-valuenow": values.temperature,
-      "aria-valuetext": `temperature ${number(values.temperature, 1)}, strength ${number(state.norm, 3)}` });
+    hear(`temperature ${number(values.temperature, 1)}, strength ${number(state.norm, 3)}`);
   };
   return { draw };
 }
