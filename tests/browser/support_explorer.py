@@ -84,8 +84,9 @@ def value(tab, css):
 
 
 def preset(tab, label):
-    """Press a preset; return the caption."""
+    """Press a preset, and wait until its marks are at rest; return the caption."""
     tab.locator(".ce-presets button", has_text=label).first.click()
+    tab.wait_for_function("!document.querySelector('.ce-easing')")
     return words(tab)
 
 
