@@ -9,10 +9,8 @@ import torch
 from torch import Tensor
 
 from course_utils.sampling import next_token_probabilities
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
-
-__all__ = ["SAMPLER", "mystery_sampler"]
 
 Sampler = Callable[[Tensor], Tensor]
 
@@ -79,47 +77,50 @@ SAMPLER = Exercise(
     tolerance=Tolerance(relative=0.02),
     praise="A temperature divides every difference of logits, and so every logarithm of a ratio. "
     "Top-k keeps as many of 500 equal words as of 1,000; top-p keeps an equal share.",
-    mistakes=(
-        Mistake(
-            "the first box by heart",
-            lambda sampler: (0.7, "top-k", 8),
-            "Right for the first box only. Another has temperature {T} and {cut} {size}: let the "
-            "function measure.",
-        ),
-        Mistake(
-            "two logits far apart",
-            lambda sampler: (_from_far_apart(sampler), *_find_settings(sampler)[1:]),
-            "A temperature of {found_T}: the second of your two words was cut, so the ratio is ∞. "
-            "Give the box logits that are close to each other; then no cut comes between them.",
-        ),
-        Mistake(
-            "temperature upside down",
-            lambda sampler: (1 / _temperature(sampler), *_find_settings(sampler)[1:]),
-            "Your temperature is {found_T}, one over {T}. The box divides by it: the logarithm of "
-            "the ratio is the difference of the logits *over* the temperature.",
-            part=0,
-        ),
-        Mistake(
-            "always top-k",
-            lambda sampler: (_temperature(sampler), "top-k", _kept(sampler, 1000)),
-            "You say top-k with {found_size}. But of 500 equal words this box keeps half as many. "
-            "Top-k would keep as many; top-p keeps a share, here {size}.",
-        ),
-        Mistake(
-            "always top-p",
-            lambda sampler: (_temperature(sampler), "top-p", _kept(sampler, 1000) / 1000),
-            "You say top-p with {found_size}, since {kept} of 1,000 equal words are kept. But of "
-            "500 it keeps {kept} too: a number, not a share. That is top-k.",
-        ),
-        Mistake(
-            "a number of words for a share",
-            lambda sampler: (
-                _temperature(sampler),
-                _find_settings(sampler)[1],
-                _kept(sampler, 1000),
-            ),
-            "The box is top-p, as you say, and its size is a share of the probability: {kept} of "
-            "1,000 equal words hold {size}.",
-        ),
-    ),
 )
+
+
+@SAMPLER.mistake()
+def the_first_box_by_heart(sampler):
+    """Right for the first box only. Another has temperature {T} and {cut} {size}: let the function
+    measure."""
+    return (0.7, "top-k", 8)
+
+
+@SAMPLER.mistake()
+def two_logits_far_apart(sampler):
+    """A temperature of {found_T}: the second of your two words was cut, so the ratio is ∞. Give the
+    box logits that are close to each other; then no cut comes between them."""
+    return (_from_far_apart(sampler), *_find_settings(sampler)[1:])
+
+
+@SAMPLER.mistake(part=0)
+def temperature_upside_down(sampler):
+    """Your temperature is {found_T}, one over {T}. The box divides by it: the logarithm of the
+    ratio is the difference of the logits *over* the temperature."""
+    return (1 / _temperature(sampler), *_find_settings(sampler)[1:])
+
+
+@SAMPLER.mistake()
+def always_top_k(sampler):
+    """You say top-k with {found_size}. But of 500 equal words this box keeps half as many. Top-k
+    would keep as many; top-p keeps a share, here {size}."""
+    return (_temperature(sampler), "top-k", _kept(sampler, 1000))
+
+
+@SAMPLER.mistake()
+def always_top_p(sampler):
+    """You say top-p with {found_size}, since {kept} of 1,000 equal words are kept. But of 500 it
+    keeps {kept} too: a number, not a share. That is top-k."""
+    return (_temperature(sampler), "top-p", _kept(sampler, 1000) / 1000)
+
+
+@SAMPLER.mistake()
+def a_number_of_words_for_a_share(sampler):
+    """The box is top-p, as you say, and its size is a share of the probability: {kept} of 1,000
+    equal words hold {size}."""
+    return (
+        _temperature(sampler),
+        _find_settings(sampler)[1],
+        _kept(sampler, 1000),
+    )

@@ -8,12 +8,10 @@ from typing import Any
 
 import torch
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import NanAlike
 from course_utils.teaching.rows import row_in_words, row_index, wave
 from course_utils.teaching.watched import CallsWatched
-
-__all__ = ["SOFTMAX"]
 
 
 def _shares(exponentials):
@@ -41,12 +39,24 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
         facts |= {"all_sum": float(got.sum()), "first_axis_sum": float(got.sum(dim=0).flatten()[0])}
         if "may_attend" in inputs:
             seen = inputs["may_attend"].expand_as(scores)[row]
-            facts |= {"hidden": float(got[row][~seen].sum()), "seen": str(seen.int().tolist())}
+            facts |= {"hidden": float(got[row][~seen].sum())}
+            facts["rows"] = (
+                f"A row is {facts['row']}, with may_attend {seen.int().tolist()}: "
+                f"you gave {facts['gave']}"
+            )
     return facts
 
 
-_stage = partial(
-    Exercise,
+def _masked(weights_of):
+    """A softmax that is right without a mask, and does something else with one."""
+
+    def softmax(scores, may_attend=None):
+        return _softmax(scores) if may_attend is None else weights_of(scores, may_attend)
+
+    return softmax
+
+
+SOFTMAX = Exercise(
     title="A softmax that survives large scores",
     difficulty=2,
     minutes=10,
@@ -56,11 +66,46 @@ _stage = partial(
     facts=_facts,
     # A mistake is recognised by its NaNs too.
     tolerance=NanAlike(relative=1e-4, absolute=1e-6),
+    probes=(
+        {"scores": wave(5, 7, phase=0.3)},
+        {"scores": wave(2, 3, 5, phase=1.1)},
+        {"scores": torch.tensor([1.0, 3.0, 2.0])},
+    ),
+    praise="Small scores give the right weights.",
+    kept_as="softmax",
 )
 
-_OVERFLOW = "In float32 exp(x) is ∞ from x = 88.73 on, and 0 below x = −104."
 
-_LARGE_SCORES = _stage(
+@SOFTMAX.mistake()
+def over_the_first_axis(scores):
+    """Your softmax runs over the first axis: sums over it are {first_axis_sum}, and the row {row}
+    became {gave}, which sums to {row_sum}. Each row on the last axis is a distribution of its own:
+    `dim=-1`."""
+    return torch.softmax(scores, dim=0)
+
+
+@SOFTMAX.mistake()
+def exponentials_only(scores):
+    """You return exp(scores): the row {row} became {gave}, which sums to {row_sum}. Divide each row
+    by its sum."""
+    return torch.exp(scores)
+
+
+@SOFTMAX.mistake()
+def divided_by_one_sum_for_all_rows(scores):
+    """Your weights sum to {all_sum} over the whole tensor, and the row {row} to {row_sum}: `.sum()`
+    without an axis adds all rows. Each row has its own sum, `sum(dim=-1, keepdim=True)`."""
+    return torch.exp(scores) / torch.exp(scores).sum()
+
+
+@SOFTMAX.mistake()
+def axis_dropped(scores):
+    """A maximum or a sum over the last axis drops that axis: (5, 7) becomes (5,), and torch then
+    lines the 5 up with the 7 columns. `keepdim=True` keeps a column (5, 1)."""
+    return torch.exp(scores) / torch.exp(scores).sum(dim=-1)
+
+
+LARGE_SCORES = SOFTMAX.stage(
     probes=(
         {
             "scores": torch.tensor(
@@ -80,80 +125,68 @@ _LARGE_SCORES = _stage(
         {"scores": torch.tensor([1000.0, 1001.0, 998.0, 1000.0, 999.0])},
     ),
     praise="Large scores give the right weights.",
-    mistakes=(
-        Mistake(
-            "no maximum subtracted",
-            lambda scores: _shares(torch.exp(scores)),
-            "Right for small scores, but {row} became {gave}. " + _OVERFLOW + " Then ∞/∞ or 0/0 is "
-            "NaN. Subtract the row's largest score first: the weights stay, and no exponent "
-            "exceeds 0.",
-        ),
-        Mistake(
-            "one maximum for all rows",
-            lambda scores: _shares(torch.exp(scores - scores.max())),
-            "You subtract {global}, the largest score of the whole tensor, from every row. The row "
-            "{row} became {gave}: so far below it, all exponentials are 0, and 0/0 is NaN. Each "
-            "row has its own maximum, `amax(dim=-1, keepdim=True)`.",
-        ),
-        Mistake(
-            "clipped scores",
-            lambda scores: _softmax(scores.clamp(-80, 80)),
-            "You clip the scores: the row {row} became {gave}, and {right} is right. Only "
-            "differences of scores count; clipping loses them, and subtracting keeps them.",
-        ),
-        Mistake(
-            "NaN replaced",
-            lambda scores: torch.nan_to_num(_shares(torch.exp(scores))),
-            "You replace NaN by 0, which hides the overflow: the row {row} became {gave}, of sum "
-            "{row_sum}. " + _OVERFLOW + " Subtract the row's maximum before.",
-        ),
-    ),
 )
+
+
+@LARGE_SCORES.mistake()
+def no_maximum_subtracted(scores):
+    """Right for small scores, but {row} became {gave}. In float32 exp(x) is ∞ from x = 88.73 on,
+    and 0 below x = −104. Then ∞/∞ or 0/0 is NaN. Subtract the row's largest score first: the
+    weights stay, and no exponent exceeds 0."""
+    return _shares(torch.exp(scores))
+
+
+@LARGE_SCORES.mistake()
+def one_maximum_for_all_rows(scores):
+    """You subtract {global}, the largest score of the whole tensor, from every row. The row {row}
+    became {gave}: so far below it, all exponentials are 0, and 0/0 is NaN. Each row has its own
+    maximum, `amax(dim=-1, keepdim=True)`."""
+    return _shares(torch.exp(scores - scores.max()))
+
+
+@LARGE_SCORES.mistake()
+def clipped_scores(scores):
+    """You clip the scores: the row {row} became {gave}, and {right} is right. Only differences of
+    scores count; clipping loses them, and subtracting keeps them."""
+    return _softmax(scores.clamp(-80, 80))
+
+
+@LARGE_SCORES.mistake()
+def NaN_replaced(scores):
+    """You replace NaN by 0, which hides the overflow: the row {row} became {gave}, of sum
+    {row_sum}. In float32 exp(x) is ∞ from x = 88.73 on, and 0 below x = −104. Subtract the row's
+    maximum before."""
+    return torch.nan_to_num(_shares(torch.exp(scores)))
+
 
 _INF = torch.inf
 
-_HIDDEN_KEYS = _stage(
+HIDDEN_KEYS = SOFTMAX.stage(
     probes=(
         {"scores": torch.tensor([[0.5, -_INF, 2.0, -_INF, 1.0], [-_INF, -1.0, -_INF, 3.0, 1.5]])},
         {"scores": torch.tensor([[-_INF, -1000.0, -1001.0], [1000.0, -_INF, -_INF]])},
         {"scores": torch.tensor([-2.0, -_INF, -3.0])},
     ),
     praise="A hidden key gets weight 0.",
-    mistakes=(
-        Mistake(
-            "a hidden score counted as 0",
-            lambda scores: _softmax(scores.masked_fill(scores == -_INF, 0.0)),
-            "You set −∞ to 0. A score of 0 is a score like any other, and a hidden key then gets "
-            "weight: {row} became {gave}. Leave −∞ as it is: exp(−∞) = 0.",
-        ),
-        Mistake(
-            "NaN from −∞",
-            lambda scores: _softmax(scores * (scores > -_INF)),
-            "Every row that holds −∞ became NaN: {row} gave {gave}. Multiplied by a mask, −∞·0 is "
-            "NaN, and so is −∞ − (−∞). Nothing has to be done about it: the row's maximum is "
-            "finite, and exp(−∞ − max) = 0.",
-        ),
-    ),
 )
 
 
-def _masked(weights_of):
-    """A softmax that is right without a mask, and does something else with one."""
-
-    def softmax(scores, may_attend=None):
-        return _softmax(scores) if may_attend is None else weights_of(scores, may_attend)
-
-    return softmax
+@HIDDEN_KEYS.mistake()
+def a_hidden_score_counted_as_0(scores):
+    """You set −∞ to 0. A score of 0 is a score like any other, and a hidden key then gets weight:
+    {row} became {gave}. Leave −∞ as it is: exp(−∞) = 0."""
+    return _softmax(scores.masked_fill(scores == -_INF, 0.0))
 
 
-def _hidden_after(scores, may_attend):
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return _shares(exponentials.masked_fill(~may_attend, 0.0))
+@HIDDEN_KEYS.mistake()
+def NaN_from(scores):
+    """Every row that holds −∞ became NaN: {row} gave {gave}. Multiplied by a mask, −∞·0 is NaN, and
+    so is −∞ − (−∞). Nothing has to be done about it: the row's maximum is finite, and exp(−∞ − max)
+    = 0."""
+    return _softmax(scores * (scores > -_INF))
 
 
-_ROWS = "A row is {row}, with may_attend {seen}: you gave {gave}"
-
-_MASKED = _stage(
+MASKED = SOFTMAX.stage(
     probes=(
         {"scores": wave(5, 7, phase=0.3), "may_attend": torch.ones(5, 7, dtype=torch.bool).tril(1)},
         {
@@ -166,41 +199,47 @@ _MASKED = _stage(
         },
     ),
     praise="A key that the query may not attend to gets weight 0.",
-    mistakes=(
-        Mistake(
-            "no mask",
-            _masked(lambda scores, may_attend: _softmax(scores)),
-            "Without a mask all is right; with one nothing changes: {hidden} of the weight of a "
-            "row goes to keys that it may not attend to. Set their scores to −∞ first.",
-        ),
-        Mistake(
-            "mask upside down",
-            _masked(lambda scores, may_attend: _softmax(scores, ~may_attend)),
-            _ROWS + ". Your mask is upside down: True means that the query *may* attend to the "
-            "key. `masked_fill` fills where its mask is True, so give it `~may_attend`.",
-        ),
-        Mistake(
-            "hidden scores of zero",
-            _masked(lambda scores, may_attend: _softmax(scores.masked_fill(~may_attend, 0.0))),
-            _ROWS + ". You set hidden scores to 0, and 0 is a score like any other. Only −∞ has "
-            "the exponential 0.",
-        ),
-        Mistake(
-            "hidden weights set to zero",
-            _masked(lambda scores, may_attend: _softmax(scores).masked_fill(~may_attend, 0.0)),
-            _ROWS + ", of sum {row_sum}. You hide keys after the division. Hide them before: then "
-            "what they would have got goes to the others.",
-        ),
-        Mistake(
-            "the maximum of hidden keys",
-            _masked(_hidden_after),
-            _ROWS + ". The largest score belongs to a hidden key, and next to it all others "
-            "became exp(−2000) = 0, so 0/0. Hide first, and then take the maximum.",
-        ),
-    ),
+    written=_masked,
 )
 
-_EMPTY_ROWS = _stage(
+
+@MASKED.mistake()
+def no_mask(scores, may_attend):
+    """Without a mask all is right; with one nothing changes: {hidden} of the weight of a row goes
+    to keys that it may not attend to. Set their scores to −∞ first."""
+    return _softmax(scores)
+
+
+@MASKED.mistake()
+def mask_upside_down(scores, may_attend):
+    """{rows}. Your mask is upside down: True means that the query *may* attend to the key.
+    `masked_fill` fills where its mask is True, so give it `~may_attend`."""
+    return _softmax(scores, ~may_attend)
+
+
+@MASKED.mistake()
+def hidden_scores_of_zero(scores, may_attend):
+    """{rows}. You set hidden scores to 0, and 0 is a score like any other. Only −∞ has the
+    exponential 0."""
+    return _softmax(scores.masked_fill(~may_attend, 0.0))
+
+
+@MASKED.mistake()
+def hidden_weights_set_to_zero(scores, may_attend):
+    """{rows}, of sum {row_sum}. You hide keys after the division. Hide them before: then what they
+    would have got goes to the others."""
+    return _softmax(scores).masked_fill(~may_attend, 0.0)
+
+
+@MASKED.mistake()
+def the_maximum_of_hidden_keys(scores, may_attend):
+    """{rows}. The largest score belongs to a hidden key, and next to it all others became
+    exp(−2000) = 0, so 0/0. Hide first, and then take the maximum."""
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return _shares(exponentials.masked_fill(~may_attend, 0.0))
+
+
+EMPTY_ROWS = SOFTMAX.stage(
     probes=(
         {
             "scores": wave(3, 4, phase=0.4),
@@ -212,76 +251,37 @@ _EMPTY_ROWS = _stage(
         },
     ),
     praise="A query that may attend to nothing gets zeros.",
-    mistakes=(
-        Mistake(
-            "0/0 in an empty row",
-            _masked(lambda s, may_attend: s.masked_fill(~may_attend, -_INF).softmax(dim=-1)),
-            "Right, but for a query that may attend to nothing: {gave}. All its scores are −∞, and "
-            "so is their maximum; −∞ − (−∞) is NaN, and from the next layer on it is everywhere. "
-            "Where the maximum is −∞ subtract 0, and where the sum is 0 divide by 1.",
-        ),
-        Mistake(
-            "a low number for −∞",
-            _masked(lambda s, may_attend: s.masked_fill(~may_attend, -1e9).softmax(dim=-1)),
-            "Right, but for a query that may attend to nothing: {gave}. With a very low number in "
-            "place of −∞ all its scores are equal, so it attends equally to all that is hidden "
-            "from it. No crash tells you. It should get zeros.",
-        ),
-    ),
+    written=_masked,
 )
 
-_BY_HAND = _stage(
+
+@EMPTY_ROWS.mistake()
+def n0_0_in_an_empty_row(s, may_attend):
+    """Right, but for a query that may attend to nothing: {gave}. All its scores are −∞, and so is
+    their maximum; −∞ − (−∞) is NaN, and from the next layer on it is everywhere. Where the maximum
+    is −∞ subtract 0, and where the sum is 0 divide by 1."""
+    return s.masked_fill(~may_attend, -_INF).softmax(dim=-1)
+
+
+@EMPTY_ROWS.mistake()
+def a_low_number_for(s, may_attend):
+    """Right, but for a query that may attend to nothing: {gave}. With a very low number in place of
+    −∞ all its scores are equal, so it attends equally to all that is hidden from it. No crash tells
+    you. It should get zeros."""
+    return s.masked_fill(~may_attend, -1e9).softmax(dim=-1)
+
+
+BY_HAND = SOFTMAX.stage(
     probes=({"scores": wave(2, 5, phase=0.7)},),
     parts=("weights", "call"),
     watch=partial(CallsWatched, names=("softmax", "special_softmax", "log_softmax", "logsumexp")),
     praise="Only differences of scores count, so subtracting the maximum changes nothing, and no "
     "exponent is above 0. A hidden key gets exp(−∞) = 0, and an empty row gets zeros.",
-    mistakes=(
-        Mistake(
-            "torch's own softmax",
-            lambda scores, may_attend=None: torch.softmax(scores, dim=-1),
-            "The weights are right, and torch computed them: `softmax`, `log_softmax` and "
-            "`logsumexp` are what this exercise asks you to write. `exp`, `amax` and `sum` are "
-            "enough.",
-        ),
-    ),
 )
 
-SOFTMAX = _stage(
-    probes=(
-        {"scores": wave(5, 7, phase=0.3)},
-        {"scores": wave(2, 3, 5, phase=1.1)},
-        {"scores": torch.tensor([1.0, 3.0, 2.0])},
-    ),
-    praise="Small scores give the right weights.",
-    then=(_LARGE_SCORES, _HIDDEN_KEYS, _MASKED, _EMPTY_ROWS, _BY_HAND),
-    kept_as="softmax",
-    mistakes=(
-        Mistake(
-            "over the first axis",
-            lambda scores: torch.softmax(scores, dim=0),
-            "Your softmax runs over the first axis: sums over it are {first_axis_sum}, and the row "
-            "{row} became {gave}, which sums to {row_sum}. Each row on the last axis is a "
-            "distribution of its own: `dim=-1`.",
-        ),
-        Mistake(
-            "exponentials only",
-            torch.exp,
-            "You return exp(scores): the row {row} became {gave}, which sums to {row_sum}. Divide "
-            "each row by its sum.",
-        ),
-        Mistake(
-            "divided by one sum for all rows",
-            lambda scores: torch.exp(scores) / torch.exp(scores).sum(),
-            "Your weights sum to {all_sum} over the whole tensor, and the row {row} to {row_sum}: "
-            "`.sum()` without an axis adds all rows. Each row has its own sum, "
-            "`sum(dim=-1, keepdim=True)`.",
-        ),
-        Mistake(
-            "axis dropped",
-            lambda scores: torch.exp(scores) / torch.exp(scores).sum(dim=-1),
-            "A maximum or a sum over the last axis drops that axis: (5, 7) becomes (5,), and torch "
-            "then lines the 5 up with the 7 columns. `keepdim=True` keeps a column (5, 1).",
-        ),
-    ),
-)
+
+@BY_HAND.mistake()
+def torch_s_own_softmax(scores, may_attend=None):
+    """The weights are right, and torch computed them: `softmax`, `log_softmax` and `logsumexp` are
+    what this exercise asks you to write. `exp`, `amax` and `sum` are enough."""
+    return torch.softmax(scores, dim=-1)

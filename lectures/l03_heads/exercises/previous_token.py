@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from course_utils.teaching.exercise import Exercise, Mistake
-
-__all__ = ["PREVIOUS_TOKEN"]
+from course_utils.teaching.exercise import Exercise
 
 
 def _head(T: int, *, shift: int = 0, share: float = 0.0) -> torch.Tensor:
@@ -83,22 +81,6 @@ def _flat(weights):
     return int(_at(weights, -1).argmax())
 
 
-def _wrapped(weights):
-    """Row 0 takes the key at -1, which is the last one."""
-    rows = torch.arange(weights.shape[-1])
-    return _best(weights[..., rows, rows - 1].mean(dim=-1))
-
-
-def _counted(weights):
-    return _best((weights.argmax(dim=-1) == torch.arange(weights.shape[-1]) - 1).sum(dim=-1))
-
-
-def _layer_first(weights):
-    scores = _at(weights, -1)
-    layer = int(scores.mean(dim=1).argmax())
-    return layer, int(scores[layer].argmax())
-
-
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """What the head that was given attends to, beside the right one."""
     weights = inputs["weights"]
@@ -131,67 +113,78 @@ PREVIOUS_TOKEN = Exercise(
     parts=("layer", "head"),
     facts=_facts,
     praise="The sub-diagonal's mean, layer by layer and head by head. Now ask MiniLM.",
-    mistakes=(
-        Mistake(
-            "the next token",
-            lambda weights: _best(_at(weights, 1)),
-            _WEIGHT
-            + "Yours attends to the *next* one, with {following}. A row is a query t, a column a "
-            "key: the previous token is at `[t, t - 1]`, `offset=-1` in `diagonal`.",
-        ),
-        Mistake(
-            "the token itself",
-            lambda weights: _best(_at(weights, 0)),
-            _WEIGHT + "Yours attends to the token itself, with {itself}: that is the diagonal. The "
-            "previous token is one below it, `offset=-1` in `diagonal`.",
-        ),
-        Mistake(
-            "one row alone",
-            lambda weights: _best(weights.diagonal(offset=-1, dim1=-2, dim2=-1).amax(dim=-1)),
-            _WEIGHT + "In one row yours puts {top} there, the largest single weight. Take the mean "
-            "over the rows: one place is an anecdote.",
-        ),
-        Mistake(
-            "row 0 wraps around",
-            _wrapped,
-            _WEIGHT + "The first token has no previous one. In row 0 you read column −1, which is "
-            "the last: {wrapped} in your head. Begin at row 1.",
-        ),
-        Mistake(
-            "counts the rows",
-            _counted,
-            _WEIGHT + "You count the rows whose largest weight is there, however large. The mean "
-            "weight is asked for.",
-        ),
-        Mistake(
-            "the place in the flattened table",
-            _flat,
-            "You gave {got}, the place in the flattened table of {L}·{H} heads, which is what "
-            "`argmax` returns. Layer and head are `divmod({got}, {H})`, or `torch.unravel_index`.",
-        ),
-        Mistake(
-            "divided by the number of layers",
-            lambda weights: divmod(_flat(weights), weights.shape[0]),
-            "You gave {named}: the flat place, divided by the number of layers, {L}. A layer holds "
-            "{H} heads: divide by {H}.",
-        ),
-        Mistake(
-            "head and layer exchanged",
-            lambda weights: _previous_token_head(weights)[::-1],
-            "You gave {named}, and {right} is right: the two are exchanged. The first axis counts "
-            "layers: `return layer, head`.",
-        ),
-        Mistake(
-            "the best head of the best layer",
-            _layer_first,
-            _WEIGHT + "You first choose the layer with the best mean over its heads. The best head "
-            "may be in another: compare all {L}·{H}.",
-        ),
-        Mistake(
-            "a table of means",
-            lambda weights: _at(weights, -1),
-            "The means are right, one for each of {L}·{H} heads. Asked for is where the largest "
-            "is: `argmax`, then layer and head from the flat place.",
-        ),
-    ),
 )
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def the_next_token(weights):
+    """Yours attends to the *next* one, with {following}. A row is a query t, a column a key: the
+    previous token is at `[t, t - 1]`, `offset=-1` in `diagonal`."""
+    return _best(_at(weights, 1))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def the_token_itself(weights):
+    """Yours attends to the token itself, with {itself}: that is the diagonal. The previous token is
+    one below it, `offset=-1` in `diagonal`."""
+    return _best(_at(weights, 0))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def one_row_alone(weights):
+    """In one row yours puts {top} there, the largest single weight. Take the mean over the rows:
+    one place is an anecdote."""
+    return _best(weights.diagonal(offset=-1, dim1=-2, dim2=-1).amax(dim=-1))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def row_0_wraps_around(weights):
+    """The first token has no previous one. In row 0 you read column −1, which is the last:
+    {wrapped} in your head. Begin at row 1."""
+    rows = torch.arange(weights.shape[-1])  # row 0 takes the key at -1, the last one
+    return _best(weights[..., rows, rows - 1].mean(dim=-1))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def counts_the_rows(weights):
+    """You count the rows whose largest weight is there, however large. The mean weight is asked
+    for."""
+    previous = torch.arange(weights.shape[-1]) - 1
+    return _best((weights.argmax(dim=-1) == previous).sum(dim=-1))
+
+
+@PREVIOUS_TOKEN.mistake()
+def the_place_in_the_flattened_table(weights):
+    """You gave {got}, the place in the flattened table of {L}·{H} heads, which is what `argmax`
+    returns. Layer and head are `divmod({got}, {H})`, or `torch.unravel_index`."""
+    return _flat(weights)
+
+
+@PREVIOUS_TOKEN.mistake()
+def divided_by_the_number_of_layers(weights):
+    """You gave {named}: the flat place, divided by the number of layers, {L}. A layer holds {H}
+    heads: divide by {H}."""
+    return divmod(_flat(weights), weights.shape[0])
+
+
+@PREVIOUS_TOKEN.mistake()
+def head_and_layer_exchanged(weights):
+    """You gave {named}, and {right} is right: the two are exchanged. The first axis counts layers:
+    `return layer, head`."""
+    return _previous_token_head(weights)[::-1]
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def the_best_head_of_the_best_layer(weights):
+    """You first choose the layer with the best mean over its heads. The best head may be in
+    another: compare all {L}·{H}."""
+    scores = _at(weights, -1)
+    layer = int(scores.mean(dim=1).argmax())
+    return layer, int(scores[layer].argmax())
+
+
+@PREVIOUS_TOKEN.mistake()
+def a_table_of_means(weights):
+    """The means are right, one for each of {L}·{H} heads. Asked for is where the largest is:
+    `argmax`, then layer and head from the flat place."""
+    return _at(weights, -1)

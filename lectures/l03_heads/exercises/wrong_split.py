@@ -8,10 +8,8 @@ from typing import Any
 import torch
 
 from course_utils.attention import attend
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.rows import wave
-
-__all__ = ["WRONG_SPLIT", "some_tokens", "split_suspects"]
 
 T, C = 12, 24
 LOUD = 50.0  # the outputs of one honest layer are so many times larger, and so is their rounding
@@ -76,22 +74,19 @@ def some_tokens() -> torch.Tensor:
     return wave(T, C, phase=0.6)
 
 
-def _most_changed(shuffle: list[int], *, shuffled_back: bool = True) -> Callable[..., str]:
+def _most_changed(
+    layers: Mapping[str, Layer], x: torch.Tensor, shuffle: list[int], *, shuffled_back: bool = True
+) -> str:
     """Name the layer whose outputs differ most after a shuffle of the tokens."""
-
-    def answer(layers, x):
-        order = torch.tensor(shuffle)
-        change = {}
-        for name, layer in layers.items():
-            before = layer(x)[order] if shuffled_back else layer(x)
-            change[name] = (layer(x[order]) - before).abs().max().item()
-        return max(change, key=lambda name: change[name])
-
-    return answer
+    order = torch.tensor(shuffle)
+    change = {}
+    for name, layer in layers.items():
+        before = layer(x)[order] if shuffled_back else layer(x)
+        change[name] = (layer(x[order]) - before).abs().max().item()
+    return max(change, key=lambda name: change[name])
 
 
 SHUFFLED = [7, 2, 10, 0, 5, 11, 3, 8, 1, 9, 4, 6]
-_find = _most_changed(SHUFFLED)
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -108,7 +103,7 @@ WRONG_SPLIT = Exercise(
     function="find_wrong_split",
     difficulty=2,
     minutes=8,
-    reference=_find,
+    reference=lambda layers, x: _most_changed(layers, x, SHUFFLED),
     probes=tuple(
         {"layers": split_suspects(kind, names), "x": some_tokens()}
         for kind, names in (
@@ -121,22 +116,22 @@ WRONG_SPLIT = Exercise(
     facts=_facts,
     praise="Shuffle the tokens, and an honest layer shuffles its outputs. That test needs no "
     "second implementation.",
-    mistakes=(
-        Mistake(
-            "outputs not shuffled",
-            _most_changed(SHUFFLED, shuffled_back=False),
-            "You named {named}, which is honest. After a shuffle its outputs come in the new "
-            "order too, so compare `layer(x[order])` with `layer(x)[order]`, not with `layer(x)`: "
-            "the difference is then {change}, which is rounding.",
-        ),
-        Mistake(
-            "a shuffle that moves whole stretches",
-            _most_changed(list(range(T - 1, -1, -1))),
-            "In one list you named {named}, which is honest: it changes by {change}, which is "
-            "rounding. Your shuffle keeps neighbours together, as a reversal or a swap of two "
-            "neighbours does. A layer that splits *and* merges wrongly attends within stretches "
-            "of the text, and moving tokens within a stretch, or whole stretches, does not show "
-            "it. Shuffle thoroughly: `torch.randperm(len(x))`.",
-        ),
-    ),
 )
+
+
+@WRONG_SPLIT.mistake()
+def outputs_not_shuffled(layers, x):
+    """You named {named}, which is honest. After a shuffle its outputs come in the new order too, so
+    compare `layer(x[order])` with `layer(x)[order]`, not with `layer(x)`: the difference is then
+    {change}, which is rounding."""
+    return _most_changed(layers, x, SHUFFLED, shuffled_back=False)
+
+
+@WRONG_SPLIT.mistake()
+def a_shuffle_that_moves_whole_stretches(layers, x):
+    """In one list you named {named}, which is honest: it changes by {change}, which is rounding.
+    Your shuffle keeps neighbours together, as a reversal or a swap of two neighbours does. A layer
+    that splits *and* merges wrongly attends within stretches of the text, and moving tokens within
+    a stretch, or whole stretches, does not show it. Shuffle thoroughly:
+    `torch.randperm(len(x))`."""
+    return _most_changed(layers, x, list(range(T - 1, -1, -1)))

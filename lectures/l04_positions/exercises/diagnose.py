@@ -10,9 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.positions import apply_rope
-from course_utils.teaching.exercise import Exercise, Mistake
-
-__all__ = ["DIAGNOSE", "three_programs"]
+from course_utils.teaching.exercise import Exercise
 
 RIGHT, BOTH, ONE = "right", "both wrong", "one wrong"
 PAIRINGS = {
@@ -64,18 +62,6 @@ def _diagnose(score, D):
     return RIGHT if _are_a_pair(score, D, 0, 1) else BOTH
 
 
-def _only_relative(score, D):
-    return RIGHT if _is_relative(score, D) else ONE
-
-
-def _only_pairs(score, D):
-    return RIGHT if _are_a_pair(score, D, 0, 1) else BOTH
-
-
-def _renamed(names: Mapping[str, str]) -> Callable[..., str]:
-    return lambda score, D: names[_diagnose(score, D)]
-
-
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     return {"who": str(inputs["score"])}
 
@@ -91,39 +77,40 @@ DIAGNOSE = Exercise(
     facts=_facts,
     praise="Shift both positions to see whether the score is relative; give unit vectors to see "
     "which coordinates make a pair. Nothing else would have told you: all three run.",
-    mistakes=(
-        Mistake(
-            "relative is right",
-            _only_relative,
-            "{who} is relative, and that is all that you ask for. Programs with wrong pairs on "
-            "both sides are relative too, at other speeds. Find out which coordinates it pairs: "
-            "with q = e₀ and k = e₁ the score is 0 unless 0 and 1 make a pair.",
-        ),
-        Mistake(
-            "pairs are all",
-            _only_pairs,
-            "You ask which coordinates make a pair, and {who} fools you: it pairs q and k in "
-            "different ways. Move both positions by 10, with other vectors than unit ones: does "
-            "the score stay?",
-        ),
-        Mistake(
-            "both and one exchanged",
-            _renamed({RIGHT: RIGHT, BOTH: ONE, ONE: BOTH}),
-            "You have the two mistakes exchanged. A score that changes when both positions move "
-            'is "one wrong": q and k disagree about the pairs.',
-        ),
-        Mistake(
-            "right and both exchanged",
-            _renamed({RIGHT: BOTH, BOTH: RIGHT, ONE: ONE}),
-            '"right" and "both wrong" are exchanged: the checkpoint was trained with '
-            "neighbours as pairs, (0, 1), (2, 3), …",
-        ),
-        Mistake(
-            "pairs at equal positions",
-            _renamed({RIGHT: BOTH, BOTH: BOTH, ONE: ONE}),
-            "You look for the pairs with both vectors at the same position. There nothing turns "
-            "against anything, and {who} gives q · k, whatever its pairs. Let the positions "
-            "differ.",
-        ),
-    ),
 )
+
+
+@DIAGNOSE.mistake()
+def relative_is_right(score, D):
+    """{who} is relative, and that is all that you ask for. Programs with wrong pairs on both sides
+    are relative too, at other speeds. Find out which coordinates it pairs: with q = e₀ and k = e₁
+    the score is 0 unless 0 and 1 make a pair."""
+    return RIGHT if _is_relative(score, D) else ONE
+
+
+@DIAGNOSE.mistake()
+def pairs_are_all(score, D):
+    """You ask which coordinates make a pair, and {who} fools you: it pairs q and k in different
+    ways. Move both positions by 10, with other vectors than unit ones: does the score stay?"""
+    return RIGHT if _are_a_pair(score, D, 0, 1) else BOTH
+
+
+@DIAGNOSE.mistake()
+def both_and_one_exchanged(score, D):
+    """You have the two mistakes exchanged. A score that changes when both positions move is "one
+    wrong": q and k disagree about the pairs."""
+    return {RIGHT: RIGHT, BOTH: ONE, ONE: BOTH}[_diagnose(score, D)]
+
+
+@DIAGNOSE.mistake()
+def right_and_both_exchanged(score, D):
+    """ "right" and "both wrong" are exchanged: the checkpoint was trained with neighbours as pairs,
+    (0, 1), (2, 3), …"""
+    return {RIGHT: BOTH, BOTH: RIGHT, ONE: ONE}[_diagnose(score, D)]
+
+
+@DIAGNOSE.mistake()
+def pairs_at_equal_positions(score, D):
+    """You look for the pairs with both vectors at the same position. There nothing turns against
+    anything, and {who} gives q · k, whatever its pairs. Let the positions differ."""
+    return {RIGHT: BOTH, BOTH: BOTH, ONE: ONE}[_diagnose(score, D)]

@@ -8,11 +8,9 @@ from typing import Any
 import torch
 
 from course_utils.positions import apply_rope
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
 from course_utils.teaching.rows import wave
-
-__all__ = ["ROPE"]
 
 CLOSE = Tolerance(relative=1e-4, absolute=1e-4)
 BASE = 10_000.0
@@ -27,48 +25,27 @@ def _speeds(D, base):
 
 
 def _rope(
+    x,
+    positions,
+    base,
+    pairing,
+    *,
     new_a: Callable[..., Any] = lambda a, b, c, s: a * c - b * s,
     new_b: Callable[..., Any] = lambda a, b, c, s: a * s + b * c,
-    *,
     speeds: Callable[..., Any] = _speeds,
     at: Callable[..., Any] = lambda positions, x: positions[:, None],
     angle_of: Callable[..., Any] = lambda angle: angle,
-    pairing_of: Callable[[str], str] = lambda pairing: pairing,
     joined: Callable[..., Any] | None = None,
-    base_of: Callable[[float], float] = lambda base: base,
-) -> Callable[..., Any]:
+):
     """RoPE that is right but for what is given; c and s are cosine and sine."""
-
-    def apply_rope(x, positions, base=BASE, pairing="half"):
-        angle = angle_of(at(positions, x) * speeds(x.shape[-1], base_of(base)))
-        c, s = torch.cos(angle), torch.sin(angle)
-        by_halves = pairing_of(pairing) == "half"
-        a, b = x.chunk(2, dim=-1) if by_halves else (x[..., 0::2], x[..., 1::2])
-        both = new_a(a, b, c, s), new_b(a, b, c, s)
-        if joined:
-            return joined(both)
-        return torch.cat(both, -1) if by_halves else torch.stack(both, -1).flatten(-2)
-
-    return apply_rope
-
-
-def _stacked(both):
-    return torch.stack(both, dim=-1).flatten(-2)
-
-
-def _side_by_side(both):
-    return torch.cat(both, dim=-1)
-
-
-def _second_axis(x, positions, base=BASE, pairing="half"):
-    D = x.shape[-1]
-    angle = positions[:, None] * _speeds(D, base)
-    a, b, c, s = x[:, : D // 2], x[:, D // 2 :], angle.cos(), angle.sin()
-    return torch.cat([a * c - b * s, a * s + b * c], dim=-1)
-
-
-def _width_of_the_second_axis(x, positions, base=BASE, pairing="half"):
-    return _rope(speeds=lambda D, base: _speeds(x.shape[1], base))(x, positions, base, pairing)
+    angle = angle_of(at(positions, x) * speeds(x.shape[-1], base))
+    c, s = torch.cos(angle), torch.sin(angle)
+    by_halves = pairing == "half"
+    a, b = x.chunk(2, dim=-1) if by_halves else (x[..., 0::2], x[..., 1::2])
+    both = new_a(a, b, c, s), new_b(a, b, c, s)
+    if joined:
+        return joined(both)
+    return torch.cat(both, -1) if by_halves else torch.stack(both, -1).flatten(-2)
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -100,90 +77,6 @@ _AT = (
     "yours becomes ({gave_a}, {gave_b}). "
 )
 
-TEXTS = Exercise(
-    title="Build apply_rope",
-    difficulty=2,
-    minutes=12,
-    reference=_right,
-    probes=({"x": wave(2, 3, 5, 6, phase=0.4), "positions": torch.arange(5) + 2},),
-    parts=("rotated",),
-    facts=_facts,
-    tolerance=CLOSE,
-    praise="Right for many texts and heads.",
-    mistakes=(
-        Mistake(
-            "joined along the second axis",
-            _rope(joined=lambda both: torch.cat(both, dim=1)),
-            "One text works, and x of shape {shape} does not: you join along the second axis, "
-            "which is another one here. The coordinates are the last axis: `dim=-1`.",
-        ),
-        Mistake(
-            "halves of the second axis",
-            _second_axis,
-            "One text works, and x of shape {shape} does not: `x[:, …]` takes halves of the "
-            "second axis, which is another one here. `x.chunk(2, dim=-1)` takes the last axis, "
-            "however many are in front.",
-        ),
-        Mistake(
-            "width of the second axis",
-            _width_of_the_second_axis,
-            "One text works, and x of shape {shape} does not: you take the width from "
-            "`x.shape[1]`, which is another axis here. The width {D} is the last: `x.shape[-1]`.",
-        ),
-    ),
-)
-
-PAIRINGS = Exercise(
-    title="Build apply_rope",
-    difficulty=2,
-    minutes=12,
-    reference=_right,
-    probes=tuple(
-        {
-            "x": wave(7, D, phase=0.8),
-            "positions": torch.arange(7) + 4,
-            "base": base,
-            "pairing": pairing,
-        }
-        for D, base, pairing in (
-            (6, 50.0, "half"),
-            (6, BASE, "interleaved"),
-            (10, 50.0, "interleaved"),
-        )
-    ),
-    parts=("rotated",),
-    facts=_facts,
-    tolerance=CLOSE,
-    praise="Every pair keeps its length and turns by its own angle, in both pairings: this is "
-    "RoPE as models run it.",
-    mistakes=(
-        Mistake(
-            "pairing ignored",
-            _rope(pairing_of=lambda pairing: "half"),
-            'With halves it is right; with `pairing="interleaved"` you still pair coordinate 0 '
-            "with coordinate {half}. There, neighbours make a pair: `x[..., 0::2]` has the first "
-            "of each, `x[..., 1::2]` the second.",
-        ),
-        Mistake(
-            "base ignored",
-            _rope(base_of=lambda base: BASE),
-            "Right for base 10,000, and you do not use `base`. At base {base}: " + _AT,
-        ),
-        Mistake(
-            "base and pairing ignored",
-            _rope(base_of=lambda base: BASE, pairing_of=lambda pairing: "half"),
-            "With the defaults it is right. You use neither `base` nor `pairing` yet.",
-        ),
-        Mistake(
-            "neighbours joined by halves",
-            _rope(joined=_side_by_side),
-            "Your neighbours turn correctly and come back in another order: all first coordinates, "
-            "then all second ones. Each must return to its place: `torch.stack([a, b], "
-            "dim=-1).flatten(-2)` takes them in turns.",
-        ),
-    ),
-)
-
 ROPE = Exercise(
     title="Build apply_rope",
     difficulty=2,
@@ -200,80 +93,192 @@ ROPE = Exercise(
     facts=_facts,
     tolerance=CLOSE,
     praise="Right for halves.",
-    mistakes=(
-        Mistake(
-            "turns backwards",
-            _rope(lambda a, b, c, s: a * c + b * s, lambda a, b, c, s: b * c - a * s),
-            _AT + "You turn the other way, clockwise. The minus sign belongs to the sine in the "
-            "first line: a' = a·cos − b·sin.",
-        ),
-        Mistake(
-            "both sines plus",
-            _rope(lambda a, b, c, s: a * c + b * s),
-            _AT + "Both of your sines have a plus. Then lengths change, here from {length} to "
-            "{gave_length}; a rotation keeps them. One of the two needs a minus: "
-            "a' = a·cos − b·sin.",
-        ),
-        Mistake(
-            "sine and cosine exchanged",
-            _rope(lambda a, b, c, s: a * s - b * c, lambda a, b, c, s: a * c + b * s),
-            _AT + "Sine and cosine have changed places. Try position 0, which must leave every "
-            "pair as it is: cos 0 = 1 goes with a in a' and with b in b'.",
-        ),
-        Mistake(
-            "a overwritten",
-            _rope(new_b=lambda a, b, c, s: (a * c - b * s) * s + b * c),
-            _AT + "The first is right. The second is made of the new a: by then a was overwritten, "
-            "and its line needs the old one. Keep both under other names.",
-        ),
-        Mistake(
-            "the angle read as degrees",
-            _rope(angle_of=torch.deg2rad),
-            _AT + "The angle is in radians already, as `torch.cos` wants it; you divided it by "
-            "180/π = 57.3.",
-        ),
-        Mistake(
-            "neighbours instead of halves",
-            _rope(pairing_of=lambda pairing: "interleaved"),
-            _AT + "By default, coordinate 0 is paired with coordinate {half}, D/2 further; you "
-            "pair it with coordinate 1. `x.chunk(2, dim=-1)` gives the two halves.",
-        ),
-        Mistake(
-            "halves joined in turns",
-            _rope(joined=_stacked),
-            _AT + "Your halves turn correctly and come back in another order, in turns. Put the "
-            "first half in front of the second: `torch.cat([a, b], dim=-1)`.",
-        ),
-        Mistake(
-            "place in the list instead of position",
-            _rope(at=lambda positions, x: torch.arange(len(positions))[:, None]),
-            _AT + "You count 0, 1, 2, … yourself and do not use `positions`. With a cache, the "
-            "newest token comes by itself, and it is not at position 0.",
-        ),
-        Mistake(
-            "one speed for all pairs",
-            _rope(speeds=lambda D, base: torch.ones(D // 2)),
-            _AT + "All of your pairs turn by 1 radian a position. Pair i has the speed "
-            "base^(−2i/D): pair 1 has {second_speed} at D = {D}.",
-        ),
-        Mistake(
-            "exponent i/D",
-            _rope(speeds=lambda D, base: base ** -(torch.arange(D // 2) / D)),
-            _AT + "Your speeds are base^(−i/D): they fall half as fast as they should. Pair i has "
-            "base^(−2i/D), {second_speed} for i = 1.",
-        ),
-        Mistake(
-            "exponent 4i/D",
-            _rope(speeds=lambda D, base: base ** -(2 * torch.arange(0, D, 2) / D)),
-            _AT + "Your speeds are base^(−4i/D). `torch.arange(0, D, 2)` is 2i already: divide it "
-            "by D, without another 2.",
-        ),
-        Mistake(
-            "speeds that grow",
-            _rope(speeds=lambda D, base: base ** (torch.arange(0, D, 2) / D)),
-            _AT + "Your speeds grow, base^(2i/D). The minus is missing: they fall from 1, and pair "
-            "1 has {second_speed}.",
-        ),
-    ),
-    then=(TEXTS, PAIRINGS),
 )
+
+
+@ROPE.mistake(begins=_AT)
+def turns_backwards(x, positions, base=BASE, pairing="half"):
+    """You turn the other way, clockwise. The minus sign belongs to the sine in the first line: a' =
+    a·cos − b·sin."""
+    return _rope(
+        x,
+        positions,
+        base,
+        pairing,
+        new_a=lambda a, b, c, s: a * c + b * s,
+        new_b=lambda a, b, c, s: b * c - a * s,
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def both_sines_plus(x, positions, base=BASE, pairing="half"):
+    """Both of your sines have a plus. Then lengths change, here from {length} to {gave_length}; a
+    rotation keeps them. One of the two needs a minus: a' = a·cos − b·sin."""
+    return _rope(x, positions, base, pairing, new_a=lambda a, b, c, s: a * c + b * s)
+
+
+@ROPE.mistake(begins=_AT)
+def sine_and_cosine_exchanged(x, positions, base=BASE, pairing="half"):
+    """Sine and cosine have changed places. Try position 0, which must leave every pair as it is:
+    cos 0 = 1 goes with a in a' and with b in b'."""
+    return _rope(
+        x,
+        positions,
+        base,
+        pairing,
+        new_a=lambda a, b, c, s: a * s - b * c,
+        new_b=lambda a, b, c, s: a * c + b * s,
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def a_overwritten(x, positions, base=BASE, pairing="half"):
+    """The first is right. The second is made of the new a: by then a was overwritten, and its line
+    needs the old one. Keep both under other names."""
+    return _rope(x, positions, base, pairing, new_b=lambda a, b, c, s: (a * c - b * s) * s + b * c)
+
+
+@ROPE.mistake(begins=_AT)
+def the_angle_read_as_degrees(x, positions, base=BASE, pairing="half"):
+    """The angle is in radians already, as `torch.cos` wants it; you divided it by 180/π = 57.3."""
+    return _rope(x, positions, base, pairing, angle_of=torch.deg2rad)
+
+
+@ROPE.mistake(begins=_AT)
+def neighbours_instead_of_halves(x, positions, base=BASE, pairing="half"):
+    """By default, coordinate 0 is paired with coordinate {half}, D/2 further; you pair it with
+    coordinate 1. `x.chunk(2, dim=-1)` gives the two halves."""
+    return _rope(x, positions, base, "interleaved")
+
+
+@ROPE.mistake(begins=_AT)
+def halves_joined_in_turns(x, positions, base=BASE, pairing="half"):
+    """Your halves turn correctly and come back in another order, in turns. Put the first half in
+    front of the second: `torch.cat([a, b], dim=-1)`."""
+    return _rope(
+        x, positions, base, pairing, joined=lambda both: torch.stack(both, dim=-1).flatten(-2)
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def place_in_the_list_instead_of_position(x, positions, base=BASE, pairing="half"):
+    """You count 0, 1, 2, … yourself and do not use `positions`. With a cache, the newest token
+    comes by itself, and it is not at position 0."""
+    return _rope(
+        x, positions, base, pairing, at=lambda positions, x: torch.arange(len(positions))[:, None]
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def one_speed_for_all_pairs(x, positions, base=BASE, pairing="half"):
+    """All of your pairs turn by 1 radian a position. Pair i has the speed base^(−2i/D): pair 1 has
+    {second_speed} at D = {D}."""
+    return _rope(x, positions, base, pairing, speeds=lambda D, base: torch.ones(D // 2))
+
+
+@ROPE.mistake(begins=_AT)
+def exponent_i_D(x, positions, base=BASE, pairing="half"):
+    """Your speeds are base^(−i/D): they fall half as fast as they should. Pair i has base^(−2i/D),
+    {second_speed} for i = 1."""
+    return _rope(
+        x, positions, base, pairing, speeds=lambda D, base: base ** -(torch.arange(D // 2) / D)
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def exponent_4i_D(x, positions, base=BASE, pairing="half"):
+    """Your speeds are base^(−4i/D). `torch.arange(0, D, 2)` is 2i already: divide it by D, without
+    another 2."""
+    return _rope(
+        x, positions, base, pairing, speeds=lambda D, base: base ** -(2 * torch.arange(0, D, 2) / D)
+    )
+
+
+@ROPE.mistake(begins=_AT)
+def speeds_that_grow(x, positions, base=BASE, pairing="half"):
+    """Your speeds grow, base^(2i/D). The minus is missing: they fall from 1, and pair 1 has
+    {second_speed}."""
+    return _rope(
+        x, positions, base, pairing, speeds=lambda D, base: base ** (torch.arange(0, D, 2) / D)
+    )
+
+
+TEXTS = ROPE.stage(
+    probes=({"x": wave(2, 3, 5, 6, phase=0.4), "positions": torch.arange(5) + 2},),
+    praise="Right for many texts and heads.",
+)
+
+
+@TEXTS.mistake()
+def joined_along_the_second_axis(x, positions, base=BASE, pairing="half"):
+    """One text works, and x of shape {shape} does not: you join along the second axis, which is
+    another one here. The coordinates are the last axis: `dim=-1`."""
+    return _rope(x, positions, base, pairing, joined=lambda both: torch.cat(both, dim=1))
+
+
+@TEXTS.mistake()
+def halves_of_the_second_axis(x, positions, base=BASE, pairing="half"):
+    """One text works, and x of shape {shape} does not: `x[:, …]` takes halves of the second axis,
+    which is another one here. `x.chunk(2, dim=-1)` takes the last axis, however many are in
+    front."""
+    D = x.shape[-1]
+    angle = positions[:, None] * _speeds(D, base)
+    a, b, c, s = x[:, : D // 2], x[:, D // 2 :], angle.cos(), angle.sin()
+    return torch.cat([a * c - b * s, a * s + b * c], dim=-1)
+
+
+@TEXTS.mistake()
+def width_of_the_second_axis(x, positions, base=BASE, pairing="half"):
+    """One text works, and x of shape {shape} does not: you take the width from `x.shape[1]`, which
+    is another axis here. The width {D} is the last: `x.shape[-1]`."""
+    speeds = _speeds(x.shape[1], base)
+    return _rope(x, positions, base, pairing, speeds=lambda D, base: speeds)
+
+
+PAIRINGS = ROPE.stage(
+    probes=tuple(
+        {
+            "x": wave(7, D, phase=0.8),
+            "positions": torch.arange(7) + 4,
+            "base": base,
+            "pairing": pairing,
+        }
+        for D, base, pairing in (
+            (6, 50.0, "half"),
+            (6, BASE, "interleaved"),
+            (10, 50.0, "interleaved"),
+        )
+    ),
+    praise="Every pair keeps its length and turns by its own angle, in both pairings: this is "
+    "RoPE as models run it.",
+)
+
+
+@PAIRINGS.mistake()
+def pairing_ignored(x, positions, base=BASE, pairing="half"):
+    """With halves it is right; with `pairing="interleaved"` you still pair coordinate 0 with
+    coordinate {half}. There, neighbours make a pair: `x[..., 0::2]` has the first of each,
+    `x[..., 1::2]` the second."""
+    return _rope(x, positions, base, "half")
+
+
+@PAIRINGS.mistake()
+def base_ignored(x, positions, base=BASE, pairing="half"):
+    """Right for base 10,000, and you do not use `base`. At base {base}: Pair {pair} at position
+    {position} is ({a}, {b}) and should become ({want_a}, {want_b}); yours becomes ({gave_a},
+    {gave_b})."""
+    return _rope(x, positions, BASE, pairing)
+
+
+@PAIRINGS.mistake()
+def base_and_pairing_ignored(x, positions, base=BASE, pairing="half"):
+    """With the defaults it is right. You use neither `base` nor `pairing` yet."""
+    return _rope(x, positions, BASE, "half")
+
+
+@PAIRINGS.mistake()
+def neighbours_joined_by_halves(x, positions, base=BASE, pairing="half"):
+    """Your neighbours turn correctly and come back in another order: all first coordinates, then
+    all second ones. Each must return to its place: `torch.stack([a, b], dim=-1).flatten(-2)` takes
+    them in turns."""
+    return _rope(x, positions, base, pairing, joined=lambda both: torch.cat(both, dim=-1))
