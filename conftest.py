@@ -46,9 +46,7 @@ if os.name == "nt":  # a hub needs the accounts of a Unix
     collect_ignore.append("tests/tools/hub")
 # Their examples, which pytest would import them for, are for those who have Triton.
 if not importlib.util.find_spec("triton"):
-    collect_ignore += [
-        f"course_utils/kernels/{name}.py" for name in ("tiled_triton", "launch", "inspect")
-    ]
+    collect_ignore += [f"course_utils/kernels/{name}.py" for name in ("tiled_triton", "inspect")]
 
 # Inherited by every kernel and subprocess that a test starts.
 os.environ["TQDM_DISABLE"] = "1"

@@ -1,39 +1,30 @@
-"""One call for every backend: check the input, choose who computes it, say what is missing."""
+"""One call for every backend: what may be asked, what is checked, and who computes it."""
 
-import importlib
-import importlib.metadata
-import importlib.util
-import re
-import warnings
 from collections.abc import Callable
-from functools import cache
-from types import ModuleType
-from typing import Literal, cast
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from course_utils.checks import check_choice
-from course_utils.kernels.input_checks import (
-    check_flash_inputs,
-    follow_autocast,
-    no_autocast,
-)
-from course_utils.kernels.out_of_memory import out_of_memory_explained
+from course_utils.checks import check_choice, check_finite, check_like, check_rank
+from course_utils.kernels.launch import attend_triton, unavailable_reason, unsupported_reason
 from course_utils.kernels.reference import attend_reference
 from course_utils.kernels.tiled import attend_tiled
+from course_utils.kernels.tiled_function import (
+    autocast_dtype,
+    no_autocast,
+    out_of_memory_explained,
+)
 from course_utils.shapes import Float
 
-__all__ = ["BACKENDS", "available_backends", "flash_attend", "unavailable_reason"]
+__all__ = ["BACKENDS", "DTYPES", "available_backends", "flash_attend"]
 
 Backend = Literal["auto", "triton", "tiled", "reference"]
 # From the fastest to the slowest, where each is there.
 BACKENDS = ("triton", "tiled", "reference")
-_TRITON = "course_utils.kernels.launch"
-
-
-class _NotInstalled(Exception):
-    """There is no Triton to import."""
+# float64 is there for gradient checks; the Triton kernels do not take it.
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+_AXES = {"q": "B H T D", "k": "B G S D", "v": "B G S D"}
 
 
 def flash_attend(
@@ -68,7 +59,10 @@ def flash_attend(
             this input.
         return_lse: whether to return the log-sum-exp of the scores as well.
 
-    q, k and v hold finite numbers. A NaN or an infinity may turn every query into NaN that shares a
+    q, k and v are dense, of one device and one dtype: float32, float16, bfloat16, or float64 except
+    for Triton. B, T and S may be 0; H, G and D may not.
+
+    They hold finite numbers. A NaN or an infinity may turn every query into NaN that shares a
     tile with it, its log-sum-exp too, and under ``causal`` the earlier ones: it meets weights that
     are 0, and 0 times NaN is NaN. torch's own attention does the same.
 
@@ -94,8 +88,10 @@ def flash_attend(
     >>> out.shape, lse.shape
     (torch.Size([1, 4, 3, 16]), torch.Size([1, 4, 3]))
     """
-    q, k, v = follow_autocast(q, k, v)
-    check_flash_inputs(q, k, v, causal=causal, scale=scale, return_lse=return_lse)
+    q, k, v = (_follow_autocast(x) for x in (q, k, v))
+    _check_one_kind({"q": q, "k": k, "v": v})
+    _check_shapes(q, k, v)
+    _check_options(scale, causal=causal, return_lse=return_lse)
     compute = _backend_for(q, backend)
     scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
     explained = out_of_memory_explained(q, k, whole_matrix=compute is attend_reference)
@@ -104,107 +100,89 @@ def flash_attend(
     return (out, lse) if return_lse else out
 
 
+def _follow_autocast(x: Any) -> Any:
+    """Return x in the dtype of ``torch.autocast``, as torch's own attention takes it.
+
+    That leaves float64 as it is. What is not a tensor of numbers is left to the checks.
+    """
+    if not isinstance(x, Tensor) or x.dtype not in DTYPES or x.dtype == torch.float64:
+        return x
+    dtype = autocast_dtype(x.device)
+    return x if dtype is None else x.to(dtype)
+
+
+def _check_one_kind(tensors: dict[str, Tensor]) -> None:
+    """Check rank, dtype and device of each, and that all are of one kind."""
+    __tracebackhide__ = True
+    for name, tensor in tensors.items():
+        if isinstance(tensor, Tensor) and (tensor.is_nested or tensor.layout != torch.strided):
+            kind = "a nested tensor" if tensor.is_nested else tensor.layout
+            raise TypeError(f"{name} must be a dense tensor, got {kind}")
+        check_rank(name, tensor, _AXES[name])
+        if tensor.dtype not in DTYPES:
+            known = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+            raise TypeError(f"{name} must be one of {known}, got {tensor.dtype}")
+        check_like(name, tensor, "q", tensors["q"])
+
+
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Check q (B, H, T, D), k and v (B, G, S, D) against one another; B, T and S may be 0."""
+    __tracebackhide__ = True
+    for name, size, what in (
+        ("q", q.shape[1], "query head, H"),
+        ("k", k.shape[1], "key/value head, G"),
+        ("q", q.shape[3], "coordinate in a head, D"),
+    ):
+        if size == 0:
+            raise ValueError(f"{name} must have at least one {what}, got 0")
+    for name, tensor in (("k", k), ("v", v)):
+        for axis, what in ((0, "the batch of q, B"), (3, "the head width of q, D")):
+            if tensor.shape[axis] != q.shape[axis]:
+                raise ValueError(
+                    f"{name} must have {what} ({q.shape[axis]}), got shape {tuple(tensor.shape)}"
+                )
+    if v.shape != k.shape:
+        raise ValueError(
+            f"v must have the heads and the length of k, G ({k.shape[1]}) and S ({k.shape[2]}), "
+            f"got shape {tuple(v.shape)}"
+        )
+    if q.shape[1] % k.shape[1]:
+        raise ValueError(
+            f"the heads G of k ({k.shape[1]}) must divide the heads H of q ({q.shape[1]})"
+        )
+
+
+def _check_options(scale: Any, **flags: Any) -> None:
+    __tracebackhide__ = True
+    if scale is not None:
+        check_finite("scale", scale)
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} must be True or False, got {flag!r} ({type(flag).__name__})")
+
+
 def available_backends() -> tuple[str, ...]:
     """Return the backends that can compute here, the fastest first.
 
     >>> available_backends()[-2:]
     ('tiled', 'reference')
     """
-    return tuple(name for name in BACKENDS if unavailable_reason(name) is None)
-
-
-def unavailable_reason(backend: str) -> str | None:
-    """Say why a backend cannot compute here and what would bring it; None if it can.
-
-    A missing or broken GPU, driver or Triton is a reason like any other, and raises nothing.
-
-    Raises:
-        ValueError: if there is no backend of that name.
-
-    >>> unavailable_reason("tiled") is None
-    True
-    """
-    check_choice("backend", backend, BACKENDS)
-    if backend != "triton":
-        return None
-    try:
-        launch = _launch()
-    except _NotInstalled:
-        return (
-            "Triton is not installed; on Linux with x86-64, "
-            '`python -m pip install "triton>=3.6,<3.8"` brings it'
-        )
-    except Exception as error:  # a broken Triton may raise anything at all
-        return f"Triton cannot be imported ({type(error).__name__}: {error})"
-    wanted = launch.tiled_triton.wants_interpreter()
-    if wanted != launch.INTERPRETED:
-        return (
-            f"TRITON_INTERPRET was {'set' if wanted else 'unset'} after triton was imported, and "
-            "triton read it then; do so first, in a fresh process or a restarted notebook kernel"
-        )
-    if launch.INTERPRETED:
-        return _broken_interpreter()
-    if _has_gpu():
-        return None
-    return (
-        "there is no CUDA device here; TRITON_INTERPRET=1, set before triton is imported, "
-        "runs the kernels on the CPU, slowly"
-    )
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ValueError:  # something without a specification took its place in sys.modules
-        return True
-
-
-@cache
-def _broken_interpreter() -> str | None:
-    """Say what keeps Triton's interpreter from computing with this NumPy; None if nothing does."""
-    try:
-        broken = _version("triton") < (3, 7) and _version("numpy") >= (2, 4)
-    except importlib.metadata.PackageNotFoundError:  # built in place: nothing speaks against it
-        return None
-    if not broken:
-        return None
-    return "Triton 3.6's interpreter needs numpy < 2.4; triton>=3.7 or an older numpy mends it"
-
-
-def _version(package: str) -> tuple[int, ...]:
-    """Return the first two numbers of the version that is installed."""
-    return tuple(map(int, re.findall(r"\d+", importlib.metadata.version(package))[:2]))
-
-
-@cache
-def _has_gpu() -> bool:
-    with warnings.catch_warnings():  # torch warns where a driver is too old
-        warnings.simplefilter("ignore")
-        return torch.cuda.is_available()
+    return BACKENDS if unavailable_reason() is None else BACKENDS[1:]
 
 
 def _backend_for(q: Tensor, backend: str) -> Callable:
     """Return the function that computes this input: the one asked for, or the fastest."""
     __tracebackhide__ = True
     if backend == "auto":
-        compiled = q.is_cuda and unavailable_reason("triton") is None
-        takes = compiled and not _launch().INTERPRETED and _launch().unsupported_reason(q) is None
-        return _launch().attend_triton if takes else attend_tiled
+        return attend_triton if q.is_cuda and _why_not_triton(q) is None else attend_tiled
     check_choice("backend", backend, ("auto", *BACKENDS))
     if backend != "triton":
         return attend_tiled if backend == "tiled" else attend_reference
-    reason = unavailable_reason("triton") or _launch().unsupported_reason(q)
+    reason = _why_not_triton(q)
     if reason is not None:
         raise ValueError(f"backend 'triton' must be able to take this input: {reason}")
-    return _launch().attend_triton
+    return attend_triton
 
 
-@cache
-def _launch() -> ModuleType:
-    """Import what holds the Triton kernels, only where they are wanted.
-
-    What could be imported stays; after a failure the next call tries again.
-    """
-    if not _is_installed("triton"):
-        raise _NotInstalled
-    return cast(ModuleType, importlib.import_module(_TRITON))
+def _why_not_triton(q: Tensor) -> str | None:
+    return unavailable_reason() or unsupported_reason(q)

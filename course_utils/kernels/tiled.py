@@ -15,25 +15,19 @@ All is computed in float32, or in float64 for float64 inputs. ``fast_cpu.py`` ha
 processors, faster.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_utils.kernels.fast_cpu import can_attend_fast, fast_backward, fast_forward
-from course_utils.kernels.input_checks import no_autocast
-from course_utils.kernels.out_of_memory import out_of_memory_explained
+from course_utils.kernels.tiled_function import LOG2_E, attend_once
 from course_utils.kernels.tiled_schedule import HeadBlock, TileSchedule
-from course_utils.kernels.unsupported_transforms import TiledFunction, differentiable_once
 from course_utils.shapes import Float
 
 __all__ = ["Tile", "attend_tiled", "backward_tiles", "forward_tiles"]
-
-LOG2_E = math.log2(math.e)
 
 
 @dataclass(frozen=True)
@@ -79,8 +73,11 @@ def attend_tiled(
     >>> lse.exp().tolist()  # the first query attends to one key, the second to two
     [[[1.0, 2.0]]]
     """
-    fast = can_attend_fast(q, k, v, scale)
-    return _TiledAttention.apply(q, k, v, causal, scale, fast)[:2]  # pyright: ignore
+    forward, backward = forward_tiles, backward_tiles
+    if can_attend_fast(q, k, v, scale):
+        forward, backward = fast_forward, fast_backward
+    how = {"causal": causal, "scale": scale}
+    return attend_once(partial(forward, **how), partial(backward, **how), q, k, v)
 
 
 @torch.no_grad()
@@ -228,26 +225,3 @@ def _tile(heads: HeadBlock, rows: range, keys: range, *running: Tensor) -> Tile:
     m, l, acc, alpha = (x.reshape(*shape, -1).clone() for x in running)
     numbers = (m.squeeze(-1) / LOG2_E, l.squeeze(-1), acc, alpha.squeeze(-1))
     return Tile(heads.batch, heads.query, rows, keys, *numbers)
-
-
-class _TiledAttention(TiledFunction):
-    @staticmethod
-    def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, fast: bool) -> Any:
-        forward = fast_forward if fast else forward_tiles
-        out, lse_log2 = forward(q, k, v, causal=causal, scale=scale)
-        return out, lse_log2 / LOG2_E, lse_log2
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
-        q, k, v, ctx.causal, ctx.scale, ctx.fast = inputs
-        out, _, lse_log2 = output
-        ctx.mark_non_differentiable(lse_log2)
-        ctx.save_for_backward(q, k, v, out, lse_log2)
-
-    @staticmethod
-    def backward(ctx: Any, dout: Tensor, dlse: Tensor, _: Tensor) -> tuple:
-        q, k, *others = ctx.saved_tensors
-        backward = fast_backward if ctx.fast else backward_tiles
-        gradients = partial(backward, causal=ctx.causal, scale=ctx.scale)
-        with out_of_memory_explained(q, k), no_autocast(q.device):
-            return *differentiable_once(gradients, q, k, *others, dout, dlse), None, None, None

@@ -1,6 +1,5 @@
 """Who computes, what is said when somebody cannot, and what the user gets back."""
 
-import importlib
 import importlib.metadata
 import importlib.util
 import re
@@ -9,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from course_utils.kernels import available_backends, dispatch, flash_attend
-from course_utils.kernels.dispatch import unavailable_reason
+from course_utils.kernels import available_backends, dispatch, flash_attend, launch
+from course_utils.kernels.launch import unavailable_reason
 
 INSTALL, NO_GPU = "Triton is not installed", "there is no CUDA device here"
 TOO_LATE = "TRITON_INTERPRET was {} after triton was imported"
@@ -18,7 +17,7 @@ needs_triton = pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="Triton is not installed"
 )
 old_interpreter = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is not None and dispatch._broken_interpreter() is not None,
+    importlib.util.find_spec("triton") is not None and launch._broken_interpreter() is not None,
     reason="this interpreter and this NumPy do not fit",
 )
 
@@ -150,7 +149,7 @@ def test_second_derivative(backend, device, other):
 @pytest.fixture
 def nothing_kept():
     """What was found out about this machine is found out anew, here and by whoever comes next."""
-    kept = (dispatch._launch, dispatch._broken_interpreter, dispatch._has_gpu)
+    kept = (launch._broken_interpreter, launch._has_gpu)
     for one in kept:
         one.cache_clear()
     yield
@@ -161,7 +160,7 @@ def nothing_kept():
 @pytest.mark.usefixtures("nothing_kept")
 def test_without_triton(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert unavailable_reason("triton").startswith(INSTALL)
+    assert unavailable_reason().startswith(INSTALL)
     check_auto_works()
     with refused(INSTALL):
         flash_attend(*qkv(), backend="triton")
@@ -170,13 +169,13 @@ def test_without_triton(monkeypatch):
 @pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("error", [OSError("libcuda.so: no such file"), KeyError("x")])
 def test_triton_that_breaks_on_import(monkeypatch, error):
-    def broken(name):
+    def broken():
         raise error
 
-    monkeypatch.setattr(dispatch, "_is_installed", lambda package: True)
-    monkeypatch.setattr(importlib, "import_module", broken)
+    monkeypatch.setattr(launch, "_is_installed", lambda package: True)
+    monkeypatch.setattr(launch, "_kernels", broken)
     said = f"Triton cannot be imported ({type(error).__name__}: {error})"
-    assert unavailable_reason("triton") == said
+    assert unavailable_reason() == said
     check_auto_works()
     with refused(said):
         flash_attend(*qkv(), backend="triton")
@@ -199,42 +198,40 @@ def test_interpreter_too_old_for_numpy(monkeypatch, triton, numpy, interpreted, 
             raise importlib.metadata.PackageNotFoundError(package)
         return {"triton": triton, "numpy": numpy}[package]
 
-    launch = launch_saying(interpreted=interpreted)
-    launch.tiled_triton = SimpleNamespace(wants_interpreter=lambda: interpreted)
     monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr(dispatch, "_has_gpu", lambda: True)
+    monkeypatch.setattr(launch, "_is_installed", lambda package: True)
+    monkeypatch.setattr(launch, "_has_gpu", lambda: True)
     with monkeypatch.context() as changed:
-        changed.setattr(dispatch, "_launch", lambda: launch)
-        assert (unavailable_reason("triton") is not None) == broken
+        changed.setattr(launch, "_kernels", lambda: kernels(interpreted))
+        assert (unavailable_reason() is not None) == broken
+
+
+def kernels(interpreted):
+    return SimpleNamespace(
+        INTERPRETED=interpreted, MIXED=False, wants_interpreter=lambda: interpreted
+    )
 
 
 class OnGPU(torch.Tensor):
     """Stands in for a tensor on a GPU, where the choice is all that is looked at."""
 
-    is_cuda = True
-
-
-def launch_saying(interpreted=False, refused=None):
-    return SimpleNamespace(
-        INTERPRETED=interpreted,
-        unsupported_reason=lambda q: refused,
-        attend_triton=lambda q, k, v: None,
-    )
+    is_cuda, device = True, torch.device("cuda")
 
 
 @pytest.mark.parametrize(
-    ("reason", "launch", "takes"),
+    ("reason", "dtype", "interpreted", "takes"),
     [
-        (None, launch_saying(), True),
-        (None, launch_saying(refused="float64"), False),
-        (None, launch_saying(interpreted=True), False),
-        ("no driver", launch_saying(), False),
+        (None, torch.float32, False, True),
+        (None, torch.float64, False, False),
+        (None, torch.float32, True, False),
+        ("no driver", torch.float32, False, False),
     ],
 )
-def test_auto_on_a_gpu(monkeypatch, reason, launch, takes):
-    monkeypatch.setattr(dispatch, "unavailable_reason", lambda name: reason)
-    monkeypatch.setattr(dispatch, "_launch", lambda: launch)
-    chosen = dispatch._backend_for(qkv()[0].as_subclass(OnGPU), "auto")
+def test_auto_on_a_gpu(monkeypatch, reason, dtype, interpreted, takes):
+    monkeypatch.setattr(dispatch, "unavailable_reason", lambda: reason)
+    monkeypatch.setattr(launch, "_kernels", lambda: kernels(interpreted))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    chosen = dispatch._backend_for(qkv(dtype=dtype)[0].as_subclass(OnGPU), "auto")
     assert chosen is (launch.attend_triton if takes else dispatch.attend_tiled)
 
 
@@ -280,7 +277,7 @@ else:
     print("computed", *available_backends())
 """
 SET, UNSET = 'os.environ["TRITON_INTERPRET"] = "1"', 'del os.environ["TRITON_INTERPRET"]'
-THEIRS, OURS = "import triton", "import course_utils.kernels.launch"
+THEIRS, OURS = "import triton", "import course_utils.kernels.tiled_triton"
 ASKED = "from course_utils.kernels import available_backends; available_backends()"
 COMPUTED = "computed triton tiled reference"
 

@@ -7,7 +7,7 @@ import torch
 from torch import ones
 
 from course_utils.kernels import flash_attend
-from course_utils.kernels.input_checks import DTYPES, check_flash_inputs
+from course_utils.kernels.dispatch import DTYPES
 
 B, H, G, T, S, D = 2, 6, 3, 5, 7, 16
 
@@ -79,9 +79,9 @@ def test_a_nested_tensor_is_refused(layout):
 def test_what_fits_is_taken(dtype, heads, lengths):
     q = torch.randn(2, heads[0], lengths[0], 3, dtype=dtype)
     k = torch.randn(2, heads[1], lengths[1], 3, dtype=dtype)
-    check_flash_inputs(q, k, k, causal=True, scale=-2, return_lse=True)
-    check_flash_inputs(q[:0], k[:0], k[:0])
     assert flash_attend(q, k, k).dtype == dtype
+    assert len(flash_attend(q, k, k, causal=True, scale=-2, return_lse=True)) == 2
+    assert flash_attend(q[:0], k[:0], k[:0]).shape == (0, *q.shape[1:])
 
 
 def test_the_error_points_at_the_call():

@@ -14,7 +14,7 @@ pytest.importorskip("triton", reason="Triton is not installed")
 from course_utils.kernels import launch, tiled_triton
 
 TILES = [(16, 16), (16, 64), (64, 16), (32, 32), (128, 64)]
-INTERPRETED = launch.INTERPRETED
+INTERPRETED = tiled_triton.INTERPRETED
 
 
 def with_tiles(block_m: int, block_n: int):

@@ -15,7 +15,7 @@ SIGNS = re.compile(r"[|*\\]|(?<=\w)_(?!\w)")
 # What runs the course; no lecture is about it.
 ENGINE = ("checks", "explorers", "files", "lectures", "teaching", "threads", "widgets")
 # Modules that a machine without Triton cannot import.
-NEED_TRITON = ("kernels.tiled_triton", "kernels.launch", "kernels.inspect")
+NEED_TRITON = ("kernels.tiled_triton", "kernels.inspect")
 
 
 def modules() -> dict[str, list[str]]:
