@@ -3,30 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Goal:
-    """How many times as long ours may take as a rival, in one pass of the cases that `fits`."""
-
-    text: str
-    rival: str
-    what: str
-    bound: float
-    fits: Callable[[dict], bool]
-
-    def judge(self, cases: list[dict]) -> dict:
-        """Return the worst case beside the bound; `met` is None where nothing was measured."""
-        found = []
-        for case in filter(self.fits, cases):
-            measured = case["results"].get(self.rival, {}).get("passes", {}).get(self.what, {})
-            if "ours_takes_times" in measured:
-                found.append((measured["ours_takes_times"][0], place(case)))
-        worst, where = max(found, default=(None, ""))
-        met = None if worst is None else worst <= self.bound
-        said = {"text": self.text, "bound": round(self.bound, 2), "worst": worst}
-        return {**said, "where": where, "met": met}
+from typing import NamedTuple
 
 
 def place(case: dict) -> str:
@@ -46,6 +23,28 @@ def heavy(*widths: int) -> Callable[[dict], bool]:
     return lambda c: (
         c["N"] >= 4096 and c["B"] * c["H"] >= 64 and c["dtype"] != "float32" and c["D"] in widths
     )
+
+
+class Goal(NamedTuple):
+    """How many times as long ours may take as a rival, in one pass of the cases that `fits`."""
+
+    text: str
+    rival: str
+    what: str
+    bound: float
+    fits: Callable[[dict], bool]
+
+    def judge(self, cases: list[dict]) -> dict:
+        """Return the worst case beside the bound; `met` is None where nothing was measured."""
+        found = []
+        for case in filter(self.fits, cases):
+            measured = case["results"].get(self.rival, {"passes": {}})["passes"].get(self.what, {})
+            if "ours_takes_times" in measured:
+                found.append((measured["ours_takes_times"][0], place(case)))
+        worst, where = max(found, default=(None, ""))
+        met = None if worst is None else worst <= self.bound
+        said = {"text": self.text, "bound": round(self.bound, 2), "worst": worst}
+        return {**said, "where": where, "met": met}
 
 
 GOALS = {

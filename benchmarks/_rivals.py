@@ -7,12 +7,12 @@ Every rival is a function of q, k and v that returns the output. T = S throughou
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks._cases import Case
@@ -27,17 +27,12 @@ LABELS = {
     "sdpa": "SDPA",
     "flash": "SDPA flash",
     "cudnn": "SDPA cuDNN",
-    "flex": "flex_attention, compiled",
 }
 FORCED = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 
 
-class CannotRun(Exception):
-    """Why something is not measured, in words."""
-
-
 def attend_with(rival: str, case: Case, device: str) -> Attend:
-    """Return the function that a rival is, or raise CannotRun."""
+    """Return the function that a rival is."""
     if rival in ("ours", "ours_mha"):
         backend = "tiled" if device == "cpu" else "triton"
         return partial(flash_attend, causal=case.causal, backend=backend)
@@ -45,8 +40,6 @@ def attend_with(rival: str, case: Case, device: str) -> Attend:
         return partial(attend_plain, causal=case.causal)
     if rival == "naive":
         return partial(attend_naive, causal=case.causal)
-    if rival == "flex":
-        return compile_flex(case, device)
     return partial(attend_sdpa, case=case, backend=FORCED.get(rival))
 
 
@@ -73,39 +66,7 @@ def attend_sdpa(
     q: Tensor, k: Tensor, v: Tensor, *, case: Case, backend: SDPBackend | None
 ) -> Tensor:
     """Compute with torch's own attention; with a backend, that kernel or an error."""
-    call = partial(scaled_dot_product_attention, is_causal=case.causal, enable_gqa=case.G < case.H)
-    if backend is None:
-        return call(q, k, v)
-    with sdpa_kernel(backend):
-        return call(q, k, v)
-
-
-def compile_flex(case: Case, device: str) -> Attend:
-    """Compile torch's flex_attention for one shape: on a GPU it becomes a Triton kernel, as ours.
-
-    What was compiled for earlier shapes is dropped: past a number of them torch would go on
-    without compiling, and measure the whole matrix.
-    """
-    torch.compiler.reset()
-    size = (None, None, case.N, case.N)
-    mask = create_block_mask(not_later, *size, device=device) if case.causal else None
-    call = torch.compile(flex_attention, dynamic=False)
-    return partial(call, block_mask=mask, enable_gqa=case.G < case.H)
-
-
-def not_later(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
-    """Say which pairs of positions the causal mask leaves."""
-    return query >= key
-
-
-def passes(rival: str, case: Case, available: float) -> tuple[str, ...]:
-    """Return which of forward and both a rival has the memory for."""
-    every = ("forward", "both")
-    if rival != "naive":
-        return every
-    return tuple(what for what in every if case.naive_bytes(what) <= available)
-
-
-def too_large(case: Case, what: str) -> str:
-    """Say why the naive form does not run."""
-    return f"its matrices would take {case.naive_bytes(what) / 1e9:.1f} GB"
+    with sdpa_kernel(backend) if backend else nullcontext():
+        return scaled_dot_product_attention(
+            q, k, v, is_causal=case.causal, enable_gqa=case.G < case.H
+        )

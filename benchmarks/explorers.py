@@ -3,35 +3,30 @@
     python -m benchmarks.explorers [--busy] [--rounds N] [--only NAME …]
 
 An event is a key on the first handle that changes something. The clock runs from the event to the
-end of the work for the frame that it is drawn in: numbers, marks, layout, paint; "script" is the
-part of numbers and marks. Of several rounds the quickest counts, since whatever else a machine does
-only adds. "× plane" compares with `explore_plane` in the same rounds: it depends less on the
-machine. Exit status 1 when over budget.
+end of the work for the frame that it is drawn in: numbers, marks, layout, paint. Of several rounds
+the quickest counts, since whatever else a machine does only adds. Exit status 1 when over budget.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import sys
 import tempfile
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from benchmarks._busy import core_taken
-from benchmarks._report import table
-from course_utils.explorers.data import as_json
+from benchmarks._tables import table
 from course_utils.explorers.page import standalone_page
 from course_utils.explorers.widget import SharedKit
 from lectures import EXPLORERS
 from tools.chromium import find_chromium
 
-MEDIAN, LATE = 12.0, 30.0  # milliseconds
+MEDIAN, LATE = 12.0, 30.0  # milliseconds that a hand does not notice
 EVENTS, ROUNDS = 100, 3
-LIKE = "explore_plane"
 SIZE = {"width": 940, "height": 700}
 # The first handle whose keys change something.
 HANDLE = """async () => {
@@ -55,7 +50,7 @@ HANDLE = """async () => {
 }"""
 # Keys that go back and forth, so that no end is reached and each event changes something.
 TIMED = """async (handle, events) => {
-  const [script, times] = [[], []];
+  const times = [];
   const now = () => performance.now();
   for (let i = 0; i < events; i += 1) {
     await new Promise(done => requestAnimationFrame(() => {
@@ -66,7 +61,6 @@ TIMED = """async (handle, events) => {
       handle.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
       const handled = now() - start;
       requestAnimationFrame(() => {
-        script.push(handled + now() - begin);
         const channel = new MessageChannel();
         channel.port1.onmessage = () => {
           times.push(handled + now() - begin);
@@ -76,36 +70,32 @@ TIMED = """async (handle, events) => {
       });
     }));
   }
-  const at = (all, share) => all.sort((one, other) => one - other)[Math.floor(share * all.length)];
-  return [at(script, 0.5), at(times, 0.5), at(times, 0.95)];
+  times.sort((one, other) => one - other);
+  return [0.5, 0.95].map(share => times[Math.floor(share * times.length)]);
 }"""
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Of one explorer: kilobytes, compressed, and milliseconds.
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser that draws without a GPU."""
+    from playwright.sync_api import sync_playwright
 
-    Attributes:
-        module: its module, as a notebook gets it. The kit is sent once for all.
-        data: what it shows.
-    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
 
-    name: str
-    module: float
-    data: float
-    script: float
-    median: float
-    late: float
 
-    @property
-    def within_budget(self) -> bool:
-        """Whether a hand does not notice."""
-        return self.median <= MEDIAN and self.late <= LATE
+def best_of(rounds: list[list[float]]) -> list[float]:
+    """The quickest median and the quickest 95th percentile."""
+    return [min(each) for each in zip(*rounds, strict=True)]
 
 
 def measure(browser: Any, pages: dict[str, Path], rounds: int) -> dict[str, list[float]]:
-    """Script, median and late milliseconds of each page; rounds go over all of them in turn."""
-    best: dict[str, list[float]] = {}
+    """Median and late milliseconds of each page; rounds go over all of them in turn."""
+    times: dict[str, list[list[float]]] = {name: [] for name in pages}
     for _ in range(rounds):
         for name, page in pages.items():
             tab = browser.new_page(viewport=SIZE)
@@ -113,24 +103,23 @@ def measure(browser: Any, pages: dict[str, Path], rounds: int) -> dict[str, list
             handle = tab.evaluate_handle(HANDLE).as_element()
             if handle is None:
                 raise RuntimeError(f"no key changes anything in {name}")
-            times = handle.evaluate(TIMED, EVENTS)
-            before = best.get(name) or times
-            best[name] = [min(pair) for pair in zip(times, before, strict=True)]
+            times[name].append(handle.evaluate(TIMED, EVENTS))
             tab.close()
-    return best
+    return {name: best_of(found) for name, found in times.items()}
 
 
-def written(names: list[str], folder: Path) -> dict[str, Path]:
-    """The page of each explorer, in a folder."""
-    pages = {name: folder / f"{name}.html" for name in names}
-    for name, path in pages.items():
-        path.write_text(standalone_page(EXPLORERS[name]()), encoding="utf-8")
-    return pages
-
-
-def compressed(text: str) -> float:
+def compressed(text: str) -> str:
     """Kilobytes that a server sends for a text."""
-    return len(gzip.compress(text.encode())) / 1e3
+    return f"{len(gzip.compress(text.encode())) / 1e3:.1f}"
+
+
+def verdict(times: dict[str, list[float]]) -> int:
+    """Say who is over the budget; return the exit status. Of each, medians, then late times."""
+    over = [
+        name for name, found in times.items() if max(found[::2]) > MEDIAN or max(found[1::2]) > LATE
+    ]
+    print(f"over {MEDIAN:g} ms in the median or {LATE:g} at p95: {', '.join(over) or 'none'}")
+    return 1 if over else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,43 +129,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"the best of these ({ROUNDS})")
     parser.add_argument("--only", nargs="+", default=list(EXPLORERS), help="these explorers")
     options = parser.parse_args(arguments)
-    from playwright.sync_api import sync_playwright
-
-    names = list(dict.fromkeys([LIKE, *options.only]))
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        pages = written(names, Path(folder))
-        browser = playwright.chromium.launch(
-            executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        pages = {name: Path(folder) / f"{name}.html" for name in options.only}
+        for name, path in pages.items():
+            path.write_text(standalone_page(EXPLORERS[name]()), encoding="utf-8")
         with core_taken() if options.busy else nullcontext():
-            best = measure(browser, pages, options.rounds)
-        browser.close()
-    timings = [timing(name, best[name]) for name in names]
-    print("\n".join(lines(timings)))
-    print(f"the kit, once for all: {compressed(SharedKit.now().module):.1f} kB")
-    over = [each.name for each in timings if not each.within_budget]
-    print(f"over {MEDIAN:g} ms in the median or {LATE:g} at p95: {', '.join(over) or 'none'}")
-    return 1 if over else 0
-
-
-def timing(name: str, times: list[float]) -> Timing:
-    """What was measured of an explorer, with its sizes."""
-    widget = EXPLORERS[name]().widget()
-    return Timing(
-        name, compressed(widget._esm), compressed(json.dumps(as_json(widget.given))), *times
-    )
-
-
-def lines(timings: list[Timing]) -> list[str]:
-    """A table, the first row of which the others are compared with."""
-    first = timings[0].median
-    head = ["explorer", "module kB", "data kB", "script ms", "median ms", "p95 ms", "× plane"]
+            times = measure(browser, pages, options.rounds)
     rows = [
-        [each.name, f"{each.module:.1f}", f"{each.data:.0f}", f"{each.script:.1f}",
-         f"{each.median:.1f}", f"{each.late:.1f}", f"{each.median / first:.1f}"]
-        for each in timings
-    ]  # fmt: skip
-    return table(head, rows)
+        [name, compressed(EXPLORERS[name]().widget()._esm), *(f"{each:.1f}" for each in found)]
+        for name, found in times.items()
+    ]
+    print("\n".join(table(["explorer", "module kB", "median ms", "p95 ms"], rows)))
+    print(f"the kit, once for all: {compressed(SharedKit.now().module)} kB")
+    return verdict(times)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from statistics import median
 
 from benchmarks._busy import core_taken
-from benchmarks._report import conditions, lines_of
+from benchmarks._tables import conditions, lines_of, table
 from lectures import COURSE
 from tools.notebook_file import lecture_file
 from tools.presenting.timing import HEAVY_SECONDS, measure_cells
@@ -25,13 +24,12 @@ from tools.presenting.timing import HEAVY_SECONDS, measure_cells
 PACKAGES = ("torch", "numpy", "matplotlib", "ipykernel")
 
 
-def table(measured: dict[str, dict[str, float]]) -> str:
-    lines = [f"{'lecture':8}{'seconds':>9}{'median cell':>13}  cells of a second and more"]
+def report(measured: dict[str, dict[str, float]]) -> list[str]:
+    rows = []
     for number, times in measured.items():
-        heavy = ", ".join(f"{name} {s:.1f}" for name, s in times.items() if s >= HEAVY_SECONDS)
-        total, middle = sum(times.values()), median(times.values())
-        lines.append(f"{number:8}{total:9.1f}{middle:13.3f}  {heavy}")
-    return "\n".join(lines)
+        heavy = [f"{name} {s:.1f}" for name, s in times.items() if s >= HEAVY_SECONDS]
+        rows.append([number, f"{sum(times.values()):.1f}", ", ".join(heavy)])
+    return table(["lecture", "seconds", "cells of a second and more"], rows)
 
 
 def quiet_and_busy(number: str) -> tuple[float, float]:
@@ -43,7 +41,7 @@ def quiet_and_busy(number: str) -> tuple[float, float]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--busy", action="store_true", help="a table of ratios")
     known = [lecture.number for lecture in COURSE]
@@ -51,10 +49,9 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     numbers = options.only or known
     if options.busy:
-        print("lecture    quiet     busy    ratio")
-        for number in numbers:
-            quiet, busy = quiet_and_busy(number)
-            print(f"{number:8}{quiet:8.1f}{busy:9.1f}{busy / quiet:9.2f}", flush=True)
+        both = {number: quiet_and_busy(number) for number in numbers}
+        rows = [[n, f"{q:.1f}", f"{b:.1f}", f"{b / q:.2f}"] for n, (q, b) in both.items()]
+        print("\n".join(table(["lecture", "quiet", "busy", "ratio"], rows)))
         return 0
     measured = {number: measure_cells(lecture_file(number)) for number in numbers}
     where = conditions("lectures", arguments, PACKAGES)
@@ -69,8 +66,8 @@ def main(arguments: list[str]) -> int:
         }
         print(lines_of({"conditions": where, "lectures": lectures}))
     else:
-        print("\n".join(f"{name}: {value}" for name, value in where.items()))
-        print(table(measured))
+        lines = [f"{name}: {value}" for name, value in where.items()]
+        print("\n".join([*lines, "", *report(measured)]))
     return 0
 
 

@@ -26,12 +26,12 @@ from unittest.mock import patch
 import torch
 
 from benchmarks._cases import Case
-from benchmarks._check import TOLERANCE, references, worst_error
-from benchmarks._measure import reason, slope_for
-from benchmarks._report import PASSES, conditions, lines_of, place, replace_text, spread, table
-from benchmarks._rivals import CannotRun
-from benchmarks._timing import Clock, CudaClock, Lap, Spread, WallClock, interleave, ratio
-from benchmarks.attention import RESULTS, device_name
+from benchmarks._check import checked_error, reason
+from benchmarks._goals import place
+from benchmarks._report import PASSES
+from benchmarks._tables import RESULTS, conditions, lines_of, replace_text, spread, table
+from benchmarks._timing import Clock, Lap, clock_of, interleave, quartiles, ratio
+from benchmarks.attention import device_name
 from course_utils.kernels import configurations, flash_attend, tiled_triton
 from course_utils.kernels.configurations import ORDER, Configuration
 from tools.ending import end_with_parent
@@ -102,7 +102,7 @@ def compute(case: Case, variant: Variant, device: str) -> list[torch.Tensor]:
     inputs = case.inputs(device, gradients=True)
     with variant.applied(case.D):
         out = flash_attend(*inputs, causal=case.causal, backend="triton")
-        return [out.detach(), *torch.autograd.grad(out, inputs, slope_for(inputs[0]))]
+        return [out.detach(), *torch.autograd.grad(out, inputs, case.slope(device))]
 
 
 def compile_ahead(task: tuple[Case, Variant]) -> None:
@@ -129,7 +129,7 @@ def jobs_of(
     inputs = case.inputs(device, gradients=what == "backward")
     attend = partial(flash_attend, causal=case.causal, backend="triton")
     out = attend(*inputs)
-    slope = slope_for(inputs[0])
+    slope = case.slope(device)
 
     def forward(variant: Variant, lap: Lap) -> object:
         with variant.applied(case.D):
@@ -145,13 +145,10 @@ def jobs_of(
 
 def check_all(case: Case, variants: list[Variant], device: str) -> dict[Variant, str]:
     """Return for each variant that is wrong or cannot run the reason."""
-    expected = references(case, list(case.inputs(device)), slope_for(case.inputs(device)[0]))
     left_out = {}
     for variant in variants:
         try:
-            error = worst_error(case, compute(case, variant, device), expected)
-            if not error <= TOLERANCE[case.dtype]:
-                raise CannotRun(f"wrong: off by {error:.1e}")
+            checked_error(case, device, compute(case, variant, device))
         except Exception as failure:  # whatever it is, the others go on
             left_out[variant] = reason(failure)
     return left_out
@@ -175,7 +172,7 @@ def measure_pass(
 
     Where the tiles in use are a candidate as well, its distance from 1 is the noise.
     """
-    clock: Clock = CudaClock() if device == "cuda" else WallClock()
+    clock = clock_of(device)
     jobs = jobs_of(case, variants, what, device)
     best = {variant: jobs[variant] for variant in finalists(jobs, clock)}
     laps = interleave(best, clock, seconds=seconds, at_least=ROUNDS, at_most=60)
@@ -185,8 +182,8 @@ def measure_pass(
             **case.shape,
             "what": what,
             "variant": variant.name,
-            "ms": Spread.of([1e3 * second for second in taken]).rounded,
-            "takes_times": ratio(taken, times[IN_USE]).rounded,
+            "ms": quartiles([1e3 * second for second in taken]),
+            "takes_times": ratio(taken, times[IN_USE]),
         }
         for variant, taken in times.items()
     ]
@@ -219,8 +216,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: for tests")
     parser.add_argument("--seconds", type=float, default=2.0, help="a pass of a shape (2)")
     options = parser.parse_args(arguments)
-    found = conditions("tiles", arguments, ("torch", "triton"))
     device = options.device
+    if device == "cuda" and not torch.cuda.is_available():
+        print("benchmarks.tiles needs a GPU that torch can use; nothing was measured")
+        return 0
+    found = conditions("tiles", arguments, ("torch", "triton"))
     result = {"conditions": found | {"device": device_name(device)}, "left_out": [], "rows": []}
     variants = candidates()
     if device == "cuda":

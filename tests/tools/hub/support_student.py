@@ -4,8 +4,8 @@ import re
 
 import httpx
 
-from benchmarks._kernel import Kernel
 from tests.tools.hub.support_hub import PASSWORD, Hub, wait_for
+from tests.tools.hub.support_kernel import Kernel
 
 NOTEBOOKS = "attention-course"
 
