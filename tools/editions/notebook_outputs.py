@@ -95,9 +95,9 @@ def with_small_pictures(new: NotebookNode, old: NotebookNode) -> NotebookNode:
     """Give each picture few colours, or the bytes that it had, where it looks as it did."""
     earlier = dict(_placed_pictures(old))
     for place, output in _placed_pictures(new):
-        small, known = _small(output["image/png"]), earlier.get(place)
-        kept = known and same_picture(known["image/png"], small)
-        output["image/png"] = known["image/png"] if kept else small
+        small = _small(output["image/png"])
+        known = earlier.get(place, {}).get("image/png", small)
+        output["image/png"] = known if same_picture(known, small) else small
     return new
 
 
@@ -106,7 +106,7 @@ def _placed_pictures(notebook: NotebookNode) -> Iterator[tuple[tuple[str, int], 
     for cell in code_cells(notebook):
         for number, output in enumerate(cell.outputs):
             if "image/png" in output.get("data", {}):
-                yield (cell.get("id"), number), output.data
+                yield (cell.id, number), output.data
 
 
 def _small(png: str) -> str:

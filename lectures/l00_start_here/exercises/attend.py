@@ -196,35 +196,35 @@ MASKED = ATTEND.stage(
 
 
 @MASKED.mistake()
-def no_mask(q, k, v, may_attend=None):
+def no_mask(q, k, v, may_attend):
     """Without a mask all is right; with one nothing changes. The first query gives {hidden} of its
     weight to keys that it may not attend to. Set their scores to −∞ before the exponential."""
     return _mixed(_scaled(q, k).softmax(dim=-1), v)
 
 
 @MASKED.mistake()
-def mask_upside_down(q, k, v, may_attend=None):
+def mask_upside_down(q, k, v, may_attend):
     """Your mask is upside down: True means that the query *may* attend to the key. `masked_fill`
     fills where its mask is True, so give it `~may_attend`."""
     return _mixed(_scaled(q, k).masked_fill(may_attend, -torch.inf).softmax(dim=-1), v)
 
 
 @MASKED.mistake()
-def hidden_scores_of_zero(q, k, v, may_attend=None):
+def hidden_scores_of_zero(q, k, v, may_attend):
     """You set hidden scores to 0, and exp(0) is 1: the first query still gives {hidden} of its
     weight to them. Only −∞ has the exponential 0."""
     return _mixed(_scaled(q, k).masked_fill(~may_attend, 0.0).softmax(dim=-1), v)
 
 
 @MASKED.mistake()
-def hidden_weights_set_to_zero(q, k, v, may_attend=None):
+def hidden_weights_set_to_zero(q, k, v, may_attend):
     """You hide keys after the softmax, so the weights of the first query sum to {whole}. Hide them
     before: then what they would have got goes to the others."""
     return _mixed(_scaled(q, k).softmax(dim=-1).masked_fill(~may_attend, 0.0), v)
 
 
 @MASKED.mistake()
-def the_mask_added(q, k, v, may_attend=None):
+def the_mask_added(q, k, v, may_attend):
     """You add the mask to the scores, which gives allowed keys 1 more, and the first query still
     gives {hidden} of its weight to hidden ones. Replace hidden scores by −∞."""
     return _mixed((_scaled(q, k) + may_attend).softmax(dim=-1), v)
