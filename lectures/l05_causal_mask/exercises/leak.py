@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
 from lectures.l05_causal_mask.exercises.leak_models import (
     LEAKS,
@@ -16,8 +16,6 @@ from lectures.l05_causal_mask.exercises.leak_models import (
     reach,
     tokens,
 )
-
-__all__ = ["LEAK"]
 
 
 def _furthest_ahead(models: Mapping[str, Any], seen: Callable[[Tensor], Tensor]) -> tuple[str, int]:
@@ -31,37 +29,6 @@ def _furthest_ahead(models: Mapping[str, Any], seen: Callable[[Tensor], Tensor])
 
 def _find_leak(models, x):
     return _furthest_ahead(models, lambda grid: grid > 0)
-
-
-def _first_models(models, x):
-    return _find_leak(leak_suspects(), x)
-
-
-def _looks_at_the_past(models, x):
-    return _furthest_ahead(models, lambda grid: grid.T > 0)
-
-
-def _first_output_only(models, x):
-    first = torch.arange(len(x))[:, None] == 0
-    return _furthest_ahead(models, lambda grid: (grid > 0) & first)
-
-
-def _overlooks_the_faint(models, x):
-    return _furthest_ahead(models, lambda grid: grid > 0.05)
-
-
-def _offset_of_one_layer(models, x):
-    name, ahead = _find_leak(models, x)
-    return name, 1 if LEAKS[models[name].leak][0] == "one ahead in both layers" else ahead
-
-
-def _nearest_offset(models, x):
-    return _find_leak(models, x)[0], 1
-
-
-def _sign_turned_round(models, x):
-    name, ahead = _find_leak(models, x)
-    return name, -ahead
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -95,52 +62,58 @@ LEAK = Exercise(
     tolerance=Tolerance(relative=0, absolute=0.1),
     praise="A gradient of exactly 0 for every s > t is expected; anything else is a leak, faint "
     "or late as it may be. Four kinds of leak, found by measuring.",
-    mistakes=(
-        Mistake(
-            "measures the first six only",
-            _first_models,
-            "Right for the first six models. The check also shuffles the names, and there the "
-            "answer is another: measure the `models` that come in.",
-        ),
-        Mistake(
-            "looks at the past",
-            _looks_at_the_past,
-            "{accused} is the first that reaches all the way back, and reading the past is "
-            "allowed. Row t of the gradient is an output, column s an input: a leak lies above the "
-            "diagonal, s > t.",
-            part=0,
-        ),
-        Mistake(
-            "first output only",
-            _first_output_only,
-            "You look only at output 0. One leak starts later: output {first_t} of {leak} "
-            "depends on input {first_s}. Look at all outputs.",
-        ),
-        Mistake(
-            "overlooks what is faint",
-            _overlooks_the_faint,
-            "You take a small dependence for none. The leak of {leak} is faint: {strongest} at "
-            "most, where a token's own gradient is {usual}. Its mask adds −8 to the score and not "
-            "−∞. Without a leak the gradient is exactly 0: compare with 0.",
-        ),
-        Mistake(
-            "the offset of one layer",
-            _offset_of_one_layer,
-            "{accused} is the one. Its masks are off by 1 in each of its two layers, and layers "
-            "add up: output {first_t} depends on input {first_s}, {ahead} ahead.",
-        ),
-        Mistake(
-            "the nearest offset",
-            _nearest_offset,
-            "{accused} is the one. You give 1, as if you had looked only at the next token, "
-            "s = t + 1. It sees {ahead} ahead: output {first_t} depends on input {first_s}. Asked "
-            "for is the largest s − t.",
-        ),
-        Mistake(
-            "the sign turned round",
-            _sign_turned_round,
-            "{accused} is the one. The offset is s − t, input minus output: ahead counts as "
-            "positive, so {ahead}.",
-        ),
-    ),
 )
+
+
+@LEAK.mistake()
+def measures_the_first_six_only(models, x):
+    """Right for the first six models. The check also shuffles the names, and there the answer is
+    another: measure the `models` that come in."""
+    return _find_leak(leak_suspects(), x)
+
+
+@LEAK.mistake(part=0)
+def looks_at_the_past(models, x):
+    """{accused} is the first that reaches all the way back, and reading the past is allowed. Row t
+    of the gradient is an output, column s an input: a leak lies above the diagonal, s > t."""
+    return _furthest_ahead(models, lambda grid: grid.T > 0)
+
+
+@LEAK.mistake()
+def first_output_only(models, x):
+    """You look only at output 0. One leak starts later: output {first_t} of {leak} depends on input
+    {first_s}. Look at all outputs."""
+    first = torch.arange(len(x))[:, None] == 0
+    return _furthest_ahead(models, lambda grid: (grid > 0) & first)
+
+
+@LEAK.mistake()
+def overlooks_what_is_faint(models, x):
+    """You take a small dependence for none. The leak of {leak} is faint: {strongest} at most, where
+    a token's own gradient is {usual}. Its mask adds −8 to the score and not −∞. Without a leak the
+    gradient is exactly 0: compare with 0."""
+    return _furthest_ahead(models, lambda grid: grid > 0.05)
+
+
+@LEAK.mistake()
+def the_offset_of_one_layer(models, x):
+    """{accused} is the one. Its masks are off by 1 in each of its two layers, and layers add up:
+    output {first_t} depends on input {first_s}, {ahead} ahead."""
+    name, ahead = _find_leak(models, x)
+    return name, 1 if LEAKS[models[name].leak][0] == "one ahead in both layers" else ahead
+
+
+@LEAK.mistake()
+def the_nearest_offset(models, x):
+    """{accused} is the one. You give 1, as if you had looked only at the next token, s = t + 1. It
+    sees {ahead} ahead: output {first_t} depends on input {first_s}. Asked for is the largest s −
+    t."""
+    return _find_leak(models, x)[0], 1
+
+
+@LEAK.mistake()
+def the_sign_turned_round(models, x):
+    """{accused} is the one. The offset is s − t, input minus output: ahead counts as positive, so
+    {ahead}."""
+    name, ahead = _find_leak(models, x)
+    return name, -ahead

@@ -17,8 +17,6 @@ from torch import Tensor
 from course_utils.attention import masked_softmax
 from course_utils.shapes import Float
 
-__all__ = ["LEAKS", "TOKENS", "WIDTH", "Suspect", "leak_suspects", "reach", "tokens"]
-
 TOKENS = 13
 WIDTH = 5
 NAMES = ("agate", "beryl", "coral", "flint", "jet", "opal")

@@ -8,10 +8,8 @@ from typing import Any
 
 import torch
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
-
-__all__ = ["STEP"]
 
 
 def _attend(q, keys, values, *, divisor: float | None = None, may_attend: Any = True):
@@ -32,51 +30,6 @@ def _step(q, k, v, keys, values):
     keys, values = _behind(keys, k), _behind(values, v)
     bottom_right = _ones(q, keys).tril(keys.shape[-2] - q.shape[-2])
     return _attend(q, keys, values, may_attend=bottom_right), keys, values
-
-
-def _no_mask(q, k, v, keys, values):
-    keys, values = _behind(keys, k), _behind(values, v)
-    return _attend(q, keys, values), keys, values
-
-
-def _nothing_appended(q, k, v, keys, values):
-    return _attend(q, keys, values), keys, values
-
-
-def _read_before_appending(q, k, v, keys, values):
-    return _attend(q, keys, values), _behind(keys, k), _behind(values, v)
-
-
-def _nothing_kept(q, k, v, keys, values):
-    return _attend(q, _behind(keys, k), _behind(values, v)), keys, values
-
-
-def _appended_in_front(q, k, v, keys, values):
-    keys, values = _behind(k, keys), _behind(v, values)
-    return _attend(q, keys, values), keys, values
-
-
-def _top_left_mask(q, k, v, keys, values):
-    keys, values = _behind(keys, k), _behind(values, v)
-    return _attend(q, keys, values, may_attend=_ones(q, keys).tril()), keys, values
-
-
-def _not_scaled(q, k, v, keys, values):
-    keys, values = _behind(keys, k), _behind(values, v)
-    return _attend(q, keys, values, divisor=1.0), keys, values
-
-
-def _values_not_appended(q, k, v, keys, values):
-    return _attend(q, _behind(keys, k), values)
-
-
-def _keys_not_appended(q, k, v, keys, values):
-    return _attend(q, keys, _behind(values, v))
-
-
-def _joined_along_the_batch(q, k, v, keys, values):
-    keys, values = torch.cat([keys, k]), torch.cat([values, v])
-    return _attend(q, keys, values), keys, values
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -114,121 +67,121 @@ def _probe(
 _OUT = "The cache is right; one number of `out` is {gave}, expected {want}. "
 
 
-def _stage(
-    probes: tuple[Mapping[str, torch.Tensor], ...], mistakes: tuple[Mistake, ...], **more: Any
-) -> Exercise:
-    return Exercise(
-        title="A step with a cache",
-        difficulty=2,
-        minutes=10,
-        function="step",
-        reference=_step,
-        probes=probes,
-        mistakes=mistakes,
-        parts=("out", "keys", "values"),
-        facts=_facts,
-        tolerance=Tolerance(relative=1e-4, absolute=1e-5),
-        praise="A row of scores for each new token instead of a whole square. A prompt goes in at "
-        "once, its mask at the bottom right, and then the words one by one.",
-        **more,
-    )
-
-
-_SEVERAL = _stage(
-    (
-        # A prompt on an empty cache, then three words more on a cache of seven.
-        _probe(2, 3, 0, 5, 11, 0.3, T=5),
-        _probe(2, 3, 7, 5, 11, 0.7, T=3),
-    ),
-    (
-        Mistake(
-            "no mask among the new tokens",
-            _no_mask,
-            "Right for one new token. With {T} new ones, each attends to all {after} keys, those "
-            "of later new tokens too. Among themselves the new tokens need the causal mask.",
-        ),
-        Mistake(
-            "several: a causal mask from the top left",
-            _top_left_mask,
-            "Right for one new token, and on an empty cache. But the {T} new tokens are the "
-            "*last* of {after}: the first of them may attend to the whole cache and to itself. "
-            "Move the diagonal of your mask by the length of the cache.",
-        ),
-    ),
-)
-
-STEP = _stage(
-    (
+STEP = Exercise(
+    title="A step with a cache",
+    difficulty=2,
+    minutes=10,
+    function="step",
+    reference=_step,
+    probes=(
         _probe(2, 3, 7, 5, 11, 0.3),
         # The second token of a text: the cache holds one.
         _probe(3, 2, 1, 7, 5, 1.1),
     ),
-    (
-        Mistake(
-            "nothing appended",
-            _nothing_appended,
-            "You attend to the cache and return it as it came, with {S} tokens. The new key and "
-            "value belong in it, {after} in all: for this token to attend to, and for those that "
-            "follow.",
-        ),
-        Mistake(
-            "read before appending",
-            _read_before_appending,
-            _OUT + "You attend to the {S} old tokens only: before appending, or with a mask that "
-            "hides the last one. A token attends to itself too, here with weight {own}. Append "
-            "first.",
-        ),
-        Mistake(
-            "nothing kept",
-            _nothing_kept,
-            "`out` is right, and the cache that you return still has {S} tokens. The next token "
-            "could not attend to this one. Return the longer ones, {after} tokens.",
-        ),
-        Mistake(
-            "appended in front",
-            _appended_in_front,
-            "The new token is in front of the old ones. `out` is right all the same, since "
-            "attention without a mask does not know order. But a mask and positions take place s "
-            "for token s: new ones go behind.",
-        ),
-        Mistake(
-            "a causal mask from the top left",
-            _top_left_mask,
-            _OUT + "It is the first value of the cache: a causal mask of 1 × {after} that starts "
-            "at the top left, as `is_causal=True` does, leaves only key 0. The one query is the "
-            "newest token and may attend to everything: no mask.",
-        ),
-        Mistake(
-            "not scaled",
-            _not_scaled,
-            _OUT + "The scores are not scaled: divide by √D = √{D} = {root}, as without a cache.",
-        ),
-        Mistake(
-            "the values not appended",
-            _values_not_appended,
-            "There are {after} keys and {S} values: the scores have {after} columns, the values "
-            "{S} rows. Append `v` to the values as well.",
-        ),
-        Mistake(
-            "the keys not appended",
-            _keys_not_appended,
-            "There are {S} keys and {after} values: the scores have {S} columns, the values "
-            "{after} rows. Append `k` to the keys as well.",
-        ),
-        Mistake(
-            "joined along the batch",
-            _joined_along_the_batch,
-            "You join along axis 0, that of the batch, as `torch.cat` does if you do not say. The "
-            "keys are (B, H, P, D), the new one (B, H, 1, D): they join on the axis of tokens, "
-            "`dim=-2`.",
-        ),
-        Mistake(
-            "only the output",
-            lambda *inputs: _step(*inputs)[0],
-            "`out` is right. Return the cache with it, or there is no next step: "
-            "`return out, keys, values`.",
-        ),
-    ),
-    then=(_SEVERAL,),
+    parts=("out", "keys", "values"),
+    facts=_facts,
+    tolerance=Tolerance(relative=1e-4, absolute=1e-5),
+    praise="A row of scores for each new token instead of a whole square. A prompt goes in at "
+    "once, its mask at the bottom right, and then the words one by one.",
     kept_as="step",
 )
+
+
+@STEP.mistake()
+def nothing_appended(q, k, v, keys, values):
+    """You attend to the cache and return it as it came, with {S} tokens. The new key and value
+    belong in it, {after} in all: for this token to attend to, and for those that follow."""
+    return _attend(q, keys, values), keys, values
+
+
+@STEP.mistake(begins=_OUT)
+def read_before_appending(q, k, v, keys, values):
+    """You attend to the {S} old tokens only: before appending, or with a mask that hides the last
+    one. A token attends to itself too, here with weight {own}. Append first."""
+    return _attend(q, keys, values), _behind(keys, k), _behind(values, v)
+
+
+@STEP.mistake()
+def nothing_kept(q, k, v, keys, values):
+    """`out` is right, and the cache that you return still has {S} tokens. The next token could not
+    attend to this one. Return the longer ones, {after} tokens."""
+    return _attend(q, _behind(keys, k), _behind(values, v)), keys, values
+
+
+@STEP.mistake()
+def appended_in_front(q, k, v, keys, values):
+    """The new token is in front of the old ones. `out` is right all the same, since attention
+    without a mask does not know order. But a mask and positions take place s for token s: new ones
+    go behind."""
+    keys, values = _behind(k, keys), _behind(v, values)
+    return _attend(q, keys, values), keys, values
+
+
+@STEP.mistake(begins=_OUT)
+def a_causal_mask_from_the_top_left(q, k, v, keys, values):
+    """It is the first value of the cache: a causal mask of 1 × {after} that starts at the top left,
+    as `is_causal=True` does, leaves only key 0. The one query is the newest token and may attend to
+    everything: no mask."""
+    keys, values = _behind(keys, k), _behind(values, v)
+    return _attend(q, keys, values, may_attend=_ones(q, keys).tril()), keys, values
+
+
+@STEP.mistake(begins=_OUT)
+def not_scaled(q, k, v, keys, values):
+    """The scores are not scaled: divide by √D = √{D} = {root}, as without a cache."""
+    keys, values = _behind(keys, k), _behind(values, v)
+    return _attend(q, keys, values, divisor=1.0), keys, values
+
+
+@STEP.mistake()
+def the_values_not_appended(q, k, v, keys, values):
+    """There are {after} keys and {S} values: the scores have {after} columns, the values {S} rows.
+    Append `v` to the values as well."""
+    return _attend(q, _behind(keys, k), values)
+
+
+@STEP.mistake()
+def the_keys_not_appended(q, k, v, keys, values):
+    """There are {S} keys and {after} values: the scores have {S} columns, the values {after} rows.
+    Append `k` to the keys as well."""
+    return _attend(q, keys, _behind(values, v))
+
+
+@STEP.mistake()
+def joined_along_the_batch(q, k, v, keys, values):
+    """You join along axis 0, that of the batch, as `torch.cat` does if you do not say. The keys are
+    (B, H, P, D), the new one (B, H, 1, D): they join on the axis of tokens, `dim=-2`."""
+    keys, values = torch.cat([keys, k]), torch.cat([values, v])
+    return _attend(q, keys, values), keys, values
+
+
+@STEP.mistake()
+def only_the_output(q, k, v, keys, values):
+    """`out` is right. Return the cache with it, or there is no next step:
+    `return out, keys, values`."""
+    return _step(q, k, v, keys, values)[0]
+
+
+SEVERAL = STEP.stage(
+    probes=(
+        # A prompt on an empty cache, then three words more on a cache of seven.
+        _probe(2, 3, 0, 5, 11, 0.3, T=5),
+        _probe(2, 3, 7, 5, 11, 0.7, T=3),
+    )
+)
+
+
+@SEVERAL.mistake()
+def no_mask_among_the_new_tokens(q, k, v, keys, values):
+    """Right for one new token. With {T} new ones, each attends to all {after} keys, those of later
+    new tokens too. Among themselves the new tokens need the causal mask."""
+    keys, values = _behind(keys, k), _behind(values, v)
+    return _attend(q, keys, values), keys, values
+
+
+@SEVERAL.mistake()
+def several_in_a_causal_mask_from_the_top_left(q, k, v, keys, values):
+    """Right for one new token, and on an empty cache. But the {T} new tokens are the *last* of
+    {after}: the first of them may attend to the whole cache and to itself. Move the diagonal of
+    your mask by the length of the cache."""
+    return a_causal_mask_from_the_top_left(q, k, v, keys, values)
