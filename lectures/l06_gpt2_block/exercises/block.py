@@ -8,10 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
-
-__all__ = ["BLOCK"]
 
 
 class _Attention(nn.Module):
@@ -68,54 +66,6 @@ def _block(x, norm_1, attention, norm_2, feedforward):
     return x + feedforward(norm_2(x))
 
 
-def _post_ln(x, n1, att, n2, ff):
-    x = n1(x + att(x))
-    return n2(x + ff(x))
-
-
-def _no_residual(x, n1, att, n2, ff):
-    return ff(n2(att(n1(x))))
-
-
-def _first_residual_missing(x, n1, att, n2, ff):
-    x = att(n1(x))
-    return x + ff(n2(x))
-
-
-def _second_residual_missing(x, n1, att, n2, ff):
-    x = x + att(n1(x))
-    return ff(n2(x))
-
-
-def _stream_normalised(x, n1, att, n2, ff):
-    x = n1(x)
-    x = n2(x + att(x))
-    return x + ff(x)
-
-
-def _no_second_norm(x, n1, att, n2, ff):
-    x = x + att(n1(x))
-    return x + ff(x)
-
-
-def _first_norm_twice(x, n1, att, n2, ff):
-    x = x + att(n1(x))
-    return x + ff(n1(x))
-
-
-def _side_by_side(x, n1, att, n2, ff):
-    return x + att(n1(x)) + ff(n2(x))
-
-
-def _attention_not_kept(x, n1, att, n2, ff):
-    return x + ff(n2(x + att(n1(x))))
-
-
-def _norms_of_the_outputs(x, n1, att, n2, ff):
-    x = x + n1(att(x))
-    return x + n2(ff(x))
-
-
 def _rms(x: Tensor) -> float:
     return float(x.square().mean().sqrt())
 
@@ -154,68 +104,83 @@ BLOCK = Exercise(
     tolerance=Tolerance(relative=1e-4, absolute=1e-5),
     praise="Two sublayers, each: normalise a copy, compute, add to the stream. The stream itself "
     "is only ever added to, so the gradient has a way through every block that nothing scales.",
-    mistakes=(
-        Mistake(
-            "post-LN",
-            _post_ln,
-            _SIZES + "You normalise the sums, `norm(x + sublayer(x))`: that is post-LN, as in the "
-            "first transformer and BERT. Pre-LN normalises what the sublayer reads: "
-            "`x + sublayer(norm(x))`.",
-        ),
-        Mistake(
-            "no residual",
-            _no_residual,
-            _SIZES + "Nothing is added: each sublayer's output replaces its input, and what a "
-            "token was is lost at the first norm. Add both times: `x + …`.",
-        ),
-        Mistake(
-            "first residual missing",
-            _first_residual_missing,
-            _SIZES + "Attention's output replaces the stream instead of being added to it. A token "
-            "then knows what it read, and no longer what it was: `x = x + attention(norm_1(x))`.",
-        ),
-        Mistake(
-            "second residual missing",
-            _second_residual_missing,
-            _SIZES + "The feed-forward's output replaces the stream instead of being added to it: "
-            "`x + feedforward(norm_2(x))`.",
-        ),
-        Mistake(
-            "residuals from the normalised stream",
-            _stream_normalised,
-            _SIZES + "You add to `norm(x)` instead of to `x`, both times, so what was added "
-            "before loses its size. That comes of `x = norm_1(x)`: the stream stays as it is, and "
-            "a normalised copy goes into the sublayer.",
-        ),
-        Mistake(
-            "no second norm",
-            _no_second_norm,
-            _OFF + "The feed-forward reads the sum as it is, with a size of {size_middle}. Each "
-            "sublayer has a norm before it: `feedforward(norm_2(x))`.",
-        ),
-        Mistake(
-            "norm_1 twice",
-            _first_norm_twice,
-            _OFF + "`norm_1` is used twice. Each norm has learned its own gain and shift; the "
-            "feed-forward was trained behind `norm_2`.",
-        ),
-        Mistake(
-            "side by side",
-            _side_by_side,
-            _OFF + "The feed-forward reads the `x` from before attention: the two sublayers side "
-            "by side, as in GPT-NeoX. In GPT-2 it reads the sum, attention's output included.",
-        ),
-        Mistake(
-            "attention's output not kept",
-            _attention_not_kept,
-            _OFF + "The second sum starts from the `x` that came in. The feed-forward reads "
-            "attention's output, and the stream never gets it. Assign the first sum to `x`.",
-        ),
-        Mistake(
-            "norms of the outputs",
-            _norms_of_the_outputs,
-            _OFF + "You normalise what the sublayers give, `norm(sublayer(x))`; pre-LN normalises "
-            "what they read, `sublayer(norm(x))`.",
-        ),
-    ),
 )
+
+
+@BLOCK.mistake(begins=_SIZES)
+def post_LN(x, norm_1, attention, norm_2, feedforward):
+    """You normalise the sums, `norm(x + sublayer(x))`: that is post-LN, as in the first transformer
+    and BERT. Pre-LN normalises what the sublayer reads: `x + sublayer(norm(x))`."""
+    x = norm_1(x + attention(x))
+    return norm_2(x + feedforward(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def no_residual(x, norm_1, attention, norm_2, feedforward):
+    """Nothing is added: each sublayer's output replaces its input, and what a token was is lost at
+    the first norm. Add both times: `x + …`."""
+    return feedforward(norm_2(attention(norm_1(x))))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def first_residual_missing(x, norm_1, attention, norm_2, feedforward):
+    """Attention's output replaces the stream instead of being added to it. A token then knows what
+    it read, and no longer what it was: `x = x + attention(norm_1(x))`."""
+    x = attention(norm_1(x))
+    return x + feedforward(norm_2(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def second_residual_missing(x, norm_1, attention, norm_2, feedforward):
+    """The feed-forward's output replaces the stream instead of being added to it:
+    `x + feedforward(norm_2(x))`."""
+    x = x + attention(norm_1(x))
+    return feedforward(norm_2(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def residuals_from_the_normalised_stream(x, norm_1, attention, norm_2, feedforward):
+    """You add to `norm(x)` instead of to `x`, both times, so what was added before loses its size.
+    That comes of `x = norm_1(x)`: the stream stays as it is, and a normalised copy goes into the
+    sublayer."""
+    x = norm_1(x)
+    x = norm_2(x + attention(x))
+    return x + feedforward(x)
+
+
+@BLOCK.mistake(begins=_OFF)
+def no_second_norm(x, norm_1, attention, norm_2, feedforward):
+    """The feed-forward reads the sum as it is, with a size of {size_middle}. Each sublayer has a
+    norm before it: `feedforward(norm_2(x))`."""
+    x = x + attention(norm_1(x))
+    return x + feedforward(x)
+
+
+@BLOCK.mistake(begins=_OFF)
+def norm_1_twice(x, norm_1, attention, norm_2, feedforward):
+    """`norm_1` is used twice. Each norm has learned its own gain and shift; the feed-forward was
+    trained behind `norm_2`."""
+    x = x + attention(norm_1(x))
+    return x + feedforward(norm_1(x))
+
+
+@BLOCK.mistake(begins=_OFF)
+def side_by_side(x, norm_1, attention, norm_2, feedforward):
+    """The feed-forward reads the `x` from before attention: the two sublayers side by side, as in
+    GPT-NeoX. In GPT-2 it reads the sum, attention's output included."""
+    return x + attention(norm_1(x)) + feedforward(norm_2(x))
+
+
+@BLOCK.mistake(begins=_OFF)
+def output_of_attention_not_kept(x, norm_1, attention, norm_2, feedforward):
+    """The second sum starts from the `x` that came in. The feed-forward reads attention's output,
+    and the stream never gets it. Assign the first sum to `x`."""
+    return x + feedforward(norm_2(x + attention(norm_1(x))))
+
+
+@BLOCK.mistake(begins=_OFF)
+def norms_of_the_outputs(x, norm_1, attention, norm_2, feedforward):
+    """You normalise what the sublayers give, `norm(sublayer(x))`; pre-LN normalises what they read,
+    `sublayer(norm(x))`."""
+    x = x + norm_1(attention(x))
+    return x + norm_2(feedforward(x))

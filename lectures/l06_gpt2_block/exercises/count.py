@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from course_utils.teaching.closeness import as_array
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
-
-__all__ = ["COUNT"]
 
 
 def _count(V: int, P: int, C: int, L: int, F: int) -> int:
@@ -17,11 +15,6 @@ def _count(V: int, P: int, C: int, L: int, F: int) -> int:
     feedforward = (C * F + F) + (F * C + C)
     norms = 2 * (2 * C)
     return V * C + P * C + L * (attention + feedforward + norms) + 2 * C
-
-
-def _off(wrong: Callable[..., int]) -> Callable[..., int]:
-    """The count and what is too many in it; too few is negative."""
-    return lambda V, P, C, L, F: _count(V, P, C, L, F) + wrong(V, P, C, L, F)
 
 
 def _in_words(count: float) -> str:
@@ -65,70 +58,77 @@ COUNT = Exercise(
     tolerance=Tolerance(relative=0, absolute=0.5),
     praise="124,439,808 for GPT-2, 7,087,872 in each block. At these sizes the embeddings are "
     "nearly a third, in large models next to nothing; the number of heads is in no term.",
-    mistakes=(
-        Mistake(
-            "the output matrix counted again",
-            _off(lambda V, P, C, L, F: V * C),
-            _GAVE + "That is V·C, the output matrix counted again. The logits are made with the "
-            "token embeddings, transposed: tied, so they cost nothing more.",
-        ),
-        Mistake(
-            "no positions",
-            _off(lambda V, P, C, L, F: -P * C),
-            _GAVE + "That is P·C, the table of positions. In GPT-2 it is learned, a vector for "
-            "each place. (The sinusoids of the first transformer cost nothing.)",
-        ),
-        Mistake(
-            "one block",
-            lambda V, P, C, L, F: _count(V, P, C, 1, F),
-            _GAVE + "You count one block, {block} numbers. Each of L = {L} has its own.",
-        ),
-        Mistake(
-            "the last norm missing",
-            _off(lambda V, P, C, L, F: -2 * C),
-            _GAVE + "That is 2·C, the norm after the last block. The stream of a pre-LN model is "
-            "never normalised on its way, so there is one more at its end.",
-        ),
-        Mistake(
-            "norms without shift",
-            _off(lambda V, P, C, L, F: -(2 * L + 1) * C),
-            _GAVE + "You count C numbers for each norm. A LayerNorm has a gain and a shift: 2·C. "
-            "(RMSNorm has the gain alone.)",
-        ),
-        Mistake(
-            "4C of each block missing",
-            _off(lambda V, P, C, L, F: -4 * C * L),
-            _GAVE + "That is 4·C = {wide} in each block. Two things have that size: the biases of "
-            "attention's four projections, and the two norms with gain and shift each. One of "
-            "them is missing.",
-        ),
-        Mistake(
-            "the biases of the feed-forward missing",
-            _off(lambda V, P, C, L, F: -(F + C) * L),
-            _GAVE + "That is F + C in each block, the two biases of the feed-forward.",
-        ),
-        Mistake(
-            "all biases missing but those of the norms",
-            _off(lambda V, P, C, L, F: -(4 * C + F + C) * L),
-            _GAVE + "All biases are missing. GPT-2 has them on every layer: 4·C in attention and "
-            "F + C in the feed-forward of each block.",
-        ),
-        Mistake(
-            "the rule of thumb and embeddings",
-            lambda V, P, C, L, F: (V + P) * C + 12 * L * C * C,
-            _COMES + "12·L·C² is the rule of thumb for the blocks: matrices alone, with F = 4·C. "
-            "Biases and norms are missing, and F is a size of its own.",
-        ),
-        Mistake(
-            "F taken for 4C",
-            lambda V, P, C, L, F: _count(V, P, C, L, 4 * C),
-            _COMES + "Right where F = 4·C = {wide}, as in GPT-2. F is a size of its own.",
-        ),
-        Mistake(
-            "no output projection",
-            _off(lambda V, P, C, L, F: -(C * C + C) * L),
-            _GAVE + "That is C² + C in each block, attention's output projection. q, k, v and the "
-            "output: four.",
-        ),
-    ),
 )
+
+
+@COUNT.mistake(begins=_GAVE)
+def the_output_matrix_counted_again(V, P, C, L, F):
+    """That is V·C, the output matrix counted again. The logits are made with the token embeddings,
+    transposed: tied, so they cost nothing more."""
+    return _count(V, P, C, L, F) + V * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def no_positions(V, P, C, L, F):
+    """That is P·C, the table of positions. In GPT-2 it is learned, a vector for each place. (The
+    sinusoids of the first transformer cost nothing.)"""
+    return _count(V, P, C, L, F) - P * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def one_block(V, P, C, L, F):
+    """You count one block, {block} numbers. Each of L = {L} has its own."""
+    return _count(V, P, C, 1, F)
+
+
+@COUNT.mistake(begins=_GAVE)
+def the_last_norm_missing(V, P, C, L, F):
+    """That is 2·C, the norm after the last block. The stream of a pre-LN model is never normalised
+    on its way, so there is one more at its end."""
+    return _count(V, P, C, L, F) - 2 * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def norms_without_shift(V, P, C, L, F):
+    """You count C numbers for each norm. A LayerNorm has a gain and a shift: 2·C. (RMSNorm has the
+    gain alone.)"""
+    return _count(V, P, C, L, F) - (2 * L + 1) * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def four_C_of_each_block_missing(V, P, C, L, F):
+    """That is 4·C = {wide} in each block. Two things have that size: the biases of attention's four
+    projections, and the two norms with gain and shift each. One of them is missing."""
+    return _count(V, P, C, L, F) - L * 4 * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def the_biases_of_the_feed_forward_missing(V, P, C, L, F):
+    """That is F + C in each block, the two biases of the feed-forward."""
+    return _count(V, P, C, L, F) - L * (F + C)
+
+
+@COUNT.mistake(begins=_GAVE)
+def all_biases_missing_but_those_of_the_norms(V, P, C, L, F):
+    """All biases are missing. GPT-2 has them on every layer: 4·C in attention and F + C in the
+    feed-forward of each block."""
+    return _count(V, P, C, L, F) - L * (4 * C + F + C)
+
+
+@COUNT.mistake(begins=_COMES)
+def the_rule_of_thumb_and_embeddings(V, P, C, L, F):
+    """12·L·C² is the rule of thumb for the blocks: matrices alone, with F = 4·C. Biases and norms
+    are missing, and F is a size of its own."""
+    return (V + P) * C + 12 * L * C * C
+
+
+@COUNT.mistake(begins=_COMES)
+def F_taken_for_4C(V, P, C, L, F):
+    """Right where F = 4·C = {wide}, as in GPT-2. F is a size of its own."""
+    return _count(V, P, C, L, 4 * C)
+
+
+@COUNT.mistake(begins=_GAVE)
+def no_output_projection(V, P, C, L, F):
+    """That is C² + C in each block, attention's output projection. q, k, v and the output: four."""
+    return _count(V, P, C, L, F) - L * (C * C + C)

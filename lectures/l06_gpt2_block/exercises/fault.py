@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from course_utils.layers import FeedForward, LayerNorm
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.seeds import own_random_numbers
-from course_utils.teaching.exercise import Exercise, Mistake
-
-__all__ = ["FAULT", "FAULTS", "faulty_gpt", "trace"]
+from course_utils.teaching.exercise import Exercise
 
 CONFIG = GPT2Config(vocab_size=31, max_positions=13, width=12, num_layers=3, num_heads=3)
 ROUNDING = 1e-4  # what differs by less has been computed in another order
@@ -109,34 +107,6 @@ def _find_fault(model, reference, token_ids):
     return next(name for name, gap in gaps.items() if gap > ROUNDING)
 
 
-def _any_difference(model, reference, token_ids):
-    gaps = _gaps(model, reference, token_ids)
-    return next(name for name, gap in gaps.items() if gap > 0)
-
-
-def _largest(model, reference, token_ids):
-    gaps = _gaps(model, reference, token_ids)
-    return max(gaps, key=gaps.__getitem__)
-
-
-def _last(model, reference, token_ids):
-    gaps = _gaps(model, reference, token_ids)
-    return [name for name, gap in gaps.items() if gap > ROUNDING][-1]
-
-
-def _as_listed(model, reference, token_ids):
-    gaps = _gaps(model, reference, token_ids)
-    return next(name for name, _ in model.named_modules() if gaps.get(name, 0) > ROUNDING)
-
-
-def _by_weights(model, reference, token_ids):
-    theirs = dict(reference.named_parameters())
-    for name, weight in model.named_parameters():
-        if not torch.equal(weight, theirs[name]):
-            return name
-    return None
-
-
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     gaps = _gaps(**inputs)
     name = got if isinstance(got, str) and got in gaps else ""
@@ -164,37 +134,48 @@ FAULT = Exercise(
     praise="A forgotten bias, another curve, C − 1 in a norm, weights with too few bits: five "
     "models that run, with the right shapes and the right weights. The first part that differs "
     "gives each of them away.",
-    mistakes=(
-        Mistake(
-            "any difference counts",
-            _any_difference,
-            "You name {called}, which differs by {gap} at most: that is rounding, since its norm "
-            "adds in another order. Two right programs differ by so much. Ask for more than 1e-4.",
-        ),
-        Mistake(
-            "the last that differs",
-            _last,
-            "You name {called}, the last that differs. A fault travels along the stream, so all "
-            "that comes after it differs too. Look for the first.",
-        ),
-        Mistake(
-            "the largest difference",
-            _largest,
-            "You name {called}, where the difference is largest. {before} parts before it differ "
-            "already: a small fault grows on its way. Look for the first that differs.",
-        ),
-        Mistake(
-            "in the order of the list",
-            _as_listed,
-            "You name {called}. The fault is inside, but `named_modules` lists a part before the "
-            "parts that it is made of. A hook is called when a part has finished, the inner ones "
-            "first: keep that order.",
-        ),
-        Mistake(
-            "compares the weights",
-            _by_weights,
-            "You compare weights, and they are all equal. What is wrong is what a part computes "
-            "with them: compare outputs.",
-        ),
-    ),
 )
+
+
+@FAULT.mistake()
+def any_difference_counts(model, reference, token_ids):
+    """You name {called}, which differs by {gap} at most: that is rounding, since its norm adds in
+    another order. Two right programs differ by so much. Ask for more than 1e-4."""
+    gaps = _gaps(model, reference, token_ids)
+    return next(name for name, gap in gaps.items() if gap > 0)
+
+
+@FAULT.mistake()
+def the_last_that_differs(model, reference, token_ids):
+    """You name {called}, the last that differs. A fault travels along the stream, so all that comes
+    after it differs too. Look for the first."""
+    gaps = _gaps(model, reference, token_ids)
+    return [name for name, gap in gaps.items() if gap > ROUNDING][-1]
+
+
+@FAULT.mistake()
+def the_largest_difference(model, reference, token_ids):
+    """You name {called}, where the difference is largest. {before} parts before it differ already:
+    a small fault grows on its way. Look for the first that differs."""
+    gaps = _gaps(model, reference, token_ids)
+    return max(gaps, key=gaps.__getitem__)
+
+
+@FAULT.mistake()
+def in_the_order_of_the_list(model, reference, token_ids):
+    """You name {called}. The fault is inside, but `named_modules` lists a part before the parts
+    that it is made of. A hook is called when a part has finished, the inner ones first: keep that
+    order."""
+    gaps = _gaps(model, reference, token_ids)
+    return next(name for name, _ in model.named_modules() if gaps.get(name, 0) > ROUNDING)
+
+
+@FAULT.mistake()
+def compares_the_weights(model, reference, token_ids):
+    """You compare weights, and they are all equal. What is wrong is what a part computes with them:
+    compare outputs."""
+    theirs = dict(reference.named_parameters())
+    for name, weight in model.named_parameters():
+        if not torch.equal(weight, theirs[name]):
+            return name
+    return None

@@ -8,48 +8,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import NanAlike
-
-__all__ = ["NUCLEUS"]
 
 
 def _put_back(kept: Tensor, order: Tensor) -> Tensor:
     return torch.zeros_like(kept).scatter(0, order, kept)
 
 
-def _nucleus_with(
+def _shares(probabilities: Tensor, kept: Tensor) -> Tensor:
+    """What is kept, divided by its sum."""
+    kept = torch.where(kept, probabilities, 0.0)
+    return kept / kept.sum()
+
+
+def _nucleus(
+    probabilities: Tensor,
+    p: float,
     *,
     keep: Callable[[Tensor, float], Tensor] = lambda largest, p: largest.cumsum(0) - largest < p,
-    normalise: Callable[[Tensor, float], Tensor] = lambda kept, p: kept / kept.sum(),
+    normalise: Callable[[Tensor], Tensor] = lambda kept: kept / kept.sum(),
     back: Callable[[Tensor, Tensor], Tensor] = _put_back,
     descending: bool = True,
-) -> Callable[..., Tensor]:
+) -> Tensor:
     """Top-p that is right but for what is given: what is kept, of the sorted, and what then."""
-
-    def nucleus(probabilities, p):
-        ordered, order = probabilities.sort(descending=descending)
-        kept = torch.where(keep(ordered, p), ordered, 0.0)
-        return back(normalise(kept, p), order)
-
-    return nucleus
-
-
-_nucleus = _nucleus_with()
-
-
-def _where(keep: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
-    """What is kept is decided without sorting."""
-
-    def nucleus(probabilities, p):
-        kept = torch.where(keep(probabilities, p), probabilities, 0.0)
-        return kept / kept.sum()
-
-    return nucleus
-
-
-def _softmax_of_kept(kept, p):
-    return kept.masked_fill(kept == 0, -torch.inf).softmax(0)
+    ordered, order = probabilities.sort(descending=descending)
+    kept = torch.where(keep(ordered, p), ordered, 0.0)
+    return back(normalise(kept), order)
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -87,75 +72,87 @@ NUCLEUS = Exercise(
     tolerance=NanAlike(relative=1e-4, absolute=1e-6),
     praise="The token that takes the sum over p is kept, so at least one always is. Where the "
     "model is sure few remain, where it is not many: top-k does not know the difference.",
-    mistakes=(
-        Mistake(
-            "the token that reaches p dropped",
-            _nucleus_with(keep=lambda largest, p: largest.cumsum(0) <= p),
-            _OF + "{size} tokens are needed, {share} in all; you drop the last of them, and "
-            "{before} is less than p. Where one token alone is more than p, none is left, and 0/0 "
-            "is NaN. Look at the sum of those before a token: less than p, and it is needed.",
-        ),
-        Mistake(
-            "the token that reaches p dropped, strictly",
-            _nucleus_with(keep=lambda largest, p: largest.cumsum(0) < p),
-            _OF + "{size} tokens are needed, {share} in all. You keep those whose sum, themselves "
-            "included, is still below p: the last one is missing, and where one token alone "
-            "reaches p, nothing is left. Look at the sum of those before a token.",
-        ),
-        Mistake(
-            "one too many",
-            _nucleus_with(keep=lambda largest, p: largest.cumsum(0) - largest <= p),
-            _OF + "{size} tokens reach p exactly, and you keep one more. What stands before it is "
-            "not less than p: compare with `<`.",
-        ),
-        Mistake(
-            "not divided by the sum",
-            _nucleus_with(normalise=lambda kept, p: kept),
-            _OF + "the right {size} are kept, and they sum to {sum}. Divide by that, so that they "
-            "are probabilities again.",
-        ),
-        Mistake(
-            "divided by p",
-            _nucleus_with(normalise=lambda kept, p: kept / p),
-            _OF + "the right {size} are kept, and you divide by p; they hold {share}, mostly more "
-            "than p, so your result sums to {sum}. Divide by what they hold.",
-        ),
-        Mistake(
-            "another softmax",
-            _nucleus_with(normalise=_softmax_of_kept),
-            _OF + "the right {size} are kept, and you put their probabilities through a softmax, "
-            "which makes them nearly equal. They are probabilities already: divide by their sum.",
-        ),
-        Mistake(
-            "left in order of size",
-            _nucleus_with(back=lambda kept, order: kept),
-            _OF + "the right {size} are kept, but sorted: the first place now holds the likeliest "
-            "token's share, whichever token that was. Put them back where they stood: "
-            "`out[order] = kept`.",
-        ),
-        Mistake(
-            "put back the wrong way",
-            _nucleus_with(back=lambda kept, order: kept[order]),
-            _OF + "the right {size} are kept and land in the wrong places. `kept[order]` reads "
-            "where one has to write: `out[order] = kept`.",
-        ),
-        Mistake(
-            "not sorted",
-            _where(lambda probabilities, p: probabilities.cumsum(0) - probabilities < p),
-            _OF + "you add up in the order of the vocabulary, and keep {kept} that hold {held}. "
-            "The likeliest come first: sort.",
-        ),
-        Mistake(
-            "smallest first",
-            _nucleus_with(descending=False),
-            _OF + "you keep {kept}, the least likely first: `sort` goes upwards unless "
-            "`descending=True`. Of the likeliest {size} are enough.",
-        ),
-        Mistake(
-            "p as a threshold",
-            _where(lambda probabilities, p: probabilities >= p),
-            _OF + "you keep tokens whose own probability is at least p. p is a share of the sum: "
-            "the likeliest {size} hold {share} together.",
-        ),
-    ),
 )
+
+
+@NUCLEUS.mistake(begins=_OF)
+def the_token_that_reaches_p_dropped(probabilities, p):
+    """{size} tokens are needed, {share} in all; you drop the last of them, and {before} is less
+    than p. Where one token alone is more than p, none is left, and 0/0 is NaN. Look at the sum of
+    those before a token: less than p, and it is needed."""
+    return _nucleus(probabilities, p, keep=lambda largest, p: largest.cumsum(0) <= p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def the_token_that_reaches_p_dropped_strictly(probabilities, p):
+    """{size} tokens are needed, {share} in all. You keep those whose sum, themselves included, is
+    still below p: the last one is missing, and where one token alone reaches p, nothing is left.
+    Look at the sum of those before a token."""
+    return _nucleus(probabilities, p, keep=lambda largest, p: largest.cumsum(0) < p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def one_too_many(probabilities, p):
+    """{size} tokens reach p exactly, and you keep one more. What stands before it is not less than
+    p: compare with `<`."""
+    return _nucleus(probabilities, p, keep=lambda largest, p: largest.cumsum(0) - largest <= p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def not_divided_by_the_sum(probabilities, p):
+    """the right {size} are kept, and they sum to {sum}. Divide by that, so that they are
+    probabilities again."""
+    return _nucleus(probabilities, p, normalise=lambda kept: kept)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def divided_by_p(probabilities, p):
+    """the right {size} are kept, and you divide by p; they hold {share}, mostly more than p, so
+    your result sums to {sum}. Divide by what they hold."""
+    return _nucleus(probabilities, p, normalise=lambda kept: kept / p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def another_softmax(probabilities, p):
+    """the right {size} are kept, and you put their probabilities through a softmax, which makes
+    them nearly equal. They are probabilities already: divide by their sum."""
+
+    def softmax(kept):
+        return kept.masked_fill(kept == 0, -torch.inf).softmax(0)
+
+    return _nucleus(probabilities, p, normalise=softmax)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def left_in_order_of_size(probabilities, p):
+    """the right {size} are kept, but sorted: the first place now holds the likeliest token's share,
+    whichever token that was. Put them back where they stood: `out[order] = kept`."""
+    return _nucleus(probabilities, p, back=lambda kept, order: kept)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def put_back_the_wrong_way(probabilities, p):
+    """the right {size} are kept and land in the wrong places. `kept[order]` reads where one has to
+    write: `out[order] = kept`."""
+    return _nucleus(probabilities, p, back=lambda kept, order: kept[order])
+
+
+@NUCLEUS.mistake(begins=_OF)
+def not_sorted(probabilities, p):
+    """you add up in the order of the vocabulary, and keep {kept} that hold {held}. The likeliest
+    come first: sort."""
+    return _shares(probabilities, probabilities.cumsum(0) - probabilities < p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def smallest_first(probabilities, p):
+    """you keep {kept}, the least likely first: `sort` goes upwards unless `descending=True`. Of the
+    likeliest {size} are enough."""
+    return _nucleus(probabilities, p, descending=False)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def p_as_a_threshold(probabilities, p):
+    """you keep tokens whose own probability is at least p. p is a share of the sum: the likeliest
+    {size} hold {share} together."""
+    return _shares(probabilities, probabilities >= p)
