@@ -7,7 +7,7 @@ P_e of its probability (Fedus, Zoph, Shazeer 2021, equations 4 to 6). The same a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,9 @@ import torch
 from torch import Tensor
 
 from course_utils.teaching.closeness import as_array
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
 from course_utils.teaching.watched import watched
-
-__all__ = ["BALANCE"]
 
 
 def _with_gradient(loss: Any, probabilities: Tensor, chosen: Tensor) -> tuple[Any, Tensor]:
@@ -37,20 +35,13 @@ def _shares(probabilities: Tensor, chosen: Tensor) -> Tensor:
     return counts / chosen.numel()
 
 
-def _balance(
-    *,
-    f: Callable[[Tensor, Tensor], Tensor] = _shares,
-    P: Callable[[Tensor, Tensor], Tensor] = lambda p, chosen: p.mean(dim=0),
-    factor: Callable[[Tensor], float] = lambda p: p.shape[1],
-    together: Callable[[Tensor, Tensor], Tensor] = lambda f, P: (f * P).sum(),
-) -> Callable[..., Tensor]:
-    """The loss ``E * sum_e f_e P_e``, with a part to be replaced by a wrong one."""
-    return lambda p, chosen: factor(p) * together(f(p, chosen), P(p, chosen))
+def _loss(p: Tensor, f: Tensor, P: Tensor) -> Tensor:
+    """The loss ``E * sum_e f_e P_e`` of any f and P."""
+    return p.shape[1] * (f * P).sum()
 
 
-def _of_the_chosen(p, chosen):
-    """The mean over all tokens of what the chosen probabilities give; the others count as 0."""
-    return (torch.zeros_like(p).scatter(1, chosen, 1.0) * p).mean(dim=0)
+def _balance(p, chosen):
+    return _loss(p, _shares(p, chosen), p.mean(dim=0))
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -85,7 +76,7 @@ BALANCE = Exercise(
     difficulty=2,
     minutes=10,
     function="balance_loss",
-    reference=_balance(),
+    reference=_balance,
     watch=partial(watched, look=_with_gradient),
     probes=(
         _probe(11, 5, 2, 0.3, unused_last=True),
@@ -97,69 +88,76 @@ BALANCE = Exercise(
     tolerance=Tolerance(relative=1e-4, absolute=1e-6),
     praise="A count has no gradient, a probability has: f says which experts are busy, and P is "
     "pushed down for those. With equal shares the loss is 1, whatever E is.",
-    mistakes=(
-        Mistake(
-            "no factor E",
-            _balance(factor=lambda p: 1.0),
-            _GAVE + "The factor E = {E} is missing (or you take the mean over the experts where "
-            "the sum is meant). With it, equal shares give 1 for every number of experts.",
-        ),
-        Mistake(
-            "shares twice",
-            _balance(P=_shares),
-            _GAVE + "You multiply f by itself. A count has no gradient, so the router would "
-            "learn nothing: the other factor is P, the mean probability.",
-        ),
-        Mistake(
-            "probabilities twice",
-            _balance(f=lambda p, chosen: p.mean(dim=0)),
-            _GAVE + "You multiply P by itself. It says what the router would like, not which "
-            "experts were chosen; f counts `chosen`.",
-        ),
-        Mistake(
-            "P over the chosen alone",
-            _balance(P=_of_the_chosen),
-            _GAVE + "Your P counts a probability only where its expert was chosen. P is the mean "
-            "over all tokens: also those that went elsewhere shall be pushed away from a busy "
-            "expert.",
-        ),
-        Mistake(
-            "shares of the tokens",
-            _balance(f=lambda p, chosen: _shares(p, chosen) * chosen.shape[1]),
-            _GAVE + "Your f is a share of the {N} tokens, so that the f of all experts sum to "
-            "k = {k}. As shares of the {choices} choices they sum to 1. (Both are in use; "
-            "transformers counts for Mixtral as you do.)",
-        ),
-        Mistake(
-            "the largest probability counted",
-            _balance(f=lambda p, chosen: _shares(p, p.argmax(dim=1))),
-            _GAVE + "Your f counts where each token's probability is largest. Count `chosen`: a "
-            "token may take several experts, and a bias or a full expert may have moved it.",
-        ),
-        Mistake(
-            "no gradient",
-            _balance(P=lambda p, chosen: p.detach().mean(dim=0)),
-            "The value is right, {want}, and it has no gradient: `.item()`, `.detach()`, `float` "
-            "or `no_grad` cut it off. Through P each token's probability of expert {busiest} "
-            "should get {slope}.",
-        ),
-        Mistake(
-            "mean over the experts",
-            _balance(P=lambda p, chosen: p.mean(dim=1)),
-            "Your P has {N} numbers, one for each token: the mean over the experts, and that is "
-            "1/{E} for every token. Take it over the tokens, `dim=0`.",
-        ),
-        Mistake(
-            "counts that end early",
-            _balance(f=lambda p, chosen: torch.bincount(chosen.flatten()) / chosen.numel()),
-            "Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: "
-            "your f is too short. Say how many there are: `minlength={E}`.",
-        ),
-        Mistake(
-            "one number for each expert",
-            _balance(together=lambda f, P: f * P),
-            "You return {E} numbers, one for each expert. The loss is their sum.",
-            part=0,
-        ),
-    ),
 )
+
+
+@BALANCE.mistake(begins=_GAVE)
+def no_factor_E(p, chosen):
+    """The factor E = {E} is missing (or you take the mean over the experts where the sum is meant).
+    With it, equal shares give 1 for every number of experts."""
+    return (_shares(p, chosen) * p.mean(dim=0)).sum()
+
+
+@BALANCE.mistake(begins=_GAVE)
+def shares_twice(p, chosen):
+    """You multiply f by itself. A count has no gradient, so the router would learn nothing: the
+    other factor is P, the mean probability."""
+    return _loss(p, _shares(p, chosen), _shares(p, chosen))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def probabilities_twice(p, chosen):
+    """You multiply P by itself. It says what the router would like, not which experts were chosen;
+    f counts `chosen`."""
+    return _loss(p, p.mean(dim=0), p.mean(dim=0))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def P_over_the_chosen_alone(p, chosen):
+    """Your P counts a probability only where its expert was chosen. P is the mean over all tokens:
+    also those that went elsewhere shall be pushed away from a busy expert."""
+    of_the_chosen = torch.zeros_like(p).scatter(1, chosen, 1.0) * p
+    return _loss(p, _shares(p, chosen), of_the_chosen.mean(dim=0))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def shares_of_the_tokens(p, chosen):
+    """Your f is a share of the {N} tokens, so that the f of all experts sum to k = {k}. As shares
+    of the {choices} choices they sum to 1. (Both are in use; transformers counts for Mixtral as you
+    do.)"""
+    return _loss(p, _shares(p, chosen) * chosen.shape[1], p.mean(dim=0))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def the_largest_probability_counted(p, chosen):
+    """Your f counts where each token's probability is largest. Count `chosen`: a token may take
+    several experts, and a bias or a full expert may have moved it."""
+    return _loss(p, _shares(p, p.argmax(dim=1)), p.mean(dim=0))
+
+
+@BALANCE.mistake()
+def no_gradient(p, chosen):
+    """The value is right, {want}, and it has no gradient: `.item()`, `.detach()`, `float` or
+    `no_grad` cut it off. Through P each token's probability of expert {busiest} should get
+    {slope}."""
+    return _loss(p, _shares(p, chosen), p.detach().mean(dim=0))
+
+
+@BALANCE.mistake()
+def mean_over_the_experts(p, chosen):
+    """Your P has {N} numbers, one for each token: the mean over the experts, and that is 1/{E} for
+    every token. Take it over the tokens, `dim=0`."""
+    return _loss(p, _shares(p, chosen), p.mean(dim=1))
+
+
+@BALANCE.mistake()
+def counts_that_end_early(p, chosen):
+    """Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: your f is
+    too short. Say how many there are: `minlength={E}`."""
+    return _loss(p, torch.bincount(chosen.flatten()) / chosen.numel(), p.mean(dim=0))
+
+
+@BALANCE.mistake(part=0)
+def one_number_for_each_expert(p, chosen):
+    """You return {E} numbers, one for each expert. The loss is their sum."""
+    return p.shape[1] * _shares(p, chosen) * p.mean(dim=0)

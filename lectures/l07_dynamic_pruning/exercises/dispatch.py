@@ -7,7 +7,6 @@ experts that have room for a few tokens (Shazeer et al. 2017, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,9 @@ import torch
 from torch import Tensor
 
 from course_utils.shapes import Float
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance, observe
 from course_utils.teaching.watched import watched
-
-__all__ = ["DISPATCH"]
 
 # Of five experts, the third unused, two for each token; of four experts three.
 _CHOSEN = [[0, 3], [3, 1], [0, 1], [3, 0], [1, 3], [4, 3], [1, 0]]
@@ -69,32 +66,30 @@ def _with_rows_and_calls(out: Any, *inputs: Any) -> tuple[Any, Tensor, int]:
     return out, rows, max(0, calls - chosen.shape[1])
 
 
-def _dispatch_with(
+def _dispatch(
+    x,
+    chosen,
+    gates,
+    experts,
+    room,
     *,
     weigh: Callable[..., Any] = lambda gates, token, place: gates[token, place, None],
     add: Callable[..., Any] = lambda out, token, y: out.index_add_(0, token, y),
     keep: Callable[..., Any] = lambda token, place, gates, room: slice(room),
-) -> Callable[..., Tensor]:
+):
     """A dispatch that is right but for what is given.
 
     ``weigh`` gives the gates of an expert's tokens, ``add`` puts its rows into the output, and
     ``keep`` says which of its choices find room.
     """
-
-    def dispatch(x, chosen, gates, experts, room):
-        out = torch.zeros_like(x)
-        for number, expert in enumerate(experts):
-            token, place = torch.where(chosen == number)
-            kept = keep(token, place, gates, room)
-            token, place = token[kept], place[kept]
-            if len(token):
-                add(out, token, weigh(gates, token, place) * expert(x[token]))
-        return out
-
-    return dispatch
-
-
-_dispatch = _dispatch_with()
+    out = torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        token, place = torch.where(chosen == number)
+        kept = keep(token, place, gates, room)
+        token, place = token[kept], place[kept]
+        if len(token):
+            add(out, token, weigh(gates, token, place) * expert(x[token]))
+    return out
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -117,39 +112,10 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     return facts
 
 
-def _all_on_all(x, chosen, gates, experts, room):
-    share = torch.zeros(len(x), len(experts)).scatter_(1, chosen, gates)  # (N, E)
-    return sum(share[:, e, None] * expert(x) for e, expert in enumerate(experts))
-
-
-def _one_by_one(x, chosen, gates, experts, room):
-    out = torch.zeros_like(x)
-    for token in range(len(x)):
-        for place, number in enumerate(chosen[token].tolist()):
-            out[token] += gates[token, place] * experts[number](x[token])
-    return out
-
-
-def _assign(out, token, y):
-    out[token] = y
-
-
-def _first_choice_alone(x, chosen, gates, experts, room):
-    return _dispatch(x, chosen[:, :1], gates[:, :1], experts, room)
-
-
-def _gates_on_the_inputs(x, chosen, gates, experts, room):
-    out = torch.zeros_like(x)
-    for number, expert in enumerate(experts):
-        token, place = torch.where(chosen == number)
-        out.index_add_(0, token, expert(gates[token, place, None] * x[token]))
-    return out
-
-
 # How a message begins that shows one number of the output.
 _AT = "For token {token}, which chose experts {of_token}, one number is {gave}, expected {want}. "
 
-WITH_ROOM_FOR_ALL = Exercise(
+DISPATCH = Exercise(
     title="Dispatch the tokens",
     difficulty=2,
     minutes=15,
@@ -163,94 +129,106 @@ WITH_ROOM_FOR_ALL = Exercise(
     praise="Each expert computed those that chose it and found room, all at once, and nothing "
     "else: N·k rows at most, however many experts there are. Who found no room is left to the "
     "residual.",
-    mistakes=(
-        Mistake(
-            "all experts on all tokens",
-            _all_on_all,
-            "The output is right, and {computed} rows were computed where {choices} were chosen: "
-            "every expert ran on all {N} tokens, expert 0 on {rows} where {load} chose it. Pick "
-            "its tokens first, `x[token]`, then call it.",
-        ),
-        Mistake(
-            "token by token",
-            _one_by_one,
-            "Only chosen tokens are computed, and one at a time: one expert was called {calls} "
-            "times, once for each of its tokens. A matrix product of many rows at once is what "
-            "makes experts fast: gather its tokens, and call it once.",
-            part=2,
-        ),
-        Mistake(
-            "no gates",
-            _dispatch_with(weigh=lambda gates, token, place: 1.0),
-            _AT + "The experts' outputs are added as they are. Each counts by its gate, "
-            "`gates[token, place, None]`.",
-        ),
-        Mistake(
-            "the last expert wins",
-            _dispatch_with(add=_assign),
-            _AT + "Of a token's {k} experts only the last one called is left: it overwrites what "
-            "the others gave. Add: `out[token] += …` within the loop, or `index_add_`. (A single "
-            "`out[token] += …` with a token twice in the index writes it once.)",
-        ),
-        Mistake(
-            "first choice alone",
-            _first_choice_alone,
-            _AT + "You send each token to its first expert alone: {computed} rows instead of "
-            "{choices}. `chosen` has {k} columns.",
-        ),
-        Mistake(
-            "gates on the inputs",
-            _gates_on_the_inputs,
-            _AT + "You multiply what the expert reads by the gate. An expert is not linear, so a "
-            "scaled input does not give a scaled output: the gate goes on what it gives.",
-        ),
-        Mistake(
-            "gates not a column",
-            _dispatch_with(weigh=lambda gates, token, place: gates[token, place]),
-            "Your gates have one axis, (n,), the expert's output has two, (n, {C}); torch lines up "
-            "the last axes. Make it a column: `gates[token, place, None] * y`.",
-        ),
-    ),
 )
 
-WITH_LITTLE_ROOM = replace(
-    WITH_ROOM_FOR_ALL,
-    probes=_probes(rooms=(3, 1)),
-    mistakes=(
-        Mistake(
-            "no limit",
-            _dispatch_with(keep=lambda token, place, gates, room: slice(None)),
-            "Right where there is room for all. Expert {full} has room for {room}, was chosen "
-            "{asked} times, and computed {computed_full} rows. Of those that chose an expert only "
-            "the first `room` are computed, the others add nothing.",
-        ),
-        Mistake(
-            "one too many",
-            _dispatch_with(keep=lambda token, place, gates, room: slice(room + 1)),
-            "Expert {full} has room for {room} and computed {computed_full} rows: one too many, "
-            "as `<=` counts from 0.",
-        ),
-        Mistake(
-            "the largest gates first",
-            _dispatch_with(
-                keep=lambda token, place, gates, room: gates[token, place].argsort(descending=True)[
-                    :room
-                ]
-            ),
-            _AT + "Where an expert is full you keep those with the largest gates. That is done, "
-            "too (V-MoE, 2021); but a later token may then push an earlier one out. Here the first "
-            "{room} in the order of the tokens are kept.",
-        ),
-        Mistake(
-            "first choices first",
-            _dispatch_with(
-                keep=lambda token, place, gates, room: place.argsort(stable=True)[:room]
-            ),
-            _AT + "You serve all first choices before any second one, as GShard does. A later "
-            "token's first choice then pushes an earlier token's second out. Here they come in the "
-            "order of the tokens.",
-        ),
-    ),
-)
 
-DISPATCH = replace(WITH_ROOM_FOR_ALL, then=(WITH_LITTLE_ROOM,))
+@DISPATCH.mistake()
+def all_experts_on_all_tokens(x, chosen, gates, experts, room):
+    """The output is right, and {computed} rows were computed where {choices} were chosen: every
+    expert ran on all {N} tokens, expert 0 on {rows} where {load} chose it. Pick its tokens first,
+    `x[token]`, then call it."""
+    share = torch.zeros(len(x), len(experts)).scatter_(1, chosen, gates)  # (N, E)
+    return sum(share[:, e, None] * expert(x) for e, expert in enumerate(experts))
+
+
+@DISPATCH.mistake(part=2)
+def token_by_token(x, chosen, gates, experts, room):
+    """Only chosen tokens are computed, and one at a time: one expert was called {calls} times, once
+    for each of its tokens. A matrix product of many rows at once is what makes experts fast: gather
+    its tokens, and call it once."""
+    out = torch.zeros_like(x)
+    for token in range(len(x)):
+        for place, number in enumerate(chosen[token].tolist()):
+            out[token] += gates[token, place] * experts[number](x[token])
+    return out
+
+
+@DISPATCH.mistake(begins=_AT)
+def no_gates(*inputs):
+    """The experts' outputs are added as they are. Each counts by its gate,
+    `gates[token, place, None]`."""
+    return _dispatch(*inputs, weigh=lambda gates, token, place: 1.0)
+
+
+@DISPATCH.mistake(begins=_AT)
+def the_last_expert_wins(*inputs):
+    """Of a token's {k} experts only the last one called is left: it overwrites what the others
+    gave. Add: `out[token] += …` within the loop, or `index_add_`. (A single `out[token] += …` with
+    a token twice in the index writes it once.)"""
+    return _dispatch(*inputs, add=lambda out, token, y: out.index_copy_(0, token, y))
+
+
+@DISPATCH.mistake(begins=_AT)
+def first_choice_alone(x, chosen, gates, experts, room):
+    """You send each token to its first expert alone: {computed} rows instead of {choices}. `chosen`
+    has {k} columns."""
+    return _dispatch(x, chosen[:, :1], gates[:, :1], experts, room)
+
+
+@DISPATCH.mistake(begins=_AT)
+def gates_on_the_inputs(x, chosen, gates, experts, room):
+    """You multiply what the expert reads by the gate. An expert is not linear, so a scaled input
+    does not give a scaled output: the gate goes on what it gives."""
+    out = torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        token, place = torch.where(chosen == number)
+        out.index_add_(0, token, expert(gates[token, place, None] * x[token]))
+    return out
+
+
+@DISPATCH.mistake()
+def gates_not_a_column(*inputs):
+    """Your gates have one axis, (n,), the expert's output has two, (n, {C}); torch lines up the
+    last axes. Make it a column: `gates[token, place, None] * y`."""
+    return _dispatch(*inputs, weigh=lambda gates, token, place: gates[token, place])
+
+
+WITH_LITTLE_ROOM = DISPATCH.stage(probes=_probes(rooms=(3, 1)))
+
+
+@WITH_LITTLE_ROOM.mistake()
+def no_limit(*inputs):
+    """Right where there is room for all. Expert {full} has room for {room}, was chosen {asked}
+    times, and computed {computed_full} rows. Of those that chose an expert only the first `room`
+    are computed, the others add nothing."""
+    return _dispatch(*inputs, keep=lambda token, place, gates, room: slice(None))
+
+
+@WITH_LITTLE_ROOM.mistake()
+def one_too_many(*inputs):
+    """Expert {full} has room for {room} and computed {computed_full} rows: one too many, as `<=`
+    counts from 0."""
+    return _dispatch(*inputs, keep=lambda token, place, gates, room: slice(room + 1))
+
+
+@WITH_LITTLE_ROOM.mistake(begins=_AT)
+def the_largest_gates_first(*inputs):
+    """Where an expert is full you keep those with the largest gates. That is done, too (V-MoE,
+    2021); but a later token may then push an earlier one out. Here the first {room} in the order of
+    the tokens are kept."""
+
+    def largest(token, place, gates, room):
+        return gates[token, place].argsort(descending=True)[:room]
+
+    return _dispatch(*inputs, keep=largest)
+
+
+@WITH_LITTLE_ROOM.mistake(begins=_AT)
+def first_choices_first(*inputs):
+    """You serve all first choices before any second one, as GShard does. A later token's first
+    choice then pushes an earlier token's second out. Here they come in the order of the tokens."""
+
+    def first(token, place, gates, room):
+        return place.argsort(stable=True)[:room]
+
+    return _dispatch(*inputs, keep=first)

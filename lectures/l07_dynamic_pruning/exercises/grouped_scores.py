@@ -15,10 +15,8 @@ import torch
 from torch import Tensor
 
 from course_utils.measure.peak_memory import peak_bytes
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
-
-__all__ = ["GROUPED_SCORES"]
 
 
 def _measured(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,26 +39,6 @@ def _fold(q: Tensor, G: int) -> Tensor:
 
 def _scores(q, k):
     return (_fold(q, k.shape[1]) @ k.mT).reshape(*q.shape[:3], k.shape[2])
-
-
-def _reading(which: Callable[[int, int], int]) -> Callable[..., Tensor]:
-    """Scores where head h reads the keys of head ``which(h, G)``."""
-
-    def scores(q, k):
-        G = k.shape[1]
-        return torch.stack([q[:, h] @ k[:, which(h, G)].mT for h in range(q.shape[1])], dim=1)
-
-    return scores
-
-
-def _repeating(q, k):
-    return q @ k.repeat_interleave(q.shape[1] // k.shape[1], dim=1).mT
-
-
-def _tokens_first(q, k):
-    """The queries of a group folded with the tokens before the heads, and undone as if not."""
-    folded = q.unflatten(1, (k.shape[1], -1)).transpose(2, 3).flatten(2, 3)
-    return (folded @ k.mT).reshape(*q.shape[:3], k.shape[2])
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -104,71 +82,69 @@ GROUPED_SCORES = Exercise(
     tolerance=Tolerance(relative=1e-4, absolute=1e-5),
     praise="No key was written twice. To its head of keys, a group's H/G query heads are only more "
     "rows: below each other they make one matrix product, which reads the cache once.",
-    mistakes=(
-        Mistake(
-            "keys repeated",
-            _repeating,
-            "The scores are right, and to get them your function held {repeated} new numbers or "
-            "more: the keys of all {H} heads, where there are {shared}. `repeat_interleave` "
-            "writes them out; so does `reshape` after `expand`; and so, out of sight, does a "
-            "product with a broadcast axis, `… @ k[:, :, None].mT`. Put the queries of a group "
-            "below each other instead: (B, G, H/G·T, D).",
-        ),
-        Mistake(
-            "head h reads h mod G",
-            _reading(lambda h, G: h % G),
-            _AT + "It reads key head {tile}; it belongs to group {group}: neighbours share, "
-            "g = h // (H/G), {R} heads to a group. `repeat` and `unflatten(1, (-1, G))` deal them "
-            "out in turn, as cards.",
-            part=0,
-        ),
-        Mistake(
-            "all read the first",
-            _reading(lambda h, G: 0),
-            _AT + "All heads read key head 0: that is multi-query attention. Here there are "
-            "G = {G}.",
-            part=0,
-        ),
-        Mistake(
-            "tokens before heads",
-            _tokens_first,
-            _AT + "Right for one query, wrong for {T}: in your fold the tokens stand before the "
-            "heads of a group, and when it is undone they are taken for each other. From "
-            "(B, G, H/G, T, D), `flatten(2, 3)`, without a transposition.",
-            part=0,
-        ),
-        Mistake(
-            "scaled",
-            lambda q, k: _scores(q, k) / q.shape[-1] ** 0.5,
-            _AT + "You divide by √D = √{D} = {root}. Asked for are the products alone.",
-            part=0,
-        ),
-        Mistake(
-            "left folded",
-            lambda q, k: _fold(q, k.shape[1]) @ k.mT,
-            "You return (B, G, H/G·T, S), with the queries of a group still below each other. The "
-            "product is right; unfold it to (B, H, T, S) with one `reshape`, which copies nothing.",
-            part=0,
-        ),
-        Mistake(
-            "left in groups",
-            lambda q, k: (_fold(q, k.shape[1]) @ k.mT).unflatten(2, (-1, q.shape[2])),
-            "You return (B, G, H/G, T, S), five axes. Groups and heads lie in order, so "
-            "`flatten(1, 2)` makes the H heads of them.",
-            part=0,
-        ),
-        Mistake(
-            "queries averaged",
-            lambda q, k: q.unflatten(1, (k.shape[1], -1)).mean(dim=2) @ k.mT,
-            "You average the queries of a group, and get G = {G} heads of scores. Queries are not "
-            "shared: each of H = {H} heads asks its own.",
-            part=0,
-        ),
-        Mistake(
-            "heads not matched",
-            lambda q, k: q @ k.mT,
-            "{H} heads of queries meet {G} of keys, which torch cannot line up: each key head is "
-            "read by {R}.",
-        ),
-    ),
 )
+
+
+@GROUPED_SCORES.mistake()
+def keys_repeated(q, k):
+    """The scores are right, and to get them your function held {repeated} new numbers or more: the
+    keys of all {H} heads, where there are {shared}. `repeat_interleave` writes them out; so does
+    `reshape` after `expand`; and so, out of sight, does a product with a broadcast axis, `… @ k[:,
+    :, None].mT`. Put the queries of a group below each other instead: (B, G, H/G·T, D)."""
+    return q @ k.repeat_interleave(q.shape[1] // k.shape[1], dim=1).mT
+
+
+@GROUPED_SCORES.mistake(part=0, begins=_AT)
+def head_h_reads_h_mod_G(q, k):
+    """It reads key head {tile}; it belongs to group {group}: neighbours share, g = h // (H/G), {R}
+    heads to a group. `repeat` and `unflatten(1, (-1, G))` deal them out in turn, as cards."""
+    return q @ k[:, torch.arange(q.shape[1]) % k.shape[1]].mT
+
+
+@GROUPED_SCORES.mistake(part=0, begins=_AT)
+def all_read_the_first(q, k):
+    """All heads read key head 0: that is multi-query attention. Here there are G = {G}."""
+    return q @ k[:, :1].mT
+
+
+@GROUPED_SCORES.mistake(part=0, begins=_AT)
+def tokens_before_heads(q, k):
+    """Right for one query, wrong for {T}: in your fold the tokens stand before the heads of a
+    group, and when it is undone they are taken for each other. From (B, G, H/G, T, D),
+    `flatten(2, 3)`, without a transposition."""
+    folded = q.unflatten(1, (k.shape[1], -1)).transpose(2, 3).flatten(2, 3)
+    return (folded @ k.mT).reshape(*q.shape[:3], k.shape[2])
+
+
+@GROUPED_SCORES.mistake(part=0, begins=_AT)
+def scaled(q, k):
+    """You divide by √D = √{D} = {root}. Asked for are the products alone."""
+    return _scores(q, k) / q.shape[-1] ** 0.5
+
+
+@GROUPED_SCORES.mistake(part=0)
+def left_folded(q, k):
+    """You return (B, G, H/G·T, S), with the queries of a group still below each other. The product
+    is right; unfold it to (B, H, T, S) with one `reshape`, which copies nothing."""
+    return _fold(q, k.shape[1]) @ k.mT
+
+
+@GROUPED_SCORES.mistake(part=0)
+def left_in_groups(q, k):
+    """You return (B, G, H/G, T, S), five axes. Groups and heads lie in order, so `flatten(1, 2)`
+    makes the H heads of them."""
+    return (_fold(q, k.shape[1]) @ k.mT).unflatten(2, (-1, q.shape[2]))
+
+
+@GROUPED_SCORES.mistake(part=0)
+def queries_averaged(q, k):
+    """You average the queries of a group, and get G = {G} heads of scores. Queries are not shared:
+    each of H = {H} heads asks its own."""
+    return q.unflatten(1, (k.shape[1], -1)).mean(dim=2) @ k.mT
+
+
+@GROUPED_SCORES.mistake()
+def heads_not_matched(q, k):
+    """{H} heads of queries meet {G} of keys, which torch cannot line up: each key head is read by
+    {R}."""
+    return q @ k.mT

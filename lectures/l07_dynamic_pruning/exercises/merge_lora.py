@@ -7,32 +7,24 @@ that W is left as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
 from course_utils.teaching.watched import watched
-
-__all__ = ["MERGE_LORA"]
 
 
 def _with_what_became_of_W(merged: Any, W: Tensor, *others: Any) -> tuple[Any, Tensor]:
     return merged, W
 
 
-def _scaled(scale: Callable[[Tensor, Tensor, float], float]) -> Callable[..., Tensor]:
-    """W plus the change, times ``scale(A, B, alpha)``."""
-    return lambda W, A, B, alpha: W + scale(A, B, alpha) * B @ A
-
-
-def _in_place(W, A, B, alpha):
-    W += alpha / len(A) * B @ A
-    return W
+def _merge(W, A, B, alpha):
+    return W + alpha / len(A) * B @ A
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
@@ -68,7 +60,7 @@ MERGE_LORA = Exercise(
     difficulty=1,
     minutes=6,
     function="merge",
-    reference=_scaled(lambda A, B, alpha: alpha / len(A)),
+    reference=_merge,
     watch=partial(watched, look=_with_what_became_of_W),
     probes=(
         _probe(7, 5, 3, 6.0, 0.3),
@@ -79,57 +71,65 @@ MERGE_LORA = Exercise(
     tolerance=Tolerance(relative=1e-4, absolute=1e-5),
     praise="Merged, the layer costs what it did before: one matrix of the same shape. W is as it "
     "was, so another adapter can be merged into it tomorrow.",
-    mistakes=(
-        Mistake(
-            "W changed in place",
-            _in_place,
-            "The sum is right, and the W that you were given has changed: W[{row}, {column}] was "
-            "{was}. `W +=`, `add_` and `addmm_` write into it. Every other adapter was trained "
-            "for the W of before: make a new tensor, `W + …`.",
-        ),
-        Mistake(
-            "no scale",
-            _scaled(lambda A, B, alpha: 1.0),
-            _AT + "The factor alpha/r = {alpha}/{r} = {scale} is missing.",
-        ),
-        Mistake(
-            "alpha, not divided",
-            _scaled(lambda A, B, alpha: alpha),
-            _AT + "You multiply by alpha = {alpha}; the factor is alpha/r = {scale}, so that a "
-            "larger rank does not mean a larger change.",
-        ),
-        Mistake(
-            "upside down",
-            _scaled(lambda A, B, alpha: len(A) / alpha),
-            _AT + "Your factor is r/alpha, upside down: alpha/r = {scale}.",
-        ),
-        Mistake(
-            "divided by the output's width",
-            _scaled(lambda A, B, alpha: alpha / len(B)),
-            _AT + "You divide by {out}, the width of the output, which is B's first axis. The rank "
-            "is its second: B (out, r), r = {r}.",
-        ),
-        Mistake(
-            "the change alone",
-            lambda W, A, B, alpha: alpha / len(A) * B @ A,
-            "You return the change, (alpha/r)·B·A, without the W that it changes.",
-        ),
-        Mistake(
-            "all of it scaled",
-            lambda W, A, B, alpha: alpha / len(A) * (W + B @ A),
-            _AT + "W is multiplied by alpha/r = {scale} as well. The factor is for the change.",
-        ),
-        Mistake(
-            "A times B",
-            lambda W, A, B, alpha: A @ B,
-            "`A @ B` multiplies (r, in) = ({r}, {in}) by (out, r) = ({out}, {r}). A comes first in "
-            "the computation, and so stands on the right: `B @ A` is (out, in), as W.",
-        ),
-        Mistake(
-            "transposed",
-            lambda W, A, B, alpha: W + (alpha / len(A)) * (A.T @ B.T),
-            "`A.T @ B.T` is (in, out) = ({in}, {out}), the change transposed; W is (out, in). "
-            "`B @ A` has its shape.",
-        ),
-    ),
 )
+
+
+@MERGE_LORA.mistake()
+def W_changed_in_place(W, A, B, alpha):
+    """The sum is right, and the W that you were given has changed: W[{row}, {column}] was {was}.
+    `W +=`, `add_` and `addmm_` write into it. Every other adapter was trained for the W of before:
+    make a new tensor, `W + …`."""
+    W += alpha / len(A) * B @ A
+    return W
+
+
+@MERGE_LORA.mistake(begins=_AT)
+def no_scale(W, A, B, alpha):
+    """The factor alpha/r = {alpha}/{r} = {scale} is missing."""
+    return W + B @ A
+
+
+@MERGE_LORA.mistake(begins=_AT)
+def alpha_not_divided(W, A, B, alpha):
+    """You multiply by alpha = {alpha}; the factor is alpha/r = {scale}, so that a larger rank does
+    not mean a larger change."""
+    return W + alpha * B @ A
+
+
+@MERGE_LORA.mistake(begins=_AT)
+def upside_down(W, A, B, alpha):
+    """Your factor is r/alpha, upside down: alpha/r = {scale}."""
+    return W + len(A) / alpha * B @ A
+
+
+@MERGE_LORA.mistake(begins=_AT)
+def divided_by_the_width_of_the_output(W, A, B, alpha):
+    """You divide by {out}, the width of the output, which is B's first axis. The rank is its
+    second: B (out, r), r = {r}."""
+    return W + alpha / len(B) * B @ A
+
+
+@MERGE_LORA.mistake()
+def the_change_alone(W, A, B, alpha):
+    """You return the change, (alpha/r)·B·A, without the W that it changes."""
+    return alpha / len(A) * B @ A
+
+
+@MERGE_LORA.mistake(begins=_AT)
+def all_of_it_scaled(W, A, B, alpha):
+    """W is multiplied by alpha/r = {scale} as well. The factor is for the change."""
+    return alpha / len(A) * (W + B @ A)
+
+
+@MERGE_LORA.mistake()
+def A_times_B(W, A, B, alpha):
+    """`A @ B` multiplies (r, in) = ({r}, {in}) by (out, r) = ({out}, {r}). A comes first in the
+    computation, and so stands on the right: `B @ A` is (out, in), as W."""
+    return A @ B
+
+
+@MERGE_LORA.mistake()
+def transposed(W, A, B, alpha):
+    """`A.T @ B.T` is (in, out) = ({in}, {out}), the change transposed; W is (out, in). `B @ A` has
+    its shape."""
+    return W + alpha / len(A) * A.T @ B.T

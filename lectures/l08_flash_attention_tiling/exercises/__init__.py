@@ -2,34 +2,16 @@
 
 from pathlib import Path
 
-from course_utils.teaching.predict import read_predictions
-from course_utils.teaching.quiz import read_quiz
+from course_utils.teaching.asks import asks
 from lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
 from lectures.l08_flash_attention_tiling.exercises.merge import MERGE
-from lectures.l08_flash_attention_tiling.exercises.missing_rescale import (
-    MISSING_RESCALE,
-)
+from lectures.l08_flash_attention_tiling.exercises.missing_rescale import MISSING_RESCALE
 from lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
 
-__all__ = [
-    "EXERCISES",
-    "PREDICTIONS",
-    "QUIZ",
-    "check_causal_kernel",
-    "check_merge",
-    "check_missing_rescale",
-    "check_tiled_bytes",
-    "guesses",
-    "predict",
-]
+__all__ = ["check_causal_kernel", "check_missing_rescale"]
 
-EXERCISES = (MERGE, TILED_BYTES, MISSING_RESCALE, CAUSAL_KERNEL)
-
-check_merge = MERGE.check
-check_tiled_bytes = TILED_BYTES.check
-check_missing_rescale = MISSING_RESCALE.check
-check_causal_kernel = CAUSAL_KERNEL.check
-
-QUIZ = read_quiz(Path(__file__).parents[1] / "quiz.toml")
-PREDICTIONS = read_predictions(Path(__file__).parents[1] / "predictions.toml")
-predict, guesses = PREDICTIONS.ask, PREDICTIONS.guesses
+# What the notebook calls them; their functions are `online_attention` and `causal_flash`.
+check_missing_rescale, check_causal_kernel = MISSING_RESCALE.check, CAUSAL_KERNEL.check
+globals().update(
+    asks(Path(__file__).parents[1], [MERGE, TILED_BYTES, MISSING_RESCALE, CAUSAL_KERNEL])
+)

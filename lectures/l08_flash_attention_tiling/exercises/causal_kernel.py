@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,8 @@ from torch.nn.functional import pad
 
 from course_utils.attention import attend
 from course_utils.masks import causal_mask
-from course_utils.teaching.exercise import Exercise, Mistake
 from course_utils.teaching.outcomes import NanAlike
 from lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
-
-__all__ = ["AS_GIVEN", "CAUSAL_KERNEL"]
 
 BLOCK = 4
 
@@ -77,6 +73,9 @@ def _right(q, k, v):
 
 
 def _by_tiles(
+    q,
+    k,
+    v,
     *,
     may_attend=lambda keys, rows, N: keys <= rows,
     hide=lambda scores, mask: torch.where(mask, scores, -torch.inf),
@@ -89,28 +88,24 @@ def _by_tiles(
     next_m=lambda m, m_new: m_new,
 ):
     """The loop but for what is given. As in a kernel, rows and keys beyond the end are 0."""
-
-    def run(q, k, v):
-        N, D = q.shape
-        q, k, v = (pad(x, (0, 0, 0, -N % BLOCK)) for x in (q, k, v))
-        out = torch.empty_like(q)
-        for first_row in range(0, N, BLOCK):
-            rows = torch.arange(first_row, first_row + BLOCK)[:, None]
-            m = torch.full((BLOCK, 1), -torch.inf)
-            l, acc = torch.zeros(BLOCK, 1), torch.zeros(BLOCK, D)  # noqa: E741
-            for first in range(0, stop(first_row, N), BLOCK):
-                keys = torch.arange(first, first + BLOCK)
-                scores = q[rows[:, 0]] @ k[keys].T * scale(D)
-                hidden = hide(scores, may_attend(keys, rows, N))
-                m_new = maximum(m, top(scores, hidden))
-                alpha, p = torch.exp(m - m_new), torch.exp(hidden - m_new)
-                l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
-                acc = on_acc(alpha) * acc + p @ v[keys]
-                m = next_m(m, m_new)
-            out[rows[:, 0]] = acc / l
-        return out[: _rows(v[:N])]
-
-    return run
+    N, D = q.shape
+    q, k, v = (pad(x, (0, 0, 0, -N % BLOCK)) for x in (q, k, v))
+    out = torch.empty_like(q)
+    for first_row in range(0, N, BLOCK):
+        rows = torch.arange(first_row, first_row + BLOCK)[:, None]
+        m = torch.full((BLOCK, 1), -torch.inf)
+        l, acc = torch.zeros(BLOCK, 1), torch.zeros(BLOCK, D)  # noqa: E741
+        for first in range(0, stop(first_row, N), BLOCK):
+            keys = torch.arange(first, first + BLOCK)
+            scores = q[rows[:, 0]] @ k[keys].T * scale(D)
+            hidden = hide(scores, may_attend(keys, rows, N))
+            m_new = maximum(m, top(scores, hidden))
+            alpha, p = torch.exp(m - m_new), torch.exp(hidden - m_new)
+            l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
+            acc = on_acc(alpha) * acc + p @ v[keys]
+            m = next_m(m, m_new)
+        out[rows[:, 0]] = acc / l
+    return out[: _rows(v[:N])]
 
 
 def _probe(N: int, phase: float, *, size: float = 1.0) -> dict[str, torch.Tensor]:
@@ -127,6 +122,13 @@ def _with_values_unknown(probe: Mapping[str, torch.Tensor]) -> Mapping[str, torc
     return {**probe, "v": v}
 
 
+def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The last key points along all queries, a hundred times as long as the others."""
+    k = probe["k"].clone()
+    k[-1] = 100.0
+    return {**probe, "k": k}
+
+
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The first row that is wrong, what was stored there, and what is right."""
     right = _right(**inputs)
@@ -139,151 +141,146 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
 
 _OFF = "Row {row} begins with {gave}, expected {right}. "
 
-_common: dict[str, Any] = {
-    "title": "A causal kernel of your own",
-    "difficulty": 3,
-    "minutes": 20,
-    "function": "causal_flash",
-    "reference": _right,
-    "watch": _launched,
-    "parts": ("out",),
-    "facts": _facts,
-    "tolerance": NanAlike(relative=1e-4, absolute=1e-5),
-}
-_stage = partial(Exercise, **_common)
-
-_DEAD_TILES = _stage(
-    probes=(_with_values_unknown(_probe(7, 0.9)), _with_values_unknown(_probe(11, 0.2))),
-    praise="It is causal, it visits no dead tile, and its maximum keeps large scores finite. "
-    "Triton takes the same lines, once D and BLOCK are `tl.constexpr` and not too small.",
-    mistakes=(
-        Mistake(
-            "dead tiles visited",
-            _by_tiles(stop=lambda first_row, N: N),
-            "The numbers are right, and the dead tiles are still visited: where the values of "
-            "later tiles are NaN, your first rows are, too. A weight of 0 is computed all the "
-            "same. Let the loop end with the tile of the block's own rows.",
-        ),
-    ),
-)
-
-_TILES = _stage(
-    probes=(_probe(11, 0.3), _probe(11, 1.1, size=60.0), _probe(11, 2.0, size=-60.0)),
-    praise="Several tiles give the right rows.",
-    mistakes=(
-        Mistake(
-            "acc not rescaled",
-            _by_tiles(on_acc=lambda alpha: 1),
-            _OFF + "`l` is rescaled when the maximum rises, and `acc` is not. Both were summed "
-            "against the old maximum.",
-        ),
-        Mistake(
-            "l not rescaled",
-            _by_tiles(on_l=lambda alpha: 1),
-            _OFF + "`acc` is rescaled when the maximum rises, and `l` is not. Both were summed "
-            "against the old maximum.",
-        ),
-        Mistake(
-            "nothing rescaled",
-            _by_tiles(on_l=lambda alpha: 1, on_acc=lambda alpha: 1),
-            _OFF + "Neither `l` nor `acc` is rescaled when the maximum rises: multiply both by "
-            "`alpha`, which is exp(m − m_new).",
-        ),
-        Mistake(
-            "m stays −∞",
-            _by_tiles(next_m=lambda m, m_new: m),
-            _OFF + "Only the last tile counts. `m` stays −∞, so `alpha` is 0 in every round and "
-            "wipes out what came before: at the end of a round `m = m_new`.",
-        ),
-        Mistake(
-            "m is that of the tile",
-            _by_tiles(maximum=lambda m, tile: tile),
-            "Right while scores are small. Your maximum is that of the last tile alone; where an "
-            "earlier one was larger by 100, `alpha` is exp(100) and infinite. The maximum never "
-            "falls: `nt.maximum(m, …)`.",
-        ),
-    ),
-)
-
-
-def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The last key points along all queries, a hundred times as long as the others."""
-    k = probe["k"].clone()
-    k[-1] = 100.0
-    return {**probe, "k": k}
-
-
 CAUSAL_KERNEL = ToFix(
-    **_common,
+    title="A causal kernel of your own",
+    difficulty=3,
+    minutes=20,
+    function="causal_flash",
     as_given=AS_GIVEN,
     untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "
     "one. As it stands, `acc / l` is 0/0.",
+    reference=_right,
+    watch=_launched,
     # One tile: here the end of the loop does not matter.
     probes=(_probe(3, 0.7), _probe(4, 0.3), _with_large_future(_probe(4, 1.3))),
+    parts=("out",),
+    facts=_facts,
+    tolerance=NanAlike(relative=1e-4, absolute=1e-5),
     praise="One tile gives the right rows.",
-    then=(_TILES, _DEAD_TILES),
-    mistakes=(
-        Mistake(
-            "no mask at all",
-            _by_tiles(may_attend=lambda keys, rows, N: keys < BLOCK),
-            _OFF
-            + "Nothing is hidden, not even the keys beyond the last, whose scores are 0. A key "
-            "that comes after its query gets the score −∞: compare `keys.T`, a row, with "
-            "`rows`, a column.",
-        ),
-        Mistake(
-            "not causal",
-            _by_tiles(may_attend=lambda keys, rows, N: keys < N),
-            _OFF + "Your loop is right for attention to every key. Here a key that comes after "
-            "its query gets the score −∞ as well: compare `keys.T` with `rows`.",
-        ),
-        Mistake(
-            "not itself",
-            _by_tiles(may_attend=lambda keys, rows, N: keys < rows),
-            "Row 0 is NaN: it may attend to no key at all, and −∞ − (−∞) is NaN. A query attends "
-            "to its own key as well: `<=`, not `<`.",
-        ),
-        Mistake(
-            "mask upside down",
-            _by_tiles(may_attend=lambda keys, rows, N: keys >= rows),
-            _OFF + "Your mask is upside down: row 0 may attend to key 0 alone. A key is hidden "
-            "where its place is larger than the query's.",
-        ),
-        Mistake(
-            "the other two of where",
-            _by_tiles(may_attend=lambda keys, rows, N: keys > rows),
-            _OFF + "You hide what may be seen. `nt.where(condition, a, b)` is a where the "
-            "condition holds, so the scores come first and −∞ second.",
-        ),
-        Mistake(
-            "hidden scores are 0",
-            _by_tiles(hide=lambda scores, mask: scores * mask),
-            _OFF + "A hidden score is 0 here, and exp(0 − m) is no small weight. Only −∞ gives "
-            "a weight of 0.",
-        ),
-        Mistake(
-            "maximum of hidden scores",
-            _by_tiles(top=lambda scores, hidden: scores.amax(dim=1, keepdim=True)),
-            "Right while scores are small. You take the maximum before you hide the later keys: "
-            "where one of them scores hundreds more than the rest, exp(score − m) is 0 for all "
-            "that may be seen, and 0/0 is NaN. Hide first.",
-        ),
-        Mistake(
-            "no maximum",
-            _by_tiles(top=lambda scores, hidden: torch.zeros(len(scores), 1)),
-            "Right while scores are small. Without a maximum exp of a score above 88.7 is "
-            "infinite in float32, and the output is NaN.",
-        ),
-        Mistake(
-            "scaled twice",
-            _by_tiles(scale=lambda D: 1 / D),
-            _OFF + "Your scores are too small by the root of D: `q` is scaled when it is loaded.",
-        ),
-        Mistake(
-            "the diagonal tile left out",
-            _by_tiles(stop=lambda first_row, N: first_row),
-            "The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. The tile "
-            "of the block's own rows belongs to the loop.",
-        ),
-    ),
 )
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def no_mask_at_all(*inputs):
+    """Nothing is hidden, not even the keys beyond the last, whose scores are 0. A key that comes
+    after its query gets the score −∞: compare `keys.T`, a row, with `rows`, a column."""
+    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys < BLOCK)
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def not_causal(*inputs):
+    """Your loop is right for attention to every key. Here a key that comes after its query gets the
+    score −∞ as well: compare `keys.T` with `rows`."""
+    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys < N)
+
+
+@CAUSAL_KERNEL.mistake()
+def not_itself(*inputs):
+    """Row 0 is NaN: it may attend to no key at all, and −∞ − (−∞) is NaN. A query attends to its
+    own key as well: `<=`, not `<`."""
+    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys < rows)
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def mask_upside_down(*inputs):
+    """Your mask is upside down: row 0 may attend to key 0 alone. A key is hidden where its place is
+    larger than the query's."""
+    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys >= rows)
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def the_other_two_of_where(*inputs):
+    """You hide what may be seen. `nt.where(condition, a, b)` is a where the condition holds, so the
+    scores come first and −∞ second."""
+    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys > rows)
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def hidden_scores_are_0(*inputs):
+    """A hidden score is 0 here, and exp(0 − m) is no small weight. Only −∞ gives a weight of 0."""
+    return _by_tiles(*inputs, hide=lambda scores, mask: scores * mask)
+
+
+@CAUSAL_KERNEL.mistake()
+def maximum_of_hidden_scores(*inputs):
+    """Right while scores are small. You take the maximum before you hide the later keys: where one
+    of them scores hundreds more than the rest, exp(score − m) is 0 for all that may be seen, and
+    0/0 is NaN. Hide first."""
+    return _by_tiles(*inputs, top=lambda scores, hidden: scores.amax(dim=1, keepdim=True))
+
+
+@CAUSAL_KERNEL.mistake()
+def no_maximum(*inputs):
+    """Right while scores are small. Without a maximum exp of a score above 88.7 is infinite in
+    float32, and the output is NaN."""
+    return _by_tiles(*inputs, top=lambda scores, hidden: torch.zeros(len(scores), 1))
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def scaled_twice(*inputs):
+    """Your scores are too small by the root of D: `q` is scaled when it is loaded."""
+    return _by_tiles(*inputs, scale=lambda D: 1 / D)
+
+
+@CAUSAL_KERNEL.mistake()
+def the_diagonal_tile_left_out(*inputs):
+    """The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. The tile of the
+    block's own rows belongs to the loop."""
+    return _by_tiles(*inputs, stop=lambda first_row, N: first_row)
+
+
+TILES = CAUSAL_KERNEL.stage(
+    probes=(_probe(11, 0.3), _probe(11, 1.1, size=60.0), _probe(11, 2.0, size=-60.0)),
+    praise="Several tiles give the right rows.",
+)
+
+
+@TILES.mistake(begins=_OFF)
+def acc_not_rescaled(*inputs):
+    """`l` is rescaled when the maximum rises, and `acc` is not. Both were summed against the old
+    maximum."""
+    return _by_tiles(*inputs, on_acc=lambda alpha: 1)
+
+
+@TILES.mistake(begins=_OFF)
+def l_not_rescaled(*inputs):
+    """`acc` is rescaled when the maximum rises, and `l` is not. Both were summed against the old
+    maximum."""
+    return _by_tiles(*inputs, on_l=lambda alpha: 1)
+
+
+@TILES.mistake(begins=_OFF)
+def nothing_rescaled(*inputs):
+    """Neither `l` nor `acc` is rescaled when the maximum rises: multiply both by `alpha`, which is
+    exp(m − m_new)."""
+    return _by_tiles(*inputs, on_l=lambda alpha: 1, on_acc=lambda alpha: 1)
+
+
+@TILES.mistake(begins=_OFF)
+def m_stays_minus_infinity(*inputs):
+    """Only the last tile counts. `m` stays −∞, so `alpha` is 0 in every round and wipes out what
+    came before: at the end of a round `m = m_new`."""
+    return _by_tiles(*inputs, next_m=lambda m, m_new: m)
+
+
+@TILES.mistake()
+def m_is_that_of_the_tile(*inputs):
+    """Right while scores are small. Your maximum is that of the last tile alone; where an earlier
+    one was larger by 100, `alpha` is exp(100) and infinite. The maximum never falls:
+    `nt.maximum(m, …)`."""
+    return _by_tiles(*inputs, maximum=lambda m, tile: tile)
+
+
+DEAD_TILES = CAUSAL_KERNEL.stage(
+    probes=(_with_values_unknown(_probe(7, 0.9)), _with_values_unknown(_probe(11, 0.2))),
+    praise="It is causal, it visits no dead tile, and its maximum keeps large scores finite. "
+    "Triton takes the same lines, once D and BLOCK are `tl.constexpr` and not too small.",
+)
+
+
+@DEAD_TILES.mistake()
+def dead_tiles_visited(*inputs):
+    """The numbers are right, and the dead tiles are still visited: where the values of later tiles
+    are NaN, your first rows are, too. A weight of 0 is computed all the same. Let the loop end with
+    the tile of the block's own rows."""
+    return _by_tiles(*inputs, stop=lambda first_row, N: N)

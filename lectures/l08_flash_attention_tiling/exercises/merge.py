@@ -7,15 +7,13 @@ has m = −∞, l = 0, acc = 0 there (Dao et al. 2022, section 3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from course_utils.teaching.exercise import Exercise, Mistake
+from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import NanAlike
-
-__all__ = ["MERGE"]
 
 
 def _part(T: int, S: int, D: int, phase: float, *, shift: float = 0.0, empty: int | None = None):
@@ -58,42 +56,11 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     return facts
 
 
-def _with_factors(
-    factors_of: Callable[..., Any], maximum: Callable[..., Any] = torch.maximum
-) -> Callable[..., Any]:
-    """A merge that is right but for its maximum, or for the factors made of it."""
-
-    def merge(m_a, l_a, acc_a, m_b, l_b, acc_b):
-        m = maximum(m_a, m_b)
-        a, b = factors_of(m_a, m_b, m)
-        return m, a * l_a + b * l_b, a[:, None] * acc_a + b[:, None] * acc_b
-
-    return merge
-
-
-def _with_sums(sums_of: Callable[..., Any]) -> Callable[..., Any]:
-    """A merge that is right but for its sums, given l, acc and the right factor of each part."""
-
-    def merge(m_a, l_a, acc_a, m_b, l_b, acc_b):
-        m = torch.maximum(m_a, m_b)
-        a, b = torch.exp(m_a - m)[:, None], torch.exp(m_b - m)[:, None]
-        l, acc = sums_of(l_a[:, None], acc_a, a, l_b[:, None], acc_b, b)  # noqa: E741
-        return m, l[:, 0], acc
-
-    return merge
-
-
-def _factors(m_a, m_b, m):
-    return torch.exp(m_a - m), torch.exp(m_b - m)
-
-
-def _by_lse(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    """The merge of finished outputs in section 7, applied to parts that are not finished."""
-    lse_a, lse_b = m_a + torch.log(l_a), m_b + torch.log(l_b)
-    lse = torch.logaddexp(lse_a, lse_b)
-    a, b = torch.exp(lse_a - lse)[:, None], torch.exp(lse_b - lse)[:, None]
-    out = a * (acc_a / l_a[:, None]) + b * (acc_b / l_b[:, None])
-    return lse, torch.ones_like(lse), out
+def _merge(m_a, l_a, acc_a, m_b, l_b, acc_b, *, maximum=torch.maximum):
+    """A merge that is right but for its maximum, if one is given."""
+    m = maximum(m_a, m_b)
+    a, b = torch.exp(m_a - m), torch.exp(m_b - m)
+    return m, a * l_a + b * l_b, a[:, None] * acc_a + b[:, None] * acc_b
 
 
 MERGE = Exercise(
@@ -101,105 +68,105 @@ MERGE = Exercise(
     difficulty=2,
     minutes=10,
     function="merge",
-    reference=_with_factors(_factors),
+    reference=_merge,
     probes=PROBES,
     parts=("m", "l", "acc"),
     facts=_facts,
     tolerance=NanAlike(relative=1e-4, absolute=1e-5),
     praise="Each part is brought to the common maximum, then added. Nothing is approximated, and "
     "the order of the parts does not matter: tiles, split keys and ring attention all do this.",
-    mistakes=(
-        Mistake(
-            "nothing rescaled",
-            _with_factors(lambda m_a, m_b, m: (torch.ones_like(m), torch.ones_like(m))),
-            "You add `l` and `acc` as they are, but the two parts were summed against different "
-            "maxima: in row {a_row} m_a = {a_m_a} and m_b = {a_m_b}. First bring part a to the "
-            "common m, by the factor exp(m_a − m) = {a_factor_a} there, and b likewise.",
-        ),
-        Mistake(
-            "acc not rescaled",
-            _with_sums(lambda l_a, acc_a, a, l_b, acc_b, b: (a * l_a + b * l_b, acc_a + acc_b)),
-            "`m` and `l` are right; `acc` is added as it is. It was summed against the same "
-            "maximum as `l`, so it takes the same factor: in row {a_row} that is {a_factor_a} for "
-            "`acc_a`.",
-        ),
-        Mistake(
-            "l not rescaled",
-            _with_sums(lambda l_a, acc_a, a, l_b, acc_b, b: (l_a + l_b, a * acc_a + b * acc_b)),
-            "`m` and `acc` are right; `l` is added as it is. Numerator and denominator need the "
-            "same factor: in row {a_row} that is {a_factor_a} for `l_a`.",
-        ),
-        Mistake(
-            "only the first part rescaled",
-            _with_factors(lambda m_a, m_b, m: (torch.exp(m_a - m), torch.ones_like(m))),
-            "Only part a gets its factor. In a tile loop that is enough, as the new tile is summed "
-            "against the new maximum from the start. Here b comes with its own: in row {b_row} "
-            "m_a = {b_m_a} is the larger, and part b needs exp(m_b − m) = {b_factor_b}.",
-        ),
-        Mistake(
-            "one maximum for all rows",
-            _with_factors(_factors, maximum=lambda m_a, m_b: torch.maximum(m_a, m_b).max()),
-            "Your m is one number, {largest}: `.max()` without an axis takes the largest of all "
-            "rows. Each query has its own, `torch.maximum(m_a, m_b)`; against another's, a row "
-            "far below it underflows to 0/0.",
-            part=0,
-        ),
-        Mistake(
-            "factors upside down",
-            _with_factors(lambda m_a, m_b, m: (torch.exp(m - m_a), torch.exp(m - m_b))),
-            "Your factors are upside down: exp(m − m_a) is {a_excess} in row {a_row}, where a has "
-            "the smaller maximum and should shrink. A part was divided by exp(m_a) and shall be "
-            "divided by exp(m): that is exp(m_a − m) = {a_factor_a}.",
-        ),
-        Mistake(
-            "divides by l already",
-            _with_sums(
-                lambda l_a, acc_a, a, l_b, acc_b, b: (
-                    a * l_a + b * l_b,
-                    (a * acc_a + b * acc_b) / (a * l_a + b * l_b),
-                )
-            ),
-            "`m` and `l` are right; `acc` is divided by `l` already. Then whoever merges the next "
-            "part, or finishes the row, divides twice. `acc` stays a plain sum until the last part "
-            "is in.",
-        ),
-        Mistake(
-            "takes acc for an output",
-            _with_sums(
-                lambda l_a, acc_a, a, l_b, acc_b, b: (
-                    a * l_a + b * l_b,
-                    a * l_a * acc_a + b * l_b * acc_b,
-                )
-            ),
-            "`m` and `l` are right; `acc` is weighted by `l` as well. That is how finished outputs "
-            "are merged. `acc` is not divided yet, so it holds `l` already: its factor is exp(m_a "
-            "− m).",
-        ),
-        Mistake(
-            "through the finished outputs",
-            _with_sums(
-                lambda l_a, acc_a, a, l_b, acc_b, b: (
-                    a * l_a + b * l_b,
-                    a * l_a * (acc_a / l_a) + b * l_b * (acc_b / l_b),
-                )
-            ),
-            "Right wherever both parts saw a key. In row {empty} part a saw none: `l_a` is 0, and "
-            "dividing `acc_a` by it gives 0/0. Do not divide at all: rescale `acc` as it is.",
-        ),
-        Mistake(
-            "merged by lse",
-            _by_lse,
-            "You merge finished outputs by their lse, as section 7 does. These parts are not "
-            "finished: `acc` is not divided, and where a part saw no key, `acc/l` is 0/0. Asked "
-            "for is the running state: `m` the larger maximum, `l` and `acc` rescaled by "
-            "exp(m_a − m) and exp(m_b − m), and added.",
-            part=2,
-        ),
-        Mistake(
-            "factor along the width",
-            lambda m_a, l_a, acc_a, m_b, l_b, acc_b: torch.exp(m_a) * acc_a,
-            "Your factor has shape ({T},), `acc` ({T}, {D}); torch lines up the last axes, {T} "
-            "against {D}. A factor belongs to a row: make it a column, `factor[:, None] * acc_a`.",
-        ),
-    ),
 )
+
+
+@MERGE.mistake()
+def nothing_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """You add `l` and `acc` as they are, but the two parts were summed against different maxima: in
+    row {a_row} m_a = {a_m_a} and m_b = {a_m_b}. First bring part a to the common m, by the factor
+    exp(m_a − m) = {a_factor_a} there, and b likewise."""
+    return torch.maximum(m_a, m_b), l_a + l_b, acc_a + acc_b
+
+
+@MERGE.mistake()
+def acc_not_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """`m` and `l` are right; `acc` is added as it is. It was summed against the same maximum as
+    `l`, so it takes the same factor: in row {a_row} that is {a_factor_a} for `acc_a`."""
+    return *_merge(m_a, l_a, acc_a, m_b, l_b, acc_b)[:2], acc_a + acc_b
+
+
+@MERGE.mistake()
+def l_not_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """`m` and `acc` are right; `l` is added as it is. Numerator and denominator need the same
+    factor: in row {a_row} that is {a_factor_a} for `l_a`."""
+    m, _, acc = _merge(m_a, l_a, acc_a, m_b, l_b, acc_b)
+    return m, l_a + l_b, acc
+
+
+@MERGE.mistake()
+def only_the_first_part_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Only part a gets its factor. In a tile loop that is enough, as the new tile is summed against
+    the new maximum from the start. Here b comes with its own: in row {b_row} m_a = {b_m_a} is the
+    larger, and part b needs exp(m_b − m) = {b_factor_b}."""
+    m = torch.maximum(m_a, m_b)
+    a = torch.exp(m_a - m)
+    return m, a * l_a + l_b, a[:, None] * acc_a + acc_b
+
+
+@MERGE.mistake(part=0)
+def one_maximum_for_all_rows(*parts):
+    """Your m is one number, {largest}: `.max()` without an axis takes the largest of all rows. Each
+    query has its own, `torch.maximum(m_a, m_b)`; against another's, a row far below it underflows
+    to 0/0."""
+    return _merge(*parts, maximum=lambda m_a, m_b: torch.maximum(m_a, m_b).max())
+
+
+@MERGE.mistake()
+def factors_upside_down(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Your factors are upside down: exp(m − m_a) is {a_excess} in row {a_row}, where a has the
+    smaller maximum and should shrink. A part was divided by exp(m_a) and shall be divided by
+    exp(m): that is exp(m_a − m) = {a_factor_a}."""
+    m = torch.maximum(m_a, m_b)
+    a, b = torch.exp(m - m_a), torch.exp(m - m_b)
+    return m, a * l_a + b * l_b, a[:, None] * acc_a + b[:, None] * acc_b
+
+
+@MERGE.mistake()
+def divides_by_l_already(*parts):
+    """`m` and `l` are right; `acc` is divided by `l` already. Then whoever merges the next part, or
+    finishes the row, divides twice. `acc` stays a plain sum until the last part is in."""
+    m, l, acc = _merge(*parts)  # noqa: E741
+    return m, l, acc / l[:, None]
+
+
+@MERGE.mistake()
+def takes_acc_for_an_output(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """`m` and `l` are right; `acc` is weighted by `l` as well. That is how finished outputs are
+    merged. `acc` is not divided yet, so it holds `l` already: its factor is exp(m_a − m)."""
+    return _merge(m_a, l_a, l_a[:, None] * acc_a, m_b, l_b, l_b[:, None] * acc_b)
+
+
+@MERGE.mistake()
+def through_the_finished_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Right wherever both parts saw a key. In row {empty} part a saw none: `l_a` is 0, and dividing
+    `acc_a` by it gives 0/0. Do not divide at all: rescale `acc` as it is."""
+    out_a, out_b = acc_a / l_a[:, None], acc_b / l_b[:, None]
+    return _merge(m_a, l_a, l_a[:, None] * out_a, m_b, l_b, l_b[:, None] * out_b)
+
+
+@MERGE.mistake(part=2)
+def merged_by_lse(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """You merge finished outputs by their lse, as section 7 does. These parts are not finished:
+    `acc` is not divided, and where a part saw no key, `acc/l` is 0/0. Asked for is the running
+    state: `m` the larger maximum, `l` and `acc` rescaled by exp(m_a − m) and exp(m_b − m), and
+    added."""
+    lse_a, lse_b = m_a + torch.log(l_a), m_b + torch.log(l_b)
+    lse = torch.logaddexp(lse_a, lse_b)
+    a, b = torch.exp(lse_a - lse)[:, None], torch.exp(lse_b - lse)[:, None]
+    out = a * (acc_a / l_a[:, None]) + b * (acc_b / l_b[:, None])
+    return lse, torch.ones_like(lse), out
+
+
+@MERGE.mistake()
+def factor_along_the_width(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Your factor has shape ({T},), `acc` ({T}, {D}); torch lines up the last axes, {T} against
+    {D}. A factor belongs to a row: make it a column, `factor[:, None] * acc_a`."""
+    return torch.exp(m_a) * acc_a

@@ -13,12 +13,8 @@ from typing import Any
 import torch
 
 from course_utils.attention import attend
-from course_utils.teaching.exercise import Mistake
 from course_utils.teaching.outcomes import NanAlike
 from lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
-
-__all__ = ["AS_GIVEN", "MISSING_RESCALE"]
-
 
 AS_GIVEN = '''\
 def online_attention(q, k, v, block_n):
@@ -38,7 +34,11 @@ def online_attention(q, k, v, block_n):
 '''
 
 
-def _loop_with(
+def _loop(
+    q,
+    k,
+    v,
+    block_n,
     *,
     on_l=lambda alpha: alpha,
     on_acc=lambda alpha: alpha,
@@ -47,21 +47,17 @@ def _loop_with(
     maximum=torch.maximum,
 ):
     """The fixed loop but for what is given: the factors, or the maximum."""
-
-    def loop(q, k, v, block_n):
-        m = torch.full((len(q), 1), -torch.inf)
-        l, acc = torch.zeros_like(m), torch.zeros(len(q), v.shape[1])  # noqa: E741
-        for keys, values in zip(k.split(block_n), v.split(block_n), strict=True):
-            scores = q @ keys.T / math.sqrt(q.shape[1])
-            m_new = maximum(m, scores.amax(dim=1, keepdim=True))
-            alpha = torch.exp(m - m_new)
-            p = on_p(alpha) * torch.exp(scores - m_new)
-            l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
-            acc = on_acc(alpha) * acc + on_tile(alpha, l) * (p @ values)
-            m = m_new
-        return acc / l
-
-    return loop
+    m = torch.full((len(q), 1), -torch.inf)
+    l, acc = torch.zeros_like(m), torch.zeros(len(q), v.shape[1])  # noqa: E741
+    for keys, values in zip(k.split(block_n), v.split(block_n), strict=True):
+        scores = q @ keys.T / math.sqrt(q.shape[1])
+        m_new = maximum(m, scores.amax(dim=1, keepdim=True))
+        alpha = torch.exp(m - m_new)
+        p = on_p(alpha) * torch.exp(scores - m_new)
+        l = on_l(alpha) * l + p.sum(dim=1, keepdim=True)  # noqa: E741
+        acc = on_acc(alpha) * acc + on_tile(alpha, l) * (p @ values)
+        m = m_new
+    return acc / l
 
 
 def _probe(slope: float, phase: float) -> Mapping[str, Any]:
@@ -110,71 +106,77 @@ MISSING_RESCALE = ToFix(
     tolerance=NanAlike(relative=1e-4, absolute=1e-5),
     praise="When the maximum rises, all that was summed so far shrinks by `alpha`: `acc` as well "
     "as `l`. The loop now agrees with `attend`, on rising, falling and very large scores.",
-    mistakes=(
-        Mistake(
-            "acc not rescaled",
-            _loop_with(on_acc=lambda alpha: 1),
-            _OFF + "The largest score there is {first} in the first tile and {last} in the end. "
-            "What the first tile gave was summed against {first}. As the maximum rises, `l` "
-            "shrinks it by {factor}, and `acc` still does not. (A product alone on its line is "
-            "thrown away: assign it to `acc`.)",
-        ),
-        Mistake(
-            "l not rescaled",
-            _loop_with(on_l=lambda alpha: 1),
-            _OFF + "`acc` is rescaled now, and `l` is not: it keeps what the first tile gave at "
-            "full size, where {factor} of it is due. Both need `alpha`.",
-        ),
-        Mistake(
-            "nothing rescaled",
-            _loop_with(on_l=lambda alpha: 1, on_acc=lambda alpha: 1),
-            _OFF + "Neither `l` nor `acc` is rescaled. Either both lines lack `alpha`, or `alpha` "
-            "is 1 because `m` became `m_new` before `alpha` was computed.",
-        ),
-        Mistake(
-            "factor upside down",
-            _loop_with(on_acc=lambda alpha: 1 / alpha),
-            "Every output is NaN. In the first tile `m` is −∞, so `alpha` is 0, and so is `acc`. A "
-            "factor upside down, `1/alpha` or exp(m_new − m), is infinite there, and 0·∞ is NaN. "
-            "Multiply by `alpha`.",
-        ),
-        Mistake(
-            "rescaled after adding",
-            _loop_with(on_tile=lambda alpha, total: alpha),
-            _OFF + "You add the new tile first and rescale then. The tile was summed against m_new "
-            "already, and in the first one `alpha` is 0, which wipes it out. Rescale what was "
-            "there, then add.",
-        ),
-        Mistake(
-            "the new tile rescaled",
-            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha, total: alpha),
-            _OFF + "You multiply the new tile by `alpha`. It was summed against `m_new` already; "
-            "`acc` is what was summed against the old `m`.",
-        ),
-        Mistake(
-            "p rescaled",
-            _loop_with(on_acc=lambda alpha: 1, on_p=lambda alpha: alpha),
-            _OFF + "You multiply `p` by `alpha`. `p` was made with `m_new`, so nothing is left to "
-            "correct in it, and in the first tile `alpha` is 0. `acc` was summed against the old "
-            "`m`: the factor belongs there.",
-        ),
-        Mistake(
-            "each tile divided, acc not rescaled",
-            _loop_with(on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total),
-            _OFF + "You divide the new tile by `l`. The missing factor is no division, which comes "
-            "once, after the loop; it is `alpha`, and belongs to the old `acc`.",
-        ),
-        Mistake(
-            "no maximum",
-            _loop_with(maximum=lambda m, tile: torch.zeros_like(m)),
-            "Right while scores are small. You subtract no maximum, so nothing needs a rescale; "
-            "but exp of a score above 88.7 overflows in float32, and the output is NaN.",
-        ),
-        Mistake(
-            "factor along the width",
-            lambda q, k, v, block_n: torch.ones(len(q)) * torch.zeros(len(q), v.shape[1]),
-            "`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against "
-            "{E}. A factor belongs to a row: make it a column, `alpha[:, None] * acc`.",
-        ),
-    ),
 )
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def acc_not_rescaled(*inputs):
+    """The largest score there is {first} in the first tile and {last} in the end. What the first
+    tile gave was summed against {first}. As the maximum rises, `l` shrinks it by {factor}, and
+    `acc` still does not. (A product alone on its line is thrown away: assign it to `acc`.)"""
+    return _loop(*inputs, on_acc=lambda alpha: 1)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def l_not_rescaled(*inputs):
+    """`acc` is rescaled now, and `l` is not: it keeps what the first tile gave at full size, where
+    {factor} of it is due. Both need `alpha`."""
+    return _loop(*inputs, on_l=lambda alpha: 1)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def nothing_rescaled(*inputs):
+    """Neither `l` nor `acc` is rescaled. Either both lines lack `alpha`, or `alpha` is 1 because
+    `m` became `m_new` before `alpha` was computed."""
+    return _loop(*inputs, on_l=lambda alpha: 1, on_acc=lambda alpha: 1)
+
+
+@MISSING_RESCALE.mistake()
+def factor_upside_down(*inputs):
+    """Every output is NaN. In the first tile `m` is −∞, so `alpha` is 0, and so is `acc`. A factor
+    upside down, `1/alpha` or exp(m_new − m), is infinite there, and 0·∞ is NaN. Multiply by
+    `alpha`."""
+    return _loop(*inputs, on_acc=lambda alpha: 1 / alpha)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def rescaled_after_adding(*inputs):
+    """You add the new tile first and rescale then. The tile was summed against m_new already, and
+    in the first one `alpha` is 0, which wipes it out. Rescale what was there, then add."""
+    return _loop(*inputs, on_tile=lambda alpha, total: alpha)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def the_new_tile_rescaled(*inputs):
+    """You multiply the new tile by `alpha`. It was summed against `m_new` already; `acc` is what
+    was summed against the old `m`."""
+    return _loop(*inputs, on_acc=lambda alpha: 1, on_tile=lambda alpha, total: alpha)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def p_rescaled(*inputs):
+    """You multiply `p` by `alpha`. `p` was made with `m_new`, so nothing is left to correct in it,
+    and in the first tile `alpha` is 0. `acc` was summed against the old `m`: the factor belongs
+    there."""
+    return _loop(*inputs, on_acc=lambda alpha: 1, on_p=lambda alpha: alpha)
+
+
+@MISSING_RESCALE.mistake(begins=_OFF)
+def each_tile_divided_and_acc_not_rescaled(*inputs):
+    """You divide the new tile by `l`. The missing factor is no division, which comes once, after
+    the loop; it is `alpha`, and belongs to the old `acc`."""
+    return _loop(*inputs, on_acc=lambda alpha: 1, on_tile=lambda alpha, total: 1 / total)
+
+
+@MISSING_RESCALE.mistake()
+def no_maximum(*inputs):
+    """Right while scores are small. You subtract no maximum, so nothing needs a rescale; but exp of
+    a score above 88.7 overflows in float32, and the output is NaN."""
+    return _loop(*inputs, maximum=lambda m, tile: torch.zeros_like(m))
+
+
+@MISSING_RESCALE.mistake()
+def factor_along_the_width(q, k, v, block_n):
+    """`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against {E}. A
+    factor belongs to a row: make it a column, `alpha[:, None] * acc`."""
+    return torch.ones(len(q)) * torch.zeros(len(q), v.shape[1])

@@ -12,8 +12,6 @@ from typing import Any
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.verdict import Verdict
 
-__all__ = ["ToFix"]
-
 
 @dataclass(frozen=True)
 class ToFix(Exercise):
