@@ -106,8 +106,8 @@ class Exercise:
     function: str = ""
     watch: Callable[[Any], Any] = lambda answer: answer
     written: Callable[[Any], Callable[..., Any]] = lambda answer: answer
-    mistakes: Any = field(default_factory=list)
-    then: Any = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    then: list[Exercise] = field(default_factory=list)
     kept_as: str = ""
     made_in: torch.dtype = field(default_factory=torch.get_default_dtype)
 

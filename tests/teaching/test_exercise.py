@@ -349,5 +349,5 @@ class TestParts:
             calls = []
             return lambda x, y: (answer(x, y), calls.append(x), len(calls))[2]
 
-        once = replace(DOUBLE, watch=counted, mistakes=())
+        once = replace(DOUBLE, watch=counted, mistakes=[])
         assert once.check(lambda x, y: "anything").passed

@@ -8,7 +8,13 @@ from lectures.l05_causal_mask.exercises.leak import LEAK
 from lectures.l05_causal_mask.exercises.leak_models import leak_suspects, tokens
 from lectures.l05_causal_mask.exercises.step import STEP
 
-__all__ = ["check_leak", "leak_suspects", "tokens"]
+__all__ = ["leak_suspects", "tokens"]
 
-check_leak = LEAK.check  # what the notebook calls it; its function is `find_leak`
-globals().update(asks(Path(__file__).parents[1], [CAUSAL_MASK, STEP, LEAK]))
+globals().update(
+    asks(
+        Path(__file__).parents[1],
+        causal_mask=CAUSAL_MASK,
+        step=STEP,
+        leak=LEAK,
+    )
+)

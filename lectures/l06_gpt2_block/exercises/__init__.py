@@ -8,8 +8,14 @@ from lectures.l06_gpt2_block.exercises.count import COUNT
 from lectures.l06_gpt2_block.exercises.fault import FAULT, faulty_gpt
 from lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 
-__all__ = ["check_count", "check_fault", "faulty_gpt"]
+__all__ = ["faulty_gpt"]
 
-# What the notebook calls them; their functions are `find_fault` and `count_parameters`.
-check_fault, check_count = FAULT.check, COUNT.check
-globals().update(asks(Path(__file__).parents[1], [BLOCK, FAULT, COUNT, NUCLEUS]))
+globals().update(
+    asks(
+        Path(__file__).parents[1],
+        block=BLOCK,
+        fault=FAULT,
+        count=COUNT,
+        nucleus=NUCLEUS,
+    )
+)
