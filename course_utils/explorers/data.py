@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 _SENT_AS = {"f": "f8", "i": "i4", "u": "i4", "b": "u1"}
-_SMALL = {"float32": "f4", "uint8": "u1", "uint16": "u2"}  # sent as they are
+_SMALL = {"float32": "f4", "float16": "f2", "uint8": "u1", "uint16": "u2"}  # sent as they are
 _ARRAY = "array"
 _NUMBER = re.compile(r"\d[\d.,]*|#")
 

@@ -3,12 +3,14 @@
 const KINDS = {
   f8: Float64Array,
   f4: Float32Array,
+  f2: Uint16Array,
   i4: Int32Array,
   u1: Uint8Array,
   u2: Uint16Array,
   weights: Uint16Array,
 };
 const LEVELS = 65535;
+const READ = { weights: shares, f2: halves };
 
 /** A value with each array that Python sent as a typed array that has a `shape`. */
 export function decode(value) {
@@ -21,9 +23,27 @@ export function decode(value) {
 function asArray({ array, shape, data }) {
   // A message's buffers may start at any byte, and a typed array may not: so copy.
   const numbers = new KINDS[array](bytesOf(data).slice().buffer);
-  const values = array === "weights" ? new Float32Array(numbers) : numbers;
-  if (array === "weights") for (let i = 0; i < values.length; i += 1) values[i] /= LEVELS;
+  const values = READ[array]?.(numbers) ?? numbers;
   values.shape = shape;
+  return values;
+}
+
+function shares(levels) {
+  const values = new Float32Array(levels);
+  for (let i = 0; i < values.length; i += 1) values[i] /= LEVELS;
+  return values;
+}
+
+/** float16 has a sign, 5 bits of exponent and 10 of fraction; float32 has 8 and 23. */
+function halves(numbers) {
+  const values = new Float32Array(numbers.length);
+  const bits = new Uint32Array(values.buffer);
+  for (let i = 0; i < numbers.length; i += 1) {
+    const rest = numbers[i] & 0x7fff;
+    bits[i] = ((numbers[i] & 0x8000) << 16) | (rest << 13);
+    if (rest < 0x7c00) values[i] *= 2 ** 112; // what the exponents count from: 15, and 127
+    else bits[i] |= 0x7f800000; // infinity, or no number
+  }
   return values;
 }
 
