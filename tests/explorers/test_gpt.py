@@ -215,7 +215,7 @@ MISTAKES = {
     "positions of the token before": [("position));", "Math.max(position - 1, 0)));")],
     "no norm before the feed-forward": [("layerNorm(feedforward_norm, h, eps)", "h")],
     "no last norm": [("layerNorm(norm, h, config.eps)", "h")],
-    "no bias": [("sum(product(weight, x), bias)", "product(weight, x)")],
+    "no bias": [("out[i] += bias[i]", "out[i] += 0")],
 }
 ERF = """
 function erf(x) {

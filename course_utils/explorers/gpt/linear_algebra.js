@@ -10,7 +10,11 @@ export function sum(a, b) {
 }
 
 /** W x + b */
-export const linear = ({ weight, bias }, x) => sum(product(weight, x), bias);
+export function linear({ weight, bias }, x) {
+  const out = product(weight, x);
+  for (let i = 0; i < out.length; i += 1) out[i] += bias[i];
+  return out;
+}
 
 /** W x, for a matrix of (outputs, inputs) numbers. */
 export function product(weight, x) {

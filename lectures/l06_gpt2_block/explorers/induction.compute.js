@@ -1,7 +1,8 @@
 // What a small GPT makes of a row and its copy, without the heads that are off.
 
+import { loadGPT, newCache, read } from "../../../course_utils/explorers/gpt/gpt.js";
+import { softmax } from "../../../course_utils/explorers/gpt/linear_algebra.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
-import { hasLayer, run } from "./induction.gpt.js";
 
 const HALF = 8;
 const LENGTH = 2 * HALF;
@@ -20,14 +21,14 @@ export const nameOf = ([layer, head]) => `layer${layer}_head${head}`;
  */
 export function compute(values, given) {
   const { model, position, start } = values;
-  const weights = given.models[model];
+  const gpt = given.models[model];
   const tokens = rowOf(values, given);
-  const heads = HEADS.filter(([layer]) => hasLayer(weights, layer));
+  const heads = HEADS.filter(([layer]) => layer < gpt.config.num_layers);
   const off = heads.filter(each => !values[nameOf(each)]);
   const key = [model, values.row, start].join();
-  const whole = remembered(given, key, () => run(weights, tokens, []));
-  const { maps, shares } = off.length
-    ? remembered(given, `${key},${off.join()}`, () => run(weights, tokens, off)) : whole;
+  const whole = remembered(given, key, () => run(gpt, tokens, []));
+  const { weights, shares } = off.length
+    ? remembered(given, `${key},${off.join()}`, () => run(gpt, tokens, off)) : whole;
   const isInside = position >= HALF;
   const earlier = (start + position) % HALF;
   return {
@@ -35,7 +36,7 @@ export function compute(values, given) {
     earlier: isInside ? earlier : -1,
     target: isInside ? (earlier + 1) % HALF : -1,
     truth: tokens[position + 1] ?? -1,
-    weights: joined(maps.map(map => map.subarray(position * LENGTH, (position + 1) * LENGTH))),
+    weights: weights[position],
     expected: shares[position],
     right: rightOf(shares, tokens),
     loss: lossOf(shares, tokens),
@@ -46,7 +47,23 @@ export function compute(values, given) {
 /** The weights of one head of a state. */
 export const weightsOf = ({ weights }, i) => weights.subarray(i * LENGTH, (i + 1) * LENGTH);
 
-const joined = parts => Float64Array.from(parts.flatMap(part => [...part]));
+/** What a model makes of each token: the weights of its heads, and how probable each is next. */
+function run(gpt, tokens, off) {
+  const model = loadGPT(gpt);
+  const silent = Object.fromEntries(off.map(each => [each.join("."), null]));
+  const steps = read(model, newCache(model), tokens, silent);
+  return {
+    weights: steps.map(step => sideBySide(step.weights.flat())),
+    shares: steps.map(step => softmax(step.logits)),
+  };
+}
+
+/** The heads' weights one after another, 0 for the tokens that come later. */
+function sideBySide(heads) {
+  const all = new Float64Array(heads.length * LENGTH);
+  heads.forEach((weights, i) => all.set(weights, i * LENGTH));
+  return all;
+}
 
 /** The row and its copy, which may start anywhere and runs around the row's end. */
 function rowOf({ row, start }, { rows }) {

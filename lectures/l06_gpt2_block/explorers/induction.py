@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from course_utils.explorers import Explorer
+from course_utils.explorers.gpt import packed
 from course_utils.explorers.inputs import Choice, Slider, Toggle
 from lectures.l06_gpt2_block.experiments.induction import LENGTH, repeated_tokens
 from lectures.l06_gpt2_block.experiments.induction_runs import INDUCTION_RUNS, load_induction_run
@@ -65,6 +66,6 @@ class Induction(Explorer):
     def given(self, **served: Any) -> Mapping[str, Any]:
         rows = repeated_tokens(torch.Generator().manual_seed(11))[:ROWS, :LENGTH]
         return {
-            "models": {name: load_induction_run(name).state_dict() for name in INDUCTION_RUNS},
+            "models": {name: packed(load_induction_run(name)) for name in INDUCTION_RUNS},
             "rows": rows.numpy().astype(np.uint8),
         }
