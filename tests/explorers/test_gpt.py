@@ -135,7 +135,8 @@ const cache = newCache(model);
 read(model, cache, first);
 const scores = [5, 0, 9].map(kept => {
   cache.length = Math.min(kept, cache.length);
-  return joined(read(model, cache, second.slice(cache.length)).map(each => each.logits));
+  const rest = Uint8Array.from(second.slice(cache.length));
+  return joined(read(model, cache, rest).map(each => each.logits));
 });
 const alone = second.map((_, t) => fresh(model, second.slice(0, t + 1)).at(-1).logits);
 console.log(JSON.stringify([...scores, joined(alone)]));

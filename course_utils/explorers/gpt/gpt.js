@@ -2,7 +2,7 @@
 
 import { gelu, layerNorm, linear, product, softmax, sum } from "./linear_algebra.js";
 
-/** A model of what `weights.py` packs: "blocks.0.norm.bias" becomes model.blocks[0].norm.bias. */
+/** A model of what `weights.py` packs: of "blocks.0.attention.query.bias" each dot is a level. */
 export function loadGPT({ config, weights }) {
   const model = { config, blocks: [] };
   for (const [name, weight] of Object.entries(weights)) {
@@ -23,7 +23,7 @@ export function newCache({ config, blocks }) {
 
 /** Read several tokens: what `step` gives for each of them. */
 export const read = (model, cache, ids, replaced) =>
-  ids.map(id => step(model, cache, id, replaced));
+  Array.from(ids, id => step(model, cache, id, replaced));
 
 /**
  * Read one more token. It attends to itself and to the tokens in the cache, which it joins.
