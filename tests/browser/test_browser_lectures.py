@@ -119,7 +119,7 @@ def lecture(request, browser, lab):
 @pytest.fixture
 def explorers(lecture):
     """The lecture's explorers: place of the cell → element."""
-    return lecture.find(".ce", lecture.code_cells())
+    return lecture.find(".ce.course-explorer", lecture.code_cells())
 
 
 def test_run_all_leaves_no_error_and_nothing_broken(lecture):

@@ -16,6 +16,7 @@ import { number } from "./words.js";
 const MIDDLE = 0.5;
 const KEYS = 50; // steps of a key from the bottom to the top
 const NARROW = 560;
+const HIGH = 240;
 
 export default explorer({ mount, compute, caption, style });
 
@@ -46,8 +47,8 @@ function mount(stage, hand) {
 function makeDrawing(stage, curve) {
   const [along, up] = [shareOf(curve.x), shareOf(curve.y)];
   const plot = chart(stage, {
-    label: `${curve.y.label} against ${curve.x.label}`, edge: { left: 54, right: 16 },
-    x: axisOf(curve.x, along), y: axisOf(curve.y, up),
+    label: `${curve.y.label} against ${curve.x.label}`, height: HIGH,
+    edge: { left: 58, right: 18 }, x: axisOf(curve.x, along), y: axisOf(curve.y, up),
   });
   const ground = svg("rect", { class: "draw-ground", "data-grab": "shared" });
   const gap = svg("path", { class: "draw-gap" });
