@@ -54,7 +54,7 @@ class Explorer:
     inputs: Mapping[str, Input] = MappingProxyType({})
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     view: ClassVar[str | Path] = ""
-    served: ClassVar[tuple[str, ...]] = ()
+    served: tuple[str, ...] = ()
     reading: ClassVar[str] = ""
     pictured: ClassVar[bool] = True
 

@@ -275,9 +275,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Cells:
-    """A square of cells that the picture lets the reader paint: a row of # and . for each.
+    """Rows of cells that the picture lets the reader paint: a text of # and . for each row.
 
-    A square array or tensor of booleans is accepted in place of the rows.
+    An array or tensor of booleans is accepted in place of the rows.
 
     >>> Cells("mask", ("#.", "##")).check("mask", np.eye(2, dtype=bool))
     ['#.', '.#']
@@ -287,11 +287,15 @@ class Cells:
     default: Sequence[str]
     in_picture: bool = True
 
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return len(self.default), len(self.default[0])
+
     def check(self, name: str, value: Any) -> list[str]:
-        size = len(self.default)
+        height, width = self._sizes
         rows = _painted(value)
-        if [len(row) for row in rows] != [size] * size or not set("".join(rows)) <= {"#", "."}:
-            raise ValueError(f"{name} must be {size} rows of {size} cells, # or ., got {value!r}")
+        if [len(row) for row in rows] != [width] * height or not set("".join(rows)) <= {"#", "."}:
+            raise ValueError(f"{name} must be {height} rows of {width} cells, # or ., got {value!r}")
         return rows
 
     def spec(self) -> dict[str, Any]:
@@ -299,20 +303,21 @@ class Cells:
 
     def sweep(self) -> list[Any]:
         """All cells empty, all full, and the default with one cell of each row changed."""
-        size = len(self.default)
-        found = [[mark * size] * size for mark in ".#"]
-        for row in range(size):
+        height, width = self._sizes
+        found = [[mark * width] * height for mark in ".#"]
+        for row in range(height):
             changed = [list(cells) for cells in self.default]
-            column = (3 * row + 1) % size
+            column = (3 * row + 1) % width
             changed[row][column] = "." if changed[row][column] == "#" else "#"
             found.append(["".join(cells) for cells in changed])
         return [list(self.default), *found]
 
     def sample(self, random: Random) -> Any:
-        size, full = len(self.default), random.random()
+        height, width = self._sizes
+        full = random.random()
         return [
-            "".join("#" if random.random() < full else "." for _ in range(size))
-            for _ in range(size)
+            "".join("#" if random.random() < full else "." for _ in range(width))
+            for _ in range(height)
         ]
 
 

@@ -21,23 +21,35 @@ export function product(weight, x) {
   const inputs = x.length;
   const out = new Float64Array(weight.length / inputs);
   let o = 0;
-  // Four rows at once: no sum waits for its own last addition, and x is read once for all four.
-  for (; o + 4 <= out.length; o += 4) {
+  // Eight rows at once: no sum waits for its own last addition, and x is read once for all of them.
+  for (; o + 8 <= out.length; o += 8) {
     let a = 0;
     let b = 0;
     let c = 0;
     let d = 0;
+    let e = 0;
+    let f = 0;
+    let g = 0;
+    let h = 0;
     for (let i = 0, at = o * inputs; i < inputs; i += 1, at += 1) {
       const each = x[i];
       a += weight[at] * each;
       b += weight[at + inputs] * each;
       c += weight[at + 2 * inputs] * each;
       d += weight[at + 3 * inputs] * each;
+      e += weight[at + 4 * inputs] * each;
+      f += weight[at + 5 * inputs] * each;
+      g += weight[at + 6 * inputs] * each;
+      h += weight[at + 7 * inputs] * each;
     }
     out[o] = a;
     out[o + 1] = b;
     out[o + 2] = c;
     out[o + 3] = d;
+    out[o + 4] = e;
+    out[o + 5] = f;
+    out[o + 6] = g;
+    out[o + 7] = h;
   }
   for (; o < out.length; o += 1) {
     for (let i = 0; i < inputs; i += 1) out[o] += weight[o * inputs + i] * x[i];

@@ -6,11 +6,12 @@ import dataclasses
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.plain import check_plain
 
-__all__ = ["packed"]
+__all__ = ["mean_outputs", "packed"]
 
 
 def packed(model: GPT2, half: bool = True) -> dict[str, Any]:
@@ -46,3 +47,28 @@ def packed(model: GPT2, half: bool = True) -> dict[str, Any]:
         if not (abs(weight) < float("inf")).all():
             raise ValueError(f"model must have weights that are finite as {weight.dtype}: {name}")
     return {"config": dataclasses.asdict(model.config), "weights": weights}
+
+
+@torch.no_grad()
+def mean_outputs(model: GPT2, token_ids: Tensor) -> Tensor:
+    """Return the mean of each head's output over all tokens (B, T) that are read, (L, H, D).
+
+    A head's output is its mixture of values, before the output projection: what `replaced` of
+    gpt.js puts in its place.
+
+    >>> from course_utils.models.gpt2 import GPT2Config
+    >>> model = GPT2(GPT2Config(31, 8, 12, num_layers=2, num_heads=3))
+    >>> tuple(mean_outputs(model, torch.zeros(5, 7, dtype=torch.long)).shape)
+    (2, 3, 4)
+    """
+    means: list[Tensor] = []
+
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        means.append(inputs[0].mean((0, 1)).view(model.config.num_heads, -1))
+
+    outputs: list[Any] = [block.attention.output for block in model.blocks]
+    hooks = [each.register_forward_pre_hook(keep) for each in outputs]
+    model(token_ids)
+    for hook in hooks:
+        hook.remove()
+    return torch.stack(means)

@@ -1,5 +1,6 @@
 """The lecture's explorers."""
 
+from course_utils.explorers.gpt.story import StoryGPT
 from lectures.l06_gpt2_block.explorers.block import Block
 from lectures.l06_gpt2_block.explorers.induction import Induction
 from lectures.l06_gpt2_block.explorers.logit_lens import LogitLens
@@ -12,6 +13,7 @@ __all__ = [
     "explore_logit_lens",
     "explore_next_token",
     "explore_scaling_laws",
+    "explore_story_gpt",
 ]
 
 explore_block = Block
@@ -19,3 +21,4 @@ explore_next_token = NextToken
 explore_logit_lens = LogitLens
 explore_scaling_laws = ScalingLaws
 explore_induction = Induction
+explore_story_gpt = StoryGPT

@@ -1,0 +1,177 @@
+// What a GPT makes of a story: the next word, what each head looks at, the lens, the cost.
+
+import { number } from "../kit/words.js";
+import { loadGPT, logitsOf, newCache, step } from "./gpt.js";
+import { softmax } from "./linear_algebra.js";
+import { draw, nextTokenProbabilities } from "./sampling.js";
+import { END, readStory } from "./story.text.js";
+
+const ROWS = 8;
+export const BYTES = 4; // of a number in the cache
+
+/** A head as it is written: 3.0 is the first head of the fourth block. */
+export const nameOf = ([block, head]) => `${block}.${head}`;
+
+/** A word as it is shown. */
+export const shown = word => (word === END ? "↵" : word);
+
+/**
+ * The state after the word that is asked, the `at`-th of `ids` (the end of a line is the 0th).
+ *
+ * `rows` are the ids that are most probable, the first is the most probable one; of each `after`
+ * has the probability, `before` that with all heads on. `kept` words may be drawn, `drawn` is.
+ * `weights[block][head]` (at + 1) are what a head gives to each word, null where Python computes.
+ * `lens`, where it is looked at, has for each word read and each hidden state the most
+ * probable id and its probability. `costs` are multiplications for the next word, with the cache
+ * and without, and the numbers in the cache.
+ */
+export function compute(values, given) {
+  const words = given.words;
+  const model = modelOf(given);
+  const { text } = given.spoken ?? values;
+  const { pieces, ids } = readStory(text, words, given.longest);
+  const at = Math.min(values.at, ids.length - 1);
+  const off = model ? switchedOff(values.heads) : [];
+  const all = model ? reading(model, ids, {}, values.cached) : spoken(given, ids);
+  const now = off.length
+    ? reading(model, ids, Object.fromEntries(off.map(each => [nameOf(each), meanOf(given, each)])),
+      values.cached)
+    : all;
+  const { temperature, k, p } = values;
+  const dice = { temperature, k, p };
+  const after = nextTokenProbabilities(now[at].logits, dice);
+  const before = off.length ? nextTokenProbabilities(all[at].logits, dice) : after;
+  const drawn = draw(after, values.seed, at);
+  const rows = mostProbable(after, before);
+  const head = model ? headOf(values.head, model.config) : null;
+  return {
+    text, pieces, ids, at, words, off, head, rows,
+    after: rows.map(id => after[id]), before: rows.map(id => before[id]),
+    kept: after.filter(share => share > 0).length,
+    drawn, chance: after[drawn], best: rows[0], whose: given.whose,
+    weights: model && now[at].weights,
+    lens: model && values.look === "lens" ? now.map(each => lensOf(model, each)) : null,
+    costs: model && costsOf(model.config, at),
+    look: model ? values.look : "heads", cached: values.cached, temperature, k, p,
+  };
+}
+
+const models = new WeakMap();
+
+/** The model of what Python sent, if it sent one. */
+function modelOf({ gpt }) {
+  if (!gpt) return null;
+  if (!models.has(gpt)) models.set(gpt, loadGPT(gpt));
+  return models.get(gpt);
+}
+
+/** What Python said of each word: scores alone. */
+function spoken({ spoken: { logits } }, ids) {
+  const count = logits.length / ids.length;
+  return ids.map((_, t) => ({ logits: logits.subarray(t * count, (t + 1) * count) }));
+}
+
+const readings = new WeakMap();
+
+/** Every step of a text. With the cache only words are read that were not read the last time. */
+function reading(model, ids, replaced, isCached) {
+  if (!readings.has(model)) readings.set(model, {});
+  const known = readings.get(model);
+  const name = Object.keys(replaced).join();
+  const kind = name ? "changed" : "whole";
+  if (known[kind]?.name !== name || !isCached) {
+    known[kind] = { name, ids: [], steps: [], cache: newCache(model) };
+  }
+  const read = known[kind];
+  const isSame = (id, t) => id === read.ids[t];
+  const same = ids.every(isSame) ? ids.length : ids.findIndex((id, t) => !isSame(id, t));
+  read.cache.length = Math.min(read.cache.length, same);
+  read.steps.length = read.cache.length;
+  for (const id of ids.slice(read.steps.length)) {
+    read.steps.push(step(model, read.cache, id, replaced));
+  }
+  read.ids = ids;
+  return read.steps;
+}
+
+/** The heads that are off, where a row has # for each that is on: [block, head]. */
+const switchedOff = heads => heads.flatMap((row, block) =>
+  [...row].flatMap((mark, head) => (mark === "#" ? [] : [[block, head]])));
+
+function meanOf({ means }, [block, head]) {
+  const [, heads, width] = means.shape;
+  return means.subarray((block * heads + head) * width, (block * heads + head + 1) * width);
+}
+
+const headOf = (index, { num_heads }) => [Math.floor(index / num_heads), index % num_heads];
+
+/** The words whose probability is largest, now or with all heads on; the largest now is first. */
+function mostProbable(after, before) {
+  const most = id => Math.max(after[id], before[id]);
+  const best = after.indexOf(after.reduce((one, other) => Math.max(one, other)));
+  const ids = [...after.keys()].filter(id => id !== best);
+  return [best, ...ids.sort((a, b) => most(b) - most(a) || a - b).slice(0, ROWS - 1)];
+}
+
+const lenses = new WeakMap();
+
+/** The most probable word, and how probable it is, if the model ended at each hidden state. */
+function lensOf(model, step) {
+  if (!lenses.has(step)) {
+    lenses.set(step, step.hidden_states.map(h => {
+      const shares = softmax(logitsOf(model, h));
+      const share = shares.reduce((one, other) => Math.max(one, other));
+      return { id: shares.indexOf(share), share };
+    }));
+  }
+  return lenses.get(step);
+}
+
+/** Multiplications of the matrices and of attention, in millions, and the numbers of a cache. */
+function costsOf({ num_layers, width, vocab_size }, at) {
+  const reads = t => num_layers * (12 * width * width + 2 * width * (t + 1));
+  let anew = 0;
+  for (let t = 0; t <= at; t += 1) anew += reads(t);
+  const scores = vocab_size * width;
+  return {
+    cached: (reads(at) + scores) / 1e6,
+    anew: (anew + scores) / 1e6,
+    kept: 2 * num_layers * width * (at + 1),
+  };
+}
+
+/** The state in words. */
+export function caption(state) {
+  const after = `After ${number(state.at)} words`;
+  if (state.look === "lens") return lensInWords(state, after);
+  if (state.look === "cache") return cacheInWords(state);
+  const named = id => `“${shown(state.words[id])}”`;
+  const before = state.off.length ? ` (with all heads ${number(state.before[0], 2)})` : "";
+  const among = state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
+  return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]${before}; ` +
+    `the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
+}
+
+function headInWords({ weights, head, words, ids }) {
+  if (!weights) return " Python computes it, with your GPT.";
+  const shares = weights[head[0]][head[1]];
+  const top = shares.indexOf(Math.max(...shares));
+  return ` Head ${nameOf(head)} looks most at [k:“${shown(words[ids[top]])}”], ` +
+    `[k:${number(shares[top], 2)}].`;
+}
+
+/** What the chosen head gives to each word. */
+export const weightsOf = ({ weights, head: [block, head] }) => weights[block][head];
+
+function lensInWords({ lens, at, words }, after) {
+  const said = lens[at].map(({ id, share }) => `“${shown(words[id])}” ${number(share, 2)}`);
+  const last = said.pop();
+  return `${after} the lens shows ${said.join(", ")} and, after the last block, [b:${last}].`;
+}
+
+function cacheInWords({ costs, cached, at }) {
+  const [small, large] = [costs.cached, costs.anew].map(each => number(each, 1));
+  const use = cached ? "" : ` All ${number(at + 1)} are read again now.`;
+  return `Word ${number(at + 1)} costs [b:${small}] million multiplications with the cache, ` +
+    `[b:${large}] without. It keeps [b:${number((costs.kept * BYTES) / 1000)}] kB.${use}`;
+}

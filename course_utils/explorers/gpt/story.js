@@ -1,0 +1,76 @@
+// The story GPT: it writes, answers, and shows what it looks at; each of its heads has a switch.
+
+import { explorer } from "../kit/explorer.js";
+import { html, set } from "../kit/svg.js";
+import style from "./story.css";
+import { makeBars } from "./story.bars.js";
+import { makeCache } from "./story.cache.js";
+import { caption, compute } from "./story.compute.js";
+import { makeHeads } from "./story.heads.js";
+import { makePlayer } from "./story.player.js";
+import { makeWords } from "./story.words.js";
+import { writing } from "./story.writing.js";
+
+const WHOSE = {
+  ours: "",
+  yours: "These are your GPT's weights: your class gives the same scores as this page.",
+  spoken: "Your GPT computes something else than a GPT-2, so Python writes. What its heads do is " +
+    "not shown.",
+};
+const LOOKS = { heads: "its heads", lens: "block by block", cache: "its cache" };
+
+export default explorer({ mount, compute, caption, style });
+
+/** Build the picture; what is returned draws a state, part by part. */
+function mount(stage, hand) {
+  const body = stage.parentElement;
+  body.classList.add("story-body");
+  const pen = writing(hand);
+  const light = { word: -1, head: -1 }; // what the pointer is over
+  const whose = html("p", { class: "story-whose" });
+  const words = makeWords(hand, pen, light, () => relight());
+  const player = makePlayer(hand, pen);
+  const bars = makeBars(pen);
+  const looks = makeLooks(hand);
+  const heads = makeHeads(hand, light, () => relight());
+  const cache = makeCache(hand);
+  stage.append(whose, words.element, player.element, html("div", { class: "story-panels" },
+    html("div", {}, bars.element, body.querySelector(".ce-controls")),
+    html("div", {}, looks.element, heads.element, cache.element)));
+  let last;
+  const relight = () => {
+    words.light(...last);
+    heads.light(...last);
+  };
+  return (state, _, theme) => {
+    last = [state, theme];
+    pen.drawn(state);
+    set(whose, { text: WHOSE[state.whose] });
+    whose.hidden = !WHOSE[state.whose];
+    light.word = Math.min(light.word, state.at);
+    const isHeads = state.look !== "cache" && state.weights !== null;
+    looks.element.hidden = state.weights === null;
+    heads.element.hidden = !isHeads;
+    cache.element.hidden = state.look !== "cache";
+    words.draw(state, theme);
+    player.draw(state);
+    bars.draw(state);
+    looks.draw(state);
+    if (isHeads) heads.draw(state, theme);
+    if (state.look === "cache") cache.draw(state);
+    words.light(state, theme);
+  };
+}
+
+/** What is looked at: one of three. */
+function makeLooks(hand) {
+  const buttons = Object.entries(LOOKS).map(([look, label]) => {
+    const button = html("button", { type: "button" }, label);
+    button.addEventListener("click", () => hand.change({ look }));
+    return { look, button };
+  });
+  const element = html("div", { class: "story-looks", role: "group", "aria-label": "what to look at" },
+    ...buttons.map(each => each.button));
+  return { element, draw: state => buttons.forEach(({ look, button }) =>
+    set(button, { "aria-pressed": String(look === state.look) })) };
+}

@@ -1,0 +1,34 @@
+// The buttons under the story: what writes, what asks, what takes back.
+
+import { html, set } from "../kit/svg.js";
+import { questions } from "./story.text.js";
+
+/** The buttons: { element, draw }. */
+export function makePlayer(hand, pen) {
+  const press = (label, act, kind = "") => {
+    const button = html("button", { type: "button", class: kind }, label);
+    button.addEventListener("click", act);
+    return button;
+  };
+  const word = press("a word", () => pen.word(), "story-first");
+  const play = press("play", () => pen.play(), "story-first");
+  const again = press("other dice", () => pen.again());
+  const undo = press("undo", () => pen.undo());
+  let asked = [];
+  const asks = Array.from({ length: 4 }, (_, i) => press("", () => pen.ask(asked[i].text)));
+  const element = html("div", { class: "story-buttons" },
+    html("div", { role: "group", "aria-label": "write" }, word, play, again, undo),
+    html("div", { role: "group", "aria-label": "ask" }, html("span", {}, "ask:"), ...asks));
+  return { element, draw(state) {
+    const now = questions(state.pieces.map(each => each.word), hand.given.kinds);
+    word.disabled = pen.isOver && !pen.isPlaying;
+    play.disabled = word.disabled;
+    set(play, { text: pen.isPlaying ? "stop" : "play" });
+    undo.disabled = !pen.canUndo;
+    now.forEach(({ label, text }, i) => {
+      set(asks[i], { text: label });
+      asks[i].disabled = !text || pen.isFull;
+    });
+    asked = now;
+  } };
+}

@@ -1,0 +1,225 @@
+// The story as words: how much the chosen head looks at each, the next word, a place to type.
+
+import { placeIn, pointing, slider } from "../kit/hand.js";
+import { html, set, svg } from "../kit/svg.js";
+import { readableOn } from "../kit/theme.js";
+import { shown } from "./story.compute.js";
+import { END, nearest, spelled } from "./story.text.js";
+
+const STRONG = 0.05; // weights from here on have an arc
+const HUMP = 15; // pixels of an arc above its line, at most
+const SIGN = /^[.,?]$/;
+
+/** The words: { element, draw, light }. */
+export function makeWords(hand, pen, light, relight) {
+  const arcs = svg("svg", { class: "story-arcs", "aria-hidden": "true" });
+  const lines = [];
+  const start = makeWord();
+  const track = html("span", { class: "story-track" }, start.element);
+  const next = html("button", { type: "button", class: "story-next" });
+  next.addEventListener("click", () => pen.word());
+  const typed = makeTyped(hand, pen);
+  const pane = html("div", { class: "story-pane" }, html("div", { class: "story-text" }, arcs, track, next, typed));
+  const text = pane.firstChild;
+  const unknown = makeUnknown(hand, pen);
+  const element = html("div", {}, pane, unknown.element);
+  const words = [start]; // as they are shown, from the end of the line before
+  let read = []; // those that the model reads
+  let places = [];
+  const from = place => closest(places, place);
+  const hear = slider(track, text, {
+    label: hand.inputs.at.label, min: 0, get max() { return read.length - 1; }, jumps: true, from,
+    at: () => Math.min(hand.values.at, read.length - 1),
+    go: at => hand.change({ at: at >= read.length - 1 ? hand.inputs.at.max : at }),
+  });
+  const over = word => {
+    if (word === light.word) return;
+    light.word = word;
+    relight();
+  };
+  pointing(track, event => over(event.type === "click" ? -1 : from(placeIn(text, event))), () => over(-1));
+
+  /** Write the words; what is returned is how many of those that are read stand where they stood. */
+  const write = state => {
+    const before = words.length;
+    while (words.length > state.pieces.length + 1) words.pop().element.remove();
+    while (words.length < state.pieces.length + 1) {
+      words.push(makeWord());
+      track.append(words.at(-1).element);
+    }
+    let same = start.write(END, true, true) || words.length < before ? 0 : 1;
+    let isSame = same > 0;
+    read = [start];
+    state.pieces.forEach(({ word, id, isKnown }, i) => {
+      isSame = !words[i + 1].write(word, id !== null, isKnown) && isSame;
+      if (id !== null) read.push(words[i + 1]);
+      if (isSame) same = read.length;
+    });
+    return same;
+  };
+  let [laidOut, same] = [{}, 0];
+  /** Where the words stand. Asked last: a page is laid out for it. */
+  const place = state => {
+    const layout = { width: hand.width, isLens: state.lens !== null };
+    if (Object.keys(layout).some(name => layout[name] !== laidOut[name])) same = 0;
+    if (same === read.length && places.length === read.length) return;
+    laidOut = layout;
+    places = [...places.slice(0, same), ...read.slice(same).map(each => each.place())];
+    set(arcs, { width: text.clientWidth, height: text.clientHeight });
+    if (state.at === state.ids.length - 1) pane.scrollTop = pane.scrollHeight;
+  };
+  return {
+    element,
+    draw(state, theme) {
+      same = write(state);
+      const isLens = state.lens !== null;
+      text.classList.toggle("story-with-lens", isLens);
+      read.forEach((each, i) =>
+        each.lens(isLens ? state.lens[i] : null, state, theme, isLens && i <= state.at));
+      const word = state.words[state.drawn];
+      next.hidden = state.at < state.ids.length - 1 || pen.isFull;
+      next.disabled = word === END;
+      set(next, { text: word === END ? "↵ the end" : word,
+        "aria-label": word === END ? "the story ends here" : `write the next word, ${word}` });
+      unknown.draw(state);
+      hear(`word ${state.at}, ${shown(state.words[state.ids[state.at]])}`);
+    },
+    light(state, theme) {
+      place(state);
+      const isShown = state.weights !== null && state.look === "heads";
+      const [block, head] = headNow(state, light);
+      const weights = isShown ? state.weights[block][head] : [];
+      const many = isShown ? arcsOf(weights, state.at, places, light.word) : [];
+      while (lines.length < many.length) arcs.append(lines[lines.push(svg("path")) - 1]);
+      lines.forEach((line, i) => set(line, many[i] ?? { d: "" }));
+      read.forEach((each, i) => each.light(weights[i], state, i, i === light.word, theme));
+    },
+  };
+}
+
+/** The head that the pointer is over, or the chosen one. */
+const headNow = ({ head, weights }, light) => (!weights ? [] : light.head < 0 ? head
+  : [Math.floor(light.head / weights[0].length), light.head % weights[0].length]);
+
+/** Attributes of the arcs from the word that asks to those that get much of a head's weight. */
+const arcsOf = (weights, at, places, pointed) => [...weights.keys()]
+  .filter(i => i !== at && places[i] && places[at] && (weights[i] >= STRONG || i === pointed))
+  .map(i => ({ d: arc(places[at], places[i]), "stroke-width": (0.6 + 5 * weights[i]).toFixed(1) }));
+
+/** From the top of one word over its line, or to the foot of a word on a line above. */
+function arc(from, to) {
+  const [x, y] = [from.middle, from.top];
+  if (Math.abs(from.top - to.top) < 4) {
+    const high = y - Math.min(HUMP, 5 + Math.abs(to.middle - x) / 12);
+    return `M${x} ${y}C${x} ${high} ${to.middle} ${high} ${to.middle} ${y}`;
+  }
+  const half = (y + to.bottom) / 2;
+  return `M${x} ${y}C${x} ${half} ${to.middle} ${half} ${to.middle} ${to.bottom}`;
+}
+
+/** Which of several boxes is nearest to a place; another line counts four times. */
+function closest(boxes, { x, y }) {
+  const far = boxes.map(({ left, right, top, bottom }) =>
+    Math.hypot(Math.max(left - x, 0, x - right), 4 * Math.max(top - y, 0, y - bottom)));
+  return far.indexOf(Math.min(...far));
+}
+
+/** A word: what it says, how much it is looked at, and under it what each block would say next. */
+function makeWord() {
+  const name = html("span", { class: "story-said", dir: "auto" });
+  const rows = html("span", { class: "story-lens" });
+  const space = document.createTextNode("");
+  const element = html("span", { class: "story-word" }, space, name);
+  let [said, kind, lit] = [];
+  return {
+    element,
+    write(word, isRead, isKnown) {
+      if (word === said && isRead === kind) return false;
+      [said, kind] = [word, isRead];
+      set(name, { text: shown(word) });
+      space.data = SIGN.test(word) || word === END ? "" : " ";
+      element.classList.toggle("story-sign", SIGN.test(word));
+      element.classList.toggle("story-unknown", !isKnown);
+      element.classList.toggle("story-unread", !isRead);
+      return true;
+    },
+    lens(guesses, state, theme, isSeen) {
+      if (!guesses) return rows.isConnected && rows.remove();
+      if (!rows.isConnected) element.append(rows);
+      while (rows.children.length < guesses.length) rows.append(html("span"));
+      const final = guesses.at(-1).id;
+      guesses.forEach(({ id, share }, i) => {
+        const cell = rows.children[i];
+        const back = theme.weight(share);
+        set(cell, { text: shown(state.words[id]), class: id === final ? "story-final" : "" });
+        cell.style.backgroundColor = back;
+        cell.style.color = share < 0.12 ? "" : readableOn(back);
+      });
+      return element.classList.toggle("story-later", !isSeen);
+    },
+    place() {
+      const { offsetLeft: left, offsetTop: top, offsetWidth: width } = name;
+      return { left, right: left + width, top, bottom: top + name.offsetHeight, middle: left + width / 2 };
+    },
+    light(weight, state, i, isPointed, theme) {
+      const back = weight === undefined || i === state.at ? "" : theme.weight(weight);
+      const kinds = `${i === state.at ? " story-asks" : ""}${isPointed ? " story-pointed" : ""}` +
+        `${i > state.at ? " story-later" : ""}`;
+      if (lit === back + kinds) return;
+      lit = back + kinds;
+      name.style.backgroundColor = back;
+      name.style.color = back && weight >= 0.12 ? readableOn(back) : "";
+      set(name, { class: `story-said${kinds}` });
+    },
+  };
+}
+
+/** Words that a reader types; a space or a sign ends one, Enter writes one. */
+function makeTyped(hand, pen) {
+  const input = html("input", { type: "text", class: "story-typed", placeholder: "type on …",
+    "aria-label": "type the next words of the story", autocomplete: "off", autocapitalize: "off",
+    spellcheck: "false" });
+  const take = text => {
+    const words = spelled(text, hand.given.words);
+    if (words.length) pen.type(words);
+  };
+  input.addEventListener("input", event => {
+    const ended = /^(.*[\s.,?])(\S*)$/s.exec(input.value);
+    if (!ended || event.isComposing) return;
+    input.value = ended[2];
+    take(ended[1]);
+  });
+  input.addEventListener("keydown", event => {
+    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey) {
+      event.preventDefault();
+      if (input.value.trim()) take(input.value);
+      else if (!pen.isOver) pen.word();
+      input.value = "";
+    } else if (event.key === "Backspace" && !input.value && !event.repeat) pen.undo();
+  });
+  return input;
+}
+
+/** The first word that the model does not know, and the nearest that it knows. */
+function makeUnknown(hand, pen) {
+  const says = html("span");
+  let [word, at] = [];
+  const offers = Array.from({ length: 3 }, () => html("button", { type: "button" }));
+  const leave = html("button", { type: "button" }, "leave it out");
+  offers.forEach(each => each.addEventListener("click", () => pen.replace(at, [each.textContent])));
+  leave.addEventListener("click", () => pen.replace(at, []));
+  const element = html("p", { class: "story-offer", role: "status", hidden: true }, says, ...offers, leave);
+  return { element, draw(state) {
+    at = state.pieces.findIndex(each => !each.isKnown);
+    element.hidden = at < 0 && state.pieces.every(each => each.id !== null);
+    [...offers, leave].forEach(each => { each.hidden = at < 0; });
+    if (at < 0) {
+      set(says, { text: `It has room for ${hand.given.longest - 1} words; what is pale is not read.` });
+      return;
+    }
+    if (word === state.pieces[at].word && !element.hidden) return;
+    ({ word } = state.pieces[at]);
+    set(says, { text: `“${word}” is not one of its 180 words, and is not read. Near to it:` });
+    nearest(word, state.words).forEach((each, i) => set(offers[i], { text: each }));
+  } };
+}

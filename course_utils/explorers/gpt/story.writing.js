@@ -1,0 +1,108 @@
+// What writes: one word, word after word, a question with its answer; and what takes it back.
+
+import { END, joined } from "./story.text.js";
+
+const PACE = 110; // ms from word to word
+const LONGEST_ANSWER = 16;
+const KEPT = 100; // steps that can be taken back
+
+/** The acts on a story. `drawn(state)` is told what was drawn, and goes on with what is under way. */
+export function writing(hand) {
+  const past = [];
+  let begun = hand.values.text; // what the reader began with, and the dice go on from
+  let expected = begun;
+  let state;
+  let under; // what is under way: whether it ends after a word
+  let next;
+
+  const put = (words, changes = {}) => {
+    expected = joined(words);
+    hand.change({ ...last(), ...changes, text: expected });
+  };
+  const last = () => ({ at: hand.inputs.at.max });
+  const keep = () => {
+    past.push(hand.values.text);
+    past.splice(0, past.length - KEPT);
+  };
+  const stop = () => {
+    clearTimeout(next);
+    under = undefined;
+  };
+  /** The words up to the one that is asked: what comes next is put there. */
+  const told = () => state.ids.slice(1, state.at + 1).map(id => state.words[id]);
+  const isOver = () => state.drawn === state.words.indexOf(END) || isFull();
+  const isFull = () => state.ids.length >= hand.given.longest;
+  const go = () => {
+    if (isOver()) return stopAndShow();
+    return put([...told(), state.words[state.drawn]]);
+  };
+  const stopAndShow = () => {
+    stop();
+    hand.change({});
+  };
+  const mine = words => {
+    stop();
+    keep();
+    put(words);
+    begun = expected;
+  };
+  hand.onClose(stop);
+
+  return {
+    get isPlaying() { return under !== undefined; },
+    get canUndo() { return past.length > 0; },
+    get isFull() { return isFull(); },
+    get isOver() { return isOver(); },
+    word() {
+      stop();
+      keep();
+      go();
+    },
+    play() {
+      if (under) return stopAndShow();
+      keep();
+      under = () => false;
+      return go();
+    },
+    again() {
+      stop();
+      keep();
+      under = () => false;
+      expected = begun;
+      hand.change({ ...last(), text: begun, seed: (hand.values.seed + 1) % (hand.inputs.seed.max + 1) });
+    },
+    ask(question) {
+      stop();
+      keep();
+      let left = LONGEST_ANSWER;
+      under = word => word === "." || (left -= 1) < 0;
+      const before = state.pieces.map(each => each.word);
+      put([...before, ...question.split(/ |(?=\?)/)]);
+    },
+    choose: word => mine([...told(), word]),
+    type: words => mine([...state.pieces.map(each => each.word), ...words]),
+    replace(at, words) {
+      mine(state.pieces.flatMap((each, i) => (i === at ? words : [each.word])));
+    },
+    undo() {
+      stop();
+      if (!past.length) return;
+      expected = past.pop();
+      begun = expected;
+      hand.change({ ...last(), text: expected });
+    },
+    drawn(now) {
+      state = now;
+      if (state.text !== hand.values.text) return; // Python has yet to answer
+      if (hand.values.text !== expected) { // a preset, or a cell, has put another
+        stop();
+        begun = expected = hand.values.text;
+      }
+      if (!under) return;
+      clearTimeout(next);
+      const word = state.words[state.ids.at(-1)];
+      if (under(word)) stopAndShow();
+      else next = setTimeout(go, PACE);
+    },
+  };
+}
