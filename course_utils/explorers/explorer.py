@@ -52,7 +52,7 @@ class Explorer:
 
     title: str = ""
     inputs: Mapping[str, Input] = MappingProxyType({})
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     view: ClassVar[str | Path] = ""
     served: tuple[str, ...] = ()
     reading: ClassVar[str] = ""

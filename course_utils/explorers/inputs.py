@@ -295,7 +295,8 @@ class Cells:
         height, width = self._sizes
         rows = _painted(value)
         if [len(row) for row in rows] != [width] * height or not set("".join(rows)) <= {"#", "."}:
-            raise ValueError(f"{name} must be {height} rows of {width} cells, # or ., got {value!r}")
+            size = f"{height} rows of {width} cells"
+            raise ValueError(f"{name} must be {size}, # or ., got {value!r}")
         return rows
 
     def spec(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ are right when a head's output is replaced by its mean, one head at a time (half
 
 import argparse
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_utils.explorers.gpt.weights import mean_outputs
 from course_utils.models import GPT2, load_gpt2
 from course_utils.models.story_gpt import SHORT_STORIES, load_story_gpt
 from course_utils.stories import ALL_WORDS, LIMITS, Story, tell
@@ -132,7 +133,8 @@ def report_ablations(model: GPT2, stories: Sequence[Story]) -> None:
     sets = holder_questions(stories)
     before = answers(model, stories, sets)
     print("  whole: " + ", ".join(f"{kind} {rate(*of)}" for kind, of in before.items()), flush=True)
-    means = mean_outputs(model, stories[:100])
+    texts = [[0, *(IDS[word] for word in story.words[:-1])] for story in stories[:100]]
+    means = mean_outputs(model, [torch.tensor([text]) for text in texts])
     for head in range(means.numel() // means.shape[-1]):
         with ablated(model, head, means):
             after = answers(model, stories, sets)
@@ -180,29 +182,6 @@ def holder_questions(stories: Sequence[Story]) -> dict[str, list[Story]]:
                 if noun not in said[noun]:
                     sets["by it"].append(asked)
     return sets
-
-
-@torch.no_grad()
-def mean_outputs(model: GPT2, stories: Sequence[Story]) -> Tensor:
-    """The mean of each head's output over all words of some stories, (L, H, D)."""
-    sums, count = torch.zeros(len(model.blocks), model.config.width), 0
-
-    def adds_to(block: int) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
-        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            sums[block] += inputs[0].sum((0, 1))
-
-        return add
-
-    hooks = [
-        output_of(model, at).register_forward_pre_hook(adds_to(at))
-        for at in range(len(model.blocks))
-    ]
-    for story in stories:
-        model(torch.tensor([[0, *(IDS[word] for word in story.words[:-1])]]))
-        count += len(story.words)
-    for hook in hooks:
-        hook.remove()
-    return (sums / count).view(len(model.blocks), model.config.num_heads, -1)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ function makeTile(hand, index, columns) {
 
 /** A line for each weight that can be seen, as high as the weight is large. */
 function skyline(weights) {
-  let d = `M0 ${HIGH}H100`;
+  let d = "";
   weights.forEach((weight, i) => {
     if (weight < SEEN) return;
     const x = (100 * (i + 0.5)) / weights.length;

@@ -28,10 +28,16 @@ _KINDS = {
 }
 LAST = STORY_GPT.max_positions - 1
 LOOKS = ("heads", "lens", "cache")
+LOOKED_AT = {"block by block": {"look": "lens"}, "what it keeps": {"look": "cache"}}
+HEADS = {  # of the packaged model
+    "without head 3.3": {"heads": ["####", "####", "####", "###."]},
+    "which head reads “Who”?": {"head": 7},
+}
 
 
 def _inputs(sizes: GPT2Config) -> dict[str, Any]:
     heads = ("#" * sizes.num_heads,) * sizes.num_layers
+    last_head = sizes.num_layers * sizes.num_heads - 1
     return {
         "text": Text(
             "the story",
@@ -40,27 +46,27 @@ def _inputs(sizes: GPT2Config) -> dict[str, Any]:
             longest=3000,
             in_picture=True,
         ),
-        "at": Slider("word that asks", 0, sizes.max_positions - 1, LAST, in_picture=True),
+        "at": Slider("word that asks", 0, LAST, LAST, in_picture=True),
         "seed": Slider("dice", 0, 999, 1, in_picture=True),
         "temperature": Slider("temperature", 0.0, 2.0, 1.0, step=0.05),
         "k": Slider("top-k words", 1, sizes.vocab_size, sizes.vocab_size),
         "p": Slider("top-p share", 0.05, 1.0, 1.0, step=0.01),
         "look": Choice("what to look at", LOOKS, LOOKS[0], in_picture=True),
-        "head": Slider(
-            "chosen head", 0, sizes.num_layers * sizes.num_heads - 1, 15, in_picture=True
-        ),
+        "head": Slider("chosen head", 0, last_head, last_head, in_picture=True),
         "heads": Cells("heads that are on", heads),
         "cached": Toggle("use the cache", True, in_picture=True),
     }
 
 
-def _preset(text: str = WHO, look: str = LOOKS[0], off: str = "") -> dict[str, Any]:
-    heads = [
-        "".join(".#"[f"{block}.{head}" != off] for head in range(STORY_GPT.num_heads))
-        for block in range(STORY_GPT.num_layers)
-    ]
-    dice = {"temperature": 1.0, "k": STORY_GPT.vocab_size, "p": 1.0, "seed": 1}
-    return {"text": text, "at": LAST, **dice, "look": look, "heads": heads, "cached": True}
+def _presets(sizes: GPT2Config, **others: Mapping[str, Any]) -> dict[str, Any]:
+    """A new story, a question, and the question with other values."""
+    heads = ["#" * sizes.num_heads] * sizes.num_layers
+    asked = {name: each.default for name, each in _inputs(sizes).items()} | {"heads": heads}
+    return {
+        "a new story": {**asked, "text": ""},
+        "who has the hat?": asked,
+        **{label: {**asked, **values} for label, values in others.items()},
+    }
 
 
 class StoryGPT(Explorer):
@@ -68,14 +74,7 @@ class StoryGPT(Explorer):
 
     title = "A GPT writes in this page: where does each word come from?"
     inputs = _inputs(STORY_GPT)
-    presets = {
-        "a new story": _preset(""),
-        "who has the hat?": {**_preset(), "head": 15},
-        "without head 3.3": {**_preset(off="3.3"), "head": 15},
-        "which head reads “Who”?": {**_preset(), "head": 7},
-        "block by block": _preset(look="lens"),
-        "what it keeps": _preset(look="cache"),
-    }
+    presets = _presets(STORY_GPT, **HEADS, **LOOKED_AT)
     view = "story.js"
     reading = (
         "The blue word asks: the darker another word is, the more the chosen head looks at it. "
@@ -89,20 +88,23 @@ class StoryGPT(Explorer):
         self._own = model
         self._model = load_story_gpt() if model is None else as_gpt2(model)
         if self._model is None:
-            self.served = ("text",)
-        else:
+            self.served, self.presets = ("text",), _presets(STORY_GPT)
+        elif model is not None:
             self.inputs = _inputs(self._model.config)
+            self.presets = _presets(self._model.config, **LOOKED_AT)
         super().__init__(**values)
 
     def given(self, **served: Any) -> Mapping[str, Any]:
+        """The words, and the model; or where it is none that the page can compute, its scores."""
         if self._model is None:
             assert self._own is not None
             return {**_KINDS, **spoken(self._own, served["text"])}
+        longest = self._model.config.max_positions
         rows, _ = story_batch(MEAN_OF[1], MEAN_OF[0])(torch.Generator().manual_seed(0))
         return {
             **_KINDS,
             "whose": "ours" if self._own is None else "yours",
-            "longest": self._model.config.max_positions,
+            "longest": longest,
             "gpt": packed(self._model, half=self._own is None),
-            "means": mean_outputs(self._model, rows[:, : self._model.config.max_positions]),
+            "means": mean_outputs(self._model, [rows[:, :longest]]),
         }

@@ -9,6 +9,7 @@ import { END, nearest, spelled } from "./story.text.js";
 const STRONG = 0.05; // weights from here on have an arc
 const HUMP = 15; // pixels of an arc above its line, at most
 const SIGN = /^[.,?]$/;
+const LETTER = /\p{L}/u;
 
 /** The words: { element, draw, light }. */
 export function makeWords(hand, pen, light, relight) {
@@ -212,14 +213,18 @@ function makeUnknown(hand, pen) {
   return { element, draw(state) {
     at = state.pieces.findIndex(each => !each.isKnown);
     element.hidden = at < 0 && state.pieces.every(each => each.id !== null);
-    [...offers, leave].forEach(each => { each.hidden = at < 0; });
+    leave.hidden = at < 0;
+    const isWord = at >= 0 && LETTER.test(state.pieces[at].word);
+    offers.forEach(each => { each.hidden = !isWord; });
     if (at < 0) {
+      word = undefined;
       set(says, { text: `It has room for ${hand.given.longest - 1} words; what is pale is not read.` });
       return;
     }
-    if (word === state.pieces[at].word && !element.hidden) return;
+    if (word === state.pieces[at].word) return;
     ({ word } = state.pieces[at]);
-    set(says, { text: `“${word}” is not one of its 180 words, and is not read. Near to it:` });
+    set(says, { text: `“${word}” is not one of its ${state.words.length} words, and is not read.` +
+      `${isWord ? " Near to it:" : ""}` });
     nearest(word, state.words).forEach((each, i) => set(offers[i], { text: each }));
   } };
 }

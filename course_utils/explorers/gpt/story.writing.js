@@ -29,7 +29,9 @@ export function writing(hand) {
     under = undefined;
   };
   /** The words up to the one that is asked: what comes next is put there. */
-  const told = () => state.ids.slice(1, state.at + 1).map(id => state.words[id]);
+  const told = () => (state.at === state.ids.length - 1
+    ? state.pieces.map(each => each.word)
+    : state.ids.slice(1, state.at + 1).map(id => state.words[id]));
   const isOver = () => state.drawn === state.words.indexOf(END) || isFull();
   const isFull = () => state.ids.length >= hand.given.longest;
   const go = () => {

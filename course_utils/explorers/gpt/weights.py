@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -50,25 +51,33 @@ def packed(model: GPT2, half: bool = True) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def mean_outputs(model: GPT2, token_ids: Tensor) -> Tensor:
-    """Return the mean of each head's output over all tokens (B, T) that are read, (L, H, D).
+def mean_outputs(model: GPT2, texts: Iterable[Tensor]) -> Tensor:
+    """Return the mean of each head's output over all tokens of some texts (B, T), (L, H, D).
 
     A head's output is its mixture of values, before the output projection: what `replaced` of
     gpt.js puts in its place.
 
     >>> from course_utils.models.gpt2 import GPT2Config
     >>> model = GPT2(GPT2Config(31, 8, 12, num_layers=2, num_heads=3))
-    >>> tuple(mean_outputs(model, torch.zeros(5, 7, dtype=torch.long)).shape)
+    >>> tuple(mean_outputs(model, [torch.zeros(5, 7, dtype=torch.long)]).shape)
     (2, 3, 4)
     """
-    means: list[Tensor] = []
+    blocks: list[Any] = list(model.blocks)
+    sums, count = torch.zeros(len(blocks), model.config.width), 0
 
-    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        means.append(inputs[0].mean((0, 1)).view(model.config.num_heads, -1))
+    def adds_to(sum_of_block: Tensor) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            sum_of_block.add_(inputs[0].sum((0, 1)))
 
-    outputs: list[Any] = [block.attention.output for block in model.blocks]
-    hooks = [each.register_forward_pre_hook(keep) for each in outputs]
-    model(token_ids)
+        return add
+
+    hooks = [
+        block.attention.output.register_forward_pre_hook(adds_to(of_block))
+        for block, of_block in zip(blocks, sums, strict=True)
+    ]
+    for text in texts:
+        model(text)
+        count += text.numel()
     for hook in hooks:
         hook.remove()
-    return torch.stack(means)
+    return (sums / count).view(len(blocks), model.config.num_heads, -1)
