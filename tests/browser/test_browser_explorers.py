@@ -49,7 +49,6 @@ KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
 PRESSED = {
     "explore_cache": (".cache-picture", 0.8, 0.5),
     "explore_depths": (".mod-losses svg", 0.3, 0.5),
-    "explore_next_token": (".next-row >> nth=1 >> rect >> nth=1", 0.5, 0.5),
     "explore_position_codes": (".codes-table canvas", 0.6, 0.5),
     "explore_scaling_laws": (".laws-plane", 0.4, 0.6),
 }
