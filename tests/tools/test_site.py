@@ -220,16 +220,16 @@ def test_loads_from_elsewhere_are_found(tmp_path, name, content, found):
     assert all(each.startswith(f"{name}: ") for each in elsewhere)
 
 
-def test_an_explorer_is_two_scripts_and_its_words(tmp_path):
+def test_an_explorer_is_three_scripts_and_its_words(tmp_path):
     live = Live(tmp_path / "live")
     explorer = EXPLORERS["explore_rope"]()
     read = parsed(live.figure(explorer, "<img src=a.webp>", "Far? 3 < 5."))
     assert read.noscript.img and read.figcaption.text == "Far? 3 < 5."
     assert not read.find_all(["input", "select", "button", "script"])
-    names = {f"{read.figure[name]}.js" for name in ("data-view", "data-given")}
+    names = {f"{name}.js" for at in ("data-view", "data-given") for name in read.figure[at].split()}
     assert {path.name for path in live.folder.iterdir()} == names
     live.figure(EXPLORERS["explore_rope"](m=3), "")
-    assert len(list(live.folder.iterdir())) == 3, "one module, other data"
+    assert len(list(live.folder.iterdir())) == 4, "one module, one model, other values"
 
 
 def test_reference_has_every_shared_module(tmp_path):

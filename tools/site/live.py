@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import html
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json
@@ -38,8 +40,11 @@ class Live:
         view = self._kept(
             "courseViews", f"(() => {{\n{explorer.module('return entry;', SHELF)}}})()"
         )
-        given = self._kept("courseData", json.dumps(packed(explorer)))
-        names = f"{view}.js", f"{given}.js"
+        # What a picture is told and what it computes with are apart: several may have one model.
+        data = explorer.page_data()
+        parts = [{"given": data.pop("given")}, data]
+        given = " ".join(self._kept("courseData", json.dumps(packed(each))) for each in parts)
+        names = [f"{name}.js" for name in (view, *given.split())]
         self.bytes[explorer.title] = sum((self.folder / name).stat().st_size for name in names)
         return room(
             f'<figure class="course-live" data-root="{root}{self.folder.name}/" '
@@ -57,10 +62,10 @@ class Live:
         return name
 
 
-def packed(explorer: Explorer) -> str:
-    """The data of a page, compressed; as text, for a page from a disk may load scripts alone."""
-    data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False)
-    return base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode()
+def packed(data: Mapping[str, Any]) -> str:
+    """What a page is told, compressed; as text, for a page from a disk may load scripts alone."""
+    text = json.dumps(as_json(data), ensure_ascii=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def asked(explorer: Explorer) -> str:

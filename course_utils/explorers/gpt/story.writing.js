@@ -11,13 +11,14 @@ export function writing(hand) {
   const past = [];
   let begun = hand.values.text; // what the reader began with, and the dice go on from
   let expected = begun;
+  let { seed } = hand.values;
   let state;
   let under; // what is under way: whether it ends after a word
   let next;
 
-  const put = (words, changes = {}) => {
+  const put = words => {
     expected = joined(words);
-    hand.change({ ...last(), ...changes, text: expected });
+    hand.change({ ...last(), text: expected });
   };
   const last = () => ({ at: hand.inputs.at.max });
   const keep = () => {
@@ -71,7 +72,8 @@ export function writing(hand) {
       keep();
       under = () => false;
       expected = begun;
-      hand.change({ ...last(), text: begun, seed: (hand.values.seed + 1) % (hand.inputs.seed.max + 1) });
+      seed = (seed + 1) % (hand.inputs.seed.max + 1);
+      hand.change({ ...last(), text: begun, seed });
     },
     ask(question) {
       stop();
@@ -96,9 +98,11 @@ export function writing(hand) {
     drawn(now) {
       state = now;
       if (state.text !== hand.values.text) return; // Python has yet to answer
-      if (hand.values.text !== expected) { // a preset, or a cell, has put another
+      const { text } = hand.values;
+      if (text !== expected || hand.values.seed !== seed) { // a preset, or a cell, has put another
         stop();
-        begun = expected = hand.values.text;
+        begun = expected = text;
+        ({ seed } = hand.values);
       }
       if (!under) return;
       clearTimeout(next);

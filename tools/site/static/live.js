@@ -34,15 +34,34 @@ async function place(box) {
   const { root, view, given } = box.dataset;
   const isKit = view in courseKit; // a prediction, with its data beside it
   try {
-    if (!isKit) await Promise.all([view, given].map(name => load(`${root}${name}.js`)));
+    if (!isKit) await Promise.all([view, ...given.split(" ")].map(name => load(`${root}${name}.js`)));
   } catch {
-    return; // the words stay
+    return still(box);
   }
   await turn();
   const shown = isKit ? courseKit[view] : globalThis.courseViews[view];
-  const data = JSON.parse(isKit ? box.querySelector("script").textContent : await unpacked(given));
+  const data = isKit ? JSON.parse(box.querySelector("script").textContent) : await toldOf(given);
+  if (!data) return still(box);
   await turn(); // apart from the unpacking
-  show(shown.default, box, data);
+  return show(shown.default, box, data);
+}
+
+/** The picture as it is without JavaScript, where what it needs does not come. */
+function still(box) {
+  const why = document.createElement("p");
+  why.textContent = "This picture did not load, so it does not move.";
+  box.insertAdjacentHTML("afterbegin", box.querySelector("noscript")?.textContent ?? "");
+  box.append(why);
+}
+
+/** All that an explorer is told; null where a part is damaged. */
+async function toldOf(names) {
+  try {
+    const parts = await Promise.all(names.split(" ").map(unpacked));
+    return Object.assign({}, ...parts.map(each => JSON.parse(each)));
+  } catch {
+    return null;
+  }
 }
 
 /** Data of an explorer, which the site keeps compressed. */

@@ -1,0 +1,204 @@
+"""The story GPT in a browser: fed, asked, taken apart, by mouse, by key and by finger."""
+
+import pytest
+
+from tests.browser.support_explorer import PAINTED, opening, preset, press, touch, words
+from tests.browser.support_page import wait_for
+
+pytestmark = pytest.mark.browser
+
+NAME = "explore_story_gpt"
+TYPED, NEXT, OFFER = ".story-typed", ".story-next", ".story-offer"
+
+
+@pytest.fixture(scope="module")
+def tab(browser, explorer_page):
+    with opening(browser) as open_page:
+        yield open_page(explorer_page(NAME))
+
+
+def told(tab):
+    """The words of the story, from the end of the line before."""
+    tab.evaluate(PAINTED)
+    return tab.locator(".story-said").all_inner_texts()
+
+
+def click(tab, name):
+    tab.get_by_role("button", name=name, exact=True).click()
+
+
+def at_rest(tab):
+    """The story once nothing more is written."""
+    tab.evaluate(PAINTED)
+    stop = tab.get_by_role("button", name="stop")
+    wait_for(lambda: not stop.is_visible(), lambda: str(told(tab)), 40_000)
+    return told(tab)
+
+
+def write_new(tab, text):
+    preset(tab, "a new story")
+    tab.locator(TYPED).fill(text)
+    return told(tab)
+
+
+def test_a_word_play_and_back(tab):
+    preset(tab, "who has the hat?")
+    asked = told(tab)
+    click(tab, "a word")
+    assert told(tab) == [*asked, "Ben"]
+    tab.locator(NEXT).click()
+    assert told(tab) == [*asked, "Ben", "has"]
+    click(tab, "play")
+    wait_for(lambda: len(told(tab)) > len(asked) + 6, lambda: told(tab))
+    click(tab, "stop")
+    stopped = told(tab)
+    tab.wait_for_timeout(400)
+    assert told(tab) == stopped
+    for expected in ([*asked, "Ben", "has"], [*asked, "Ben"], asked):
+        click(tab, "undo")
+        assert told(tab) == expected
+    assert tab.get_by_role("button", name="undo").is_disabled()
+
+
+def test_the_same_dice_write_the_same_and_others_another_story(tab):
+    stories = []
+    for again in (False, True, False):
+        if again:
+            click(tab, "other dice")
+        else:
+            preset(tab, "a new story")
+            click(tab, "play")
+        stories.append(at_rest(tab))
+    assert stories[0] == stories[2] != stories[1]
+    assert all(len(each) > 20 for each in stories)
+    assert tab.locator(NEXT).inner_text() == "↵ the end"
+    assert tab.get_by_role("button", name="a word").is_disabled()
+
+
+def test_a_preset_stops_what_is_being_written(tab):
+    preset(tab, "a new story")
+    click(tab, "other dice")
+    preset(tab, "a new story")
+    tab.wait_for_timeout(400)
+    assert told(tab) == ["↵"]
+
+
+def test_it_answers_what_is_asked(tab):
+    preset(tab, "who has the hat?")
+    asked = told(tab)
+    click(tab, "What colour?")
+    question = ["What", "colour", "is", "the", "hat", "?"]
+    assert at_rest(tab)[len(asked) :] == [*question, "It", "is", "red", "."]
+    write_new(tab, "Ann was in the park. ")
+    assert tab.get_by_role("button", name="Where is it?").is_disabled(), "nothing was named"
+
+
+def test_a_bar_chooses_and_an_earlier_word_asks_anew(tab):
+    preset(tab, "who has the hat?")
+    tab.locator(".story-bar").nth(1).click()
+    assert told(tab)[-1] == "Paul"
+    preset(tab, "who has the hat?")
+    before = told(tab)
+    tab.locator(".story-said").nth(21).click()
+    assert "After 21 words “it” is likeliest" in words(tab)
+    assert not tab.locator(NEXT).is_visible()
+    tab.locator(".story-bar", has_text="the").first.click()
+    assert told(tab) == [*before[:22], "the"]
+    assert "After 21 words" in press(tab, ".story-track", "ArrowLeft")
+
+
+def test_what_is_typed_is_read_and_what_is_unknown_is_offered(tab):
+    assert write_new(tab, "ann was in the dragon. ") == [
+        "↵",
+        "Ann",
+        "was",
+        "in",
+        "the",
+        "dragon",
+        ".",
+    ]
+    assert "“dragon” is not one of its 180 words" in tab.locator(OFFER).inner_text()
+    assert "After 5 words" in words(tab)
+    tab.locator(OFFER).get_by_role("button").first.click()
+    assert "After 6 words" in words(tab)
+    assert not tab.locator(OFFER).is_visible()
+    assert write_new(tab, "<i>Ben</i> שלום ")[1:] == [
+        "<",
+        "i",
+        ">",
+        "Ben",
+        "<",
+        "/",
+        "i",
+        ">",
+        "שלום",
+    ]
+    for _ in range(8):
+        tab.locator(OFFER).get_by_role("button", name="leave it out").click()
+        tab.evaluate(PAINTED)
+    assert told(tab) == ["↵", "Ben"]
+    tab.locator(TYPED).focus()
+    tab.keyboard.press("Enter")
+    assert len(told(tab)) == 3, "Enter writes a word"
+    tab.keyboard.press("Backspace")
+    assert told(tab) == ["↵", "Ben"]
+    write_new(tab, "Ben was in the park. " * 40)
+    assert "After 191 words" in words(tab)
+    assert "room for 191 words" in tab.locator(OFFER).inner_text()
+    assert tab.get_by_role("button", name="play").is_disabled()
+
+
+def test_a_head_is_switched_off_and_the_answer_changes(tab):
+    preset(tab, "who has the hat?")
+    knob = tab.get_by_role("switch", name="head 3.3 is on")
+    knob.click()
+    assert "“Ann” is likeliest, 0.86 (with all heads 0.00)" in words(tab)
+    ben = tab.locator(".story-bar", has_text="Ben")
+    assert ben.get_attribute("aria-label") == "Ben, 0.04, with all heads 0.93"
+    assert ben.locator(".story-ghost").is_visible()
+    click(tab, "all on")
+    assert "“Ben” is likeliest, 0.93;" in words(tab)
+    assert "Head 3.2 looks most" in press(tab, ".story-choose[tabindex='0']", "ArrowLeft")
+    assert "Head 2.2 looks most" in press(tab, ".story-choose[tabindex='0']", "ArrowUp")
+
+
+def test_pointing_lights_a_word_in_all_heads_and_a_heads_words(tab):
+    preset(tab, "which head reads")
+    arcs = "[...document.querySelectorAll('.story-arcs path')].map(each => each.getAttribute('d'))"
+    chosen = tab.evaluate(arcs)
+    tab.locator(".story-said", has_text="Who").hover()
+    tab.evaluate(PAINTED)
+    shares = tab.locator(".story-head-share").all_inner_texts()
+    assert shares[7] == "0.66" and "" not in shares
+    tab.locator(".story-tile").nth(4).hover()
+    tab.evaluate(PAINTED)
+    assert tab.evaluate(arcs) != chosen
+    tab.mouse.move(2, 2)
+    tab.evaluate(PAINTED)
+    assert [each for each in tab.evaluate(arcs) if each] == [each for each in chosen if each]
+
+
+def test_each_look_shows_its_own(tab):
+    preset(tab, "block by block")
+    assert tab.locator(".story-lens").count() == len(told(tab))
+    assert tab.locator(".story-lens").last.locator("span").all_inner_texts()[-1] == "Ben"
+    preset(tab, "what it keeps")
+    assert tab.locator(".story-lens").count() == 0
+    assert "costs 0.5 million multiplications with the cache" in words(tab)
+    tab.get_by_label("use the cache").uncheck()
+    assert "All 38 are read again now." in words(tab)
+    click(tab, "its heads")
+    tab.evaluate(PAINTED)
+    assert tab.locator(".story-wall").is_visible()
+
+
+def test_a_finger_scrolls_over_the_story_and_taps(open_explorer):
+    tab = open_explorer(NAME, 390, has_touch=True, is_mobile=True)
+    box = tab.locator(".story-said", has_text="gave").bounding_box()
+    before = words(tab)
+    touch(tab, box["x"] + 9, box["y"] + 9, (0, -80))
+    assert words(tab) == before, "a swipe is for the page"
+    tab.locator(".story-said", has_text="gave").tap()
+    assert "After 21 words" in words(tab)
+    tab.get_by_role("button", name="a word").tap()
+    assert len(told(tab)) == 23
