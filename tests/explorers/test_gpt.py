@@ -213,7 +213,7 @@ MISTAKES = {
         ("1 / Math.sqrt(squares / x.length + eps)", "1 / (Math.sqrt(squares / x.length) + eps)")
     ],
     "variance over C - 1": [("squares / x.length", "squares / (x.length - 1)")],
-    "positions of the token before": [("position));", "Math.max(position - 1, 0)));")],
+    "positions of the token before": [("cache.length));", "Math.max(cache.length - 1, 0)));")],
     "no norm before the feed-forward": [("layerNorm(feedforward_norm, h, eps)", "h")],
     "no last norm": [("layerNorm(norm, h, config.eps)", "h")],
     "no bias": [("out[i] += bias[i]", "out[i] += 0")],

@@ -36,27 +36,34 @@ export const read = (model, cache, ids, replaced) =>
  * the second block, null for zeros. All tokens of a cache are read with the same ones.
  */
 export function step(model, cache, id, replaced = {}) {
-  const { vocab_size, max_positions, num_heads, eps } = model.config;
+  const { vocab_size, max_positions } = model.config;
   if (!Number.isInteger(id) || id < 0 || id >= vocab_size) {
     throw new RangeError(`id must be an integer from 0 to ${vocab_size - 1}, got ${id}`);
   }
   if (cache.length >= max_positions) {
     throw new RangeError(`the model reads ${max_positions} tokens at most`);
   }
-  const position = cache.length;
-  let h = sum(row(model.tokens, id), row(model.positions, position));
-  const hidden_states = [h];
-  const weights = model.blocks.map((block, i) => {
-    const { attention, attention_norm, feedforward, feedforward_norm } = block;
+  const h = sum(row(model.tokens, id), row(model.positions, cache.length));
+  return readOn(model, cache, { weights: [], hidden_states: [h] }, replaced);
+}
+
+/** Read a token on from the blocks that it has passed: one set of weights and one h for each. */
+export function readOn(model, cache, passed, replaced = {}) {
+  const { num_heads, eps } = model.config;
+  const weights = [...passed.weights];
+  const hidden_states = [...passed.hidden_states];
+  let h = hidden_states.at(-1);
+  for (let i = weights.length; i < model.blocks.length; i += 1) {
+    const { attention, attention_norm, feedforward, feedforward_norm } = model.blocks[i];
     const heads = attend(
-      attention, layerNorm(attention_norm, h, eps), num_heads, cache.blocks[i], position,
+      attention, layerNorm(attention_norm, h, eps), num_heads, cache.blocks[i], cache.length,
     );
     replaceHeads(heads.mixed, i, num_heads, replaced);
     h = sum(h, linear(attention.output, heads.mixed));
     h = sum(h, feed(feedforward, layerNorm(feedforward_norm, h, eps)));
+    weights.push(heads.weights);
     hidden_states.push(h);
-    return heads.weights;
-  });
+  }
   cache.length += 1;
   return { logits: logitsOf(model, h), weights, hidden_states };
 }

@@ -1,7 +1,7 @@
 // What a GPT makes of a story: the next word, what each head looks at, the lens, the cost.
 
 import { number } from "../kit/words.js";
-import { loadGPT, logitsOf, newCache, step } from "./gpt.js";
+import { loadGPT, logitsOf, newCache, readOn, step } from "./gpt.js";
 import { softmax } from "./linear_algebra.js";
 import { draw, nextTokenProbabilities } from "./sampling.js";
 import { END, readStory } from "./story.text.js";
@@ -32,11 +32,8 @@ export function compute(values, given) {
   const { pieces, ids } = readStory(text, words, given.longest);
   const at = Math.min(values.at, ids.length - 1);
   const off = model ? switchedOff(values.heads) : [];
-  const all = model ? reading(model, ids, {}, values.cached) : spoken(given, ids);
-  const now = off.length
-    ? reading(model, ids, Object.fromEntries(off.map(each => [nameOf(each), meanOf(given, each)])),
-      values.cached)
-    : all;
+  const all = model ? reading(model, ids, values.cached) : spoken(given, ids);
+  const now = off.length ? withoutHeads(given, model, ids, all, off, values.cached) : all;
   const { temperature, k, p } = values;
   const dice = { temperature, k, p };
   const after = nextTokenProbabilities(now[at].logits, dice);
@@ -73,25 +70,36 @@ function spoken({ spoken: { logits } }, ids) {
 
 const readings = new WeakMap();
 
-/** Every step of a text. With the cache only words are read that were not read the last time. */
-function reading(model, ids, replaced, isCached) {
+/** Every step of a text, with all heads. */
+const reading = (model, ids, isCached) =>
+  readWith(model, "whole", "", ids, isCached, (cache, t) => step(model, cache, ids[t]));
+
+/** Every step with some heads giving their means. Below the first of them nothing changes. */
+function withoutHeads(given, model, ids, whole, off, isCached) {
+  const replaced = Object.fromEntries(off.map(each => [nameOf(each), meanOf(given, each)]));
+  const first = off[0][0];
+  const passed = ({ weights, hidden_states }) =>
+    ({ weights: weights.slice(0, first), hidden_states: hidden_states.slice(0, first + 1) });
+  return readWith(model, "changed", Object.keys(replaced).join(), ids, isCached,
+    (cache, t) => readOn(model, cache, passed(whole[t]), replaced));
+}
+
+/** With the cache, of a model named so, only words are read that were not read the last time. */
+function readWith(model, kind, name, ids, isCached, read) {
   if (!readings.has(model)) readings.set(model, {});
   const known = readings.get(model);
-  const name = Object.keys(replaced).join();
-  const kind = name ? "changed" : "whole";
   if (known[kind]?.name !== name || !isCached) {
     known[kind] = { name, ids: [], steps: [], cache: newCache(model) };
   }
-  const read = known[kind];
-  const isSame = (id, t) => id === read.ids[t];
+  const last = known[kind];
+  const isSame = (id, t) => id === last.ids[t];
   const same = ids.every(isSame) ? ids.length : ids.findIndex((id, t) => !isSame(id, t));
-  read.cache.length = Math.min(read.cache.length, same);
-  read.steps.length = read.cache.length;
-  for (const id of ids.slice(read.steps.length)) {
-    read.steps.push(step(model, read.cache, id, replaced));
+  last.cache.length = last.steps.length = Math.min(last.steps.length, same);
+  while (last.steps.length < ids.length) {
+    last.steps.push(read(last.cache, last.steps.length));
   }
-  read.ids = ids;
-  return read.steps;
+  last.ids = ids;
+  return last.steps;
 }
 
 /** The heads that are off, where a row has # for each that is on: [block, head]. */
