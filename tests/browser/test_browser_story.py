@@ -64,7 +64,7 @@ def test_the_same_dice_write_the_same_and_others_another_story(tab):
     stories = []
     for again in (False, True, False):
         if again:
-            click(tab, "other dice")
+            click(tab, "again, other dice")
         else:
             preset(tab, "a new story")
             click(tab, "play")
@@ -77,7 +77,7 @@ def test_the_same_dice_write_the_same_and_others_another_story(tab):
 
 def test_a_preset_stops_what_is_being_written(tab):
     preset(tab, "a new story")
-    click(tab, "other dice")
+    click(tab, "again, other dice")
     preset(tab, "a new story")
     tab.wait_for_timeout(400)
     assert told(tab) == ["↵"]
@@ -142,9 +142,12 @@ def test_what_is_typed_is_read_and_what_is_unknown_is_offered(tab):
     assert len(told(tab)) == 3, "Enter writes a word"
     tab.keyboard.press("Backspace")
     assert told(tab) == ["↵", "Ben"]
+    tab.keyboard.type("was in", delay=0)
+    tab.keyboard.press("Tab")
+    assert told(tab) == ["↵", "Ben", "was", "in"], "what is typed fast, and left, is read"
     write_new(tab, "Ben was in the park. " * 40)
     assert "After 191 words" in words(tab)
-    assert "room for 191 words" in tab.locator(OFFER).inner_text()
+    assert "191 words at most" in tab.locator(OFFER).inner_text()
     assert tab.get_by_role("button", name="play").is_disabled()
 
 
@@ -153,6 +156,7 @@ def test_a_head_is_switched_off_and_the_answer_changes(tab):
     knob = tab.get_by_role("switch", name="head 3.3 is on")
     knob.click()
     assert "“Ann” is likeliest, 0.86 (with all heads 0.00)" in words(tab)
+    assert "Head 3.3 is off." in words(tab)
     ben = tab.locator(".story-bar", has_text="Ben")
     assert ben.get_attribute("aria-label") == "Ben, 0.04, with all heads 0.93"
     assert ben.locator(".story-ghost").is_visible()
@@ -163,13 +167,14 @@ def test_a_head_is_switched_off_and_the_answer_changes(tab):
 
 
 def test_pointing_lights_a_word_in_all_heads_and_a_heads_words(tab):
-    preset(tab, "which head reads")
+    preset(tab, "what colour is the hat?")
+    click(tab, "its heads")
     arcs = "[...document.querySelectorAll('.story-arcs path')].map(each => each.getAttribute('d'))"
     chosen = tab.evaluate(arcs)
-    tab.locator(".story-said", has_text="Who").hover()
+    tab.locator(".story-said", has_text="What").hover()
     tab.evaluate(PAINTED)
     shares = tab.locator(".story-head-share").all_inner_texts()
-    assert shares[7] == "0.66" and "" not in shares
+    assert shares[7] == "1.00" and "" not in shares
     tab.locator(".story-tile").nth(4).hover()
     tab.evaluate(PAINTED)
     assert tab.evaluate(arcs) != chosen
@@ -181,12 +186,18 @@ def test_pointing_lights_a_word_in_all_heads_and_a_heads_words(tab):
 def test_each_look_shows_its_own(tab):
     preset(tab, "block by block")
     assert tab.locator(".story-lens").count() == len(told(tab))
-    assert tab.locator(".story-lens").last.locator("span").all_inner_texts()[-1] == "Ben"
+    assert tab.locator(".story-lens").last.locator("span").all_inner_texts() == [
+        "is",
+        "in",
+        "is",
+        "red",
+        "red",
+    ]
     preset(tab, "what it keeps")
     assert tab.locator(".story-lens").count() == 0
     assert "costs 0.5 million multiplications with the cache" in words(tab)
     tab.get_by_label("use the cache").uncheck()
-    assert "All 38 are read again now." in words(tab)
+    assert "It keeps nothing: all 41 are read again." in words(tab)
     click(tab, "its heads")
     tab.evaluate(PAINTED)
     assert tab.locator(".story-wall").is_visible()

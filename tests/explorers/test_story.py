@@ -66,30 +66,40 @@ def test_next_words_are_those_of_torch_with_any_heads_off(browser, rounded):
         for at, (temperature, k, p) in itertools.product(
             (0, 5, 37), ((1.0, V, 1.0), (0.5, 7, 1.0), (1.3, V, 0.8), (0.0, V, 1.0))
         ):
-            state = browser.compute(heads=rows_of(off), at=at, temperature=temperature, k=k, p=p)
+            state = browser.compute(
+                text=WHO, heads=rows_of(off), at=at, temperature=temperature, k=k, p=p
+            )
             theirs = next_token_probabilities(expected[at], temperature=temperature, k=k, p=p)
             assert np.allclose(state.after, theirs[np.array(state.rows)], atol=CLOSE)
             assert state.kept == (theirs > 0).sum()
             assert theirs[state.drawn] > 0
     assert float(next_token_probabilities(scores(rounded, WHO)[-1]).max()) == pytest.approx(
-        browser.compute().chance, abs=CLOSE
+        browser.compute(text=WHO).chance, abs=CLOSE
     )
 
 
 def test_bars_are_the_most_probable_words_with_and_without_the_heads(browser):
-    whole, changed = browser.compute(), browser.compute(heads=rows_of([(3, 3)]))
+    whole, changed = (browser.compute(text=WHO, heads=rows_of(off)) for off in ([], [(3, 3)]))
     assert ALL_WORDS[whole.best] == "Ben"
     assert ALL_WORDS[changed.best] == "Ann"
     assert changed.before[list(changed.rows).index(whole.best)] == whole.after[0]
     assert changed.rows[0] == changed.best
     assert list(np.diff(np.maximum(changed.after, changed.before)[1:]) <= 0) == [True] * 6
+    rare = browser.compute(text="", k=1)
+    assert rare.kept == 1 and list(rare.after) == [1, *[0] * 7]
+    assert ALL_WORDS[rare.rows[1]] == ALL_WORDS[browser.compute(text="").rows[1]], (
+        "cut, and in order"
+    )
+    seeds = [browser.compute(text="", seed=seed) for seed in range(20)]
+    assert all(state.drawn in state.rows for state in seeds)
+    assert len({state.drawn for state in seeds}) > 8, "most names are not among the likeliest"
 
 
 def test_weights_and_lens_are_those_of_torch(browser, rounded):
     with torch.no_grad():
         states, heads = rounded.trace(torch.tensor([WORDS.encode(f"\n{WHO}")]))
         lens = torch.stack([rounded.logits(h)[0].softmax(-1) for h in states])  # (L + 1, T, V)
-    state = browser.compute(look="lens", at=11)
+    state = browser.compute(text=WHO, look="lens", at=11)
     for block in range(L):
         ours = np.array(state.weights[block])
         assert np.allclose(ours, heads[block].weights[0, :, 11, :12], atol=CLOSE)
@@ -101,7 +111,7 @@ def test_weights_and_lens_are_those_of_torch(browser, rounded):
 
 
 def test_costs_are_those_of_the_matrices(browser):
-    state = browser.compute(look="cache")
+    state = browser.compute(text=WHO, look="cache")
     T = len(WORDS.encode(f"\n{WHO}"))
     in_matrices = sum(
         weight.numel() for name, weight in load_story_gpt().named_parameters()

@@ -33,9 +33,9 @@ export function makeCache(hand) {
     costs[0].draw(state.costs.cached, most, state.cached);
     costs[1].draw(most, most, !state.cached);
     set(note, { text: state.cached
-      ? `kept: ${number(state.costs.kept)} numbers, ${number((state.costs.kept * BYTES) / 1000)} kB ` +
-        `at ${BYTES} bytes each; outlined: computed now`
-      : "nothing is kept: all words are read again for each new one" });
+      ? `Kept: ${number(state.costs.kept)} numbers, ${number((state.costs.kept * BYTES) / 1000)} kB ` +
+        `at ${BYTES} bytes each. Orange: keys, purple: values; outlined: computed now.`
+      : "Nothing is kept: all keys and values are computed again for each new word." });
   } };
 }
 

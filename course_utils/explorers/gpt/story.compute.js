@@ -18,8 +18,9 @@ export const shown = word => (word === END ? "↵" : word);
 /**
  * The state after the word that is asked, the `at`-th of `ids` (the end of a line is the 0th).
  *
- * `rows` are the ids that are most probable, the first is the most probable one; of each `after`
- * has the probability, `before` that with all heads on. `kept` words may be drawn, `drawn` is.
+ * `rows` are the ids that are most probable, the first is the most probable one, and the one that
+ * is drawn; of each `after` has the probability, `before` that with all heads on. `kept` words may
+ * be drawn, `drawn` is.
  * `weights[block][head]` (at + 1) are what a head gives to each word, null where Python computes.
  * `lens`, where it is looked at, has for each word read and each hidden state the most
  * probable id and its probability. `costs` are multiplications for the next word, with the cache
@@ -39,7 +40,7 @@ export function compute(values, given) {
   const after = nextTokenProbabilities(now[at].logits, dice);
   const before = off.length ? nextTokenProbabilities(all[at].logits, dice) : after;
   const drawn = draw(after, values.seed, at);
-  const rows = mostProbable(after, before);
+  const rows = mostProbable(softmax(now[at].logits), softmax(all[at].logits), drawn);
   const head = model ? headOf(values.head, model.config) : null;
   return {
     text, pieces, ids, at, words, off, head, rows,
@@ -49,7 +50,7 @@ export function compute(values, given) {
     weights: model && now[at].weights,
     lens: model && values.look === "lens" ? now.map(each => lensOf(model, each)) : null,
     costs: model && costsOf(model.config, at),
-    look: model ? values.look : "heads", cached: values.cached, temperature, k, p,
+    look: model ? values.look : "dice", cached: values.cached, temperature, k, p,
   };
 }
 
@@ -113,12 +114,13 @@ function meanOf({ means }, [block, head]) {
 
 const headOf = (index, { num_heads }) => [Math.floor(index / num_heads), index % num_heads];
 
-/** The words whose probability is largest, now or with all heads on; the largest now is first. */
-function mostProbable(after, before) {
-  const most = id => Math.max(after[id], before[id]);
-  const best = after.indexOf(after.reduce((one, other) => Math.max(one, other)));
-  const ids = [...after.keys()].filter(id => id !== best);
-  return [best, ...ids.sort((a, b) => most(b) - most(a) || a - b).slice(0, ROWS - 1)];
+/** The words that are most probable at temperature 1, with and without the heads, and the drawn one. */
+function mostProbable(now, whole, drawn) {
+  const most = id => Math.max(now[id], whole[id]);
+  const best = now.indexOf(now.reduce((one, other) => Math.max(one, other)));
+  const ids = [...now.keys()].filter(id => id !== best).sort((a, b) => most(b) - most(a) || a - b);
+  const rows = [best, ...ids.slice(0, ROWS - 1)];
+  return rows.includes(drawn) ? rows : [...rows.slice(0, ROWS - 1), drawn];
 }
 
 const lenses = new WeakMap();
@@ -160,26 +162,30 @@ export function caption(state) {
     `the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
 }
 
-function headInWords({ weights, head, words, ids }) {
+function headInWords({ weights, head, off, words, ids }) {
   if (!weights) return " Python computes it, with your GPT.";
+  if (isOff(off, head)) return ` Head ${nameOf(head)} is off.`;
   const shares = weights[head[0]][head[1]];
   const top = shares.indexOf(Math.max(...shares));
   return ` Head ${nameOf(head)} looks most at [k:“${shown(words[ids[top]])}”], ` +
     `[k:${number(shares[top], 2)}].`;
 }
 
-/** What the chosen head gives to each word. */
-export const weightsOf = ({ weights, head: [block, head] }) => weights[block][head];
+/** Whether a head is among those that are off. */
+export const isOff = (off, head) => off.some(each => nameOf(each) === nameOf(head));
 
 function lensInWords({ lens, at, words }, after) {
-  const said = lens[at].map(({ id, share }) => `“${shown(words[id])}” ${number(share, 2)}`);
-  const last = said.pop();
-  return `${after} the lens shows ${said.join(", ")} and, after the last block, [b:${last}].`;
+  const [embedding, ...blocks] = lens[at].map(({ id }) => `“${shown(words[id])}”`);
+  const last = blocks.pop();
+  const through = blocks.map((word, i) => `block ${i} ${word}`).join(", ");
+  return `${after} the embedding alone would say ${embedding}, ${through}; the last block says ` +
+    `[b:${last}], [b:${number(lens[at].at(-1).share, 2)}].`;
 }
 
 function cacheInWords({ costs, cached, at }) {
   const [small, large] = [costs.cached, costs.anew].map(each => number(each, 1));
-  const use = cached ? "" : ` All ${number(at + 1)} are read again now.`;
+  const kept = cached ? `It keeps [b:${number((costs.kept * BYTES) / 1000)}] kB.`
+    : `It keeps nothing: all ${number(at + 1)} are read again.`;
   return `Word ${number(at + 1)} costs [b:${small}] million multiplications with the cache, ` +
-    `[b:${large}] without. It keeps [b:${number((costs.kept * BYTES) / 1000)}] kB.${use}`;
+    `[b:${large}] without. ${kept}`;
 }

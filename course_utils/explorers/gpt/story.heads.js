@@ -45,8 +45,8 @@ export function makeHeads(hand, light, relight) {
     focusOn(tiles[head].choose);
   });
   const noteOf = state => (light.word >= 0
-    ? `how much each head looks at “${shown(state.words[state.ids[light.word]])}”`
-    : "each line is a word before; press a head to follow it, its switch to put its mean in its place");
+    ? `How much each head looks at “${shown(state.words[state.ids[light.word]])}”.`
+    : "A line for each word before: how much the head looks at it. Point at a word to read the numbers.");
   return {
     element,
     draw(state, theme) {
@@ -87,9 +87,9 @@ function makeTile(hand, index, columns) {
       const weights = state.weights[block][head];
       const isOn = hand.values.heads[block][head] === "#";
       const isChosen = index === hand.values.head;
-      set(lines, { d: skyline(weights), "stroke-width": Math.max(0.9, 80 / weights.length) });
+      set(lines, { d: skyline(weights), "stroke-width": Math.min(8, Math.max(0.9, 80 / weights.length)) });
       set(element, { class: `story-tile${isOn ? "" : " story-off"}${isChosen ? " story-chosen" : ""}` });
-      set(knob, { "aria-checked": String(isOn), "aria-label": `head ${nameOf([block, head])} is on` });
+      set(knob, { "aria-checked": String(isOn), tabindex: isChosen ? 0 : -1, "aria-label": `head ${nameOf([block, head])} is on` });
       const top = weights.indexOf(Math.max(...weights));
       set(choose, { "aria-pressed": String(isChosen), tabindex: isChosen ? 0 : -1, "aria-label":
         `head ${nameOf([block, head])}: ${number(weights[top], 2)} on ${shown(state.words[state.ids[top]])}` });

@@ -17,7 +17,9 @@ const WHOSE = {
   spoken: "Your GPT computes something else than a GPT-2, so Python writes. What its heads do is " +
     "not shown.",
 };
-const LOOKS = { heads: "its heads", lens: "block by block", cache: "its cache" };
+const LOOKS = {
+  dice: "its dice", heads: "its heads", lens: "block by block", cache: "what it keeps",
+};
 
 export default explorer({ mount, compute, caption, style });
 
@@ -34,9 +36,14 @@ function mount(stage, hand) {
   const looks = makeLooks(hand);
   const heads = makeHeads(hand, light, () => relight());
   const cache = makeCache(hand);
-  stage.append(whose, words.element, player.element, html("div", { class: "story-panels" },
-    html("div", {}, bars.element, body.querySelector(".ce-controls")),
-    html("div", {}, looks.element, heads.element, cache.element)));
+  const dice = html("div", { class: "story-dice" }, html("p", { class: "story-note" },
+    "A word is drawn by the bars: a likely one more often. The same dice draw the same story."),
+  body.querySelector(".ce-controls"));
+  const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
+    "next if it ended there: after the embedding, then after each block. Framed: what the last block says.");
+  const panels = html("div", { class: "story-panels" },
+    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element));
+  stage.append(whose, words.element, player.element, panels);
   let last;
   const relight = () => {
     words.light(...last);
@@ -48,9 +55,12 @@ function mount(stage, hand) {
     set(whose, { text: WHOSE[state.whose] });
     whose.hidden = !WHOSE[state.whose];
     light.word = Math.min(light.word, state.at);
-    const isHeads = state.look !== "cache" && state.weights !== null;
+    const isHeads = state.look === "heads";
     looks.element.hidden = state.weights === null;
+    dice.hidden = state.look !== "dice";
     heads.element.hidden = !isHeads;
+    lens.hidden = state.look !== "lens";
+    panels.classList.toggle("story-beside-lens", !lens.hidden);
     cache.element.hidden = state.look !== "cache";
     words.draw(state, theme);
     player.draw(state);
@@ -62,7 +72,7 @@ function mount(stage, hand) {
   };
 }
 
-/** What is looked at: one of three. */
+/** What is looked at: one of four. */
 function makeLooks(hand) {
   const buttons = Object.entries(LOOKS).map(([look, label]) => {
     const button = html("button", { type: "button" }, label);

@@ -12,7 +12,7 @@ export function makePlayer(hand, pen) {
   };
   const word = press("a word", () => pen.word(), "story-first");
   const play = press("play", () => pen.play(), "story-first");
-  const again = press("other dice", () => pen.again());
+  const again = press("again, other dice", () => pen.again());
   const undo = press("undo", () => pen.undo());
   let asked = [];
   const asks = Array.from({ length: 4 }, (_, i) => press("", () => pen.ask(asked[i].text)));

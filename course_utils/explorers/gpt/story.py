@@ -20,28 +20,36 @@ HAT = (
     "Ann was in the park. She found an old red hat. Ben was in the park. Ann gave the hat to him. "
     "He went to the kitchen."
 )
+COLOUR = f"{HAT} What colour is the hat? It is"
 WHO = f"{HAT} Who has the hat?"
+FINDS_THE_COLOUR, LAST_HEAD = 8, 15
 MEAN_OF = (20, 128)  # rows of stories, words: over these a head's mean is taken
 _KINDS = {
     "words": ALL_WORDS,
     "kinds": {"things": FILLERS["noun"], "he": FILLERS["he"], "she": FILLERS["she"]},
 }
 LAST = STORY_GPT.max_positions - 1
-LOOKS = ("heads", "lens", "cache")
-LOOKED_AT = {"block by block": {"look": "lens"}, "what it keeps": {"look": "cache"}}
-HEADS = {  # of the packaged model
-    "without head 3.3": {"heads": ["####", "####", "####", "###."]},
-    "which head reads “Who”?": {"head": 7},
+LOOKS = ("dice", "heads", "lens", "cache")
+WHOLE = {"block by block": {"look": "lens"}, "what it keeps": {"look": "cache"}}
+PACKAGED = {
+    "who has the hat?": {"text": WHO, "look": "heads", "head": LAST_HEAD},
+    "without head 3.3": {
+        "text": WHO,
+        "look": "heads",
+        "head": LAST_HEAD,
+        "heads": ["####", "####", "####", "###."],
+    },
 }
 
 
 def _inputs(sizes: GPT2Config) -> dict[str, Any]:
     heads = ("#" * sizes.num_heads,) * sizes.num_layers
     last_head = sizes.num_layers * sizes.num_heads - 1
+    head = min(FINDS_THE_COLOUR, last_head)
     return {
         "text": Text(
             "the story",
-            WHO,
+            COLOUR,
             examples=("", "Meg", "ann met a <b>dragon</b> & שלום", "Ben was in the park. " * 33),
             longest=3000,
             in_picture=True,
@@ -52,7 +60,7 @@ def _inputs(sizes: GPT2Config) -> dict[str, Any]:
         "k": Slider("top-k words", 1, sizes.vocab_size, sizes.vocab_size),
         "p": Slider("top-p share", 0.05, 1.0, 1.0, step=0.01),
         "look": Choice("what to look at", LOOKS, LOOKS[0], in_picture=True),
-        "head": Slider("chosen head", 0, last_head, last_head, in_picture=True),
+        "head": Slider("chosen head", 0, last_head, head, in_picture=True),
         "heads": Cells("heads that are on", heads),
         "cached": Toggle("use the cache", True, in_picture=True),
     }
@@ -64,7 +72,7 @@ def _presets(sizes: GPT2Config, **others: Mapping[str, Any]) -> dict[str, Any]:
     asked = {name: each.default for name, each in _inputs(sizes).items()} | {"heads": heads}
     return {
         "a new story": {**asked, "text": ""},
-        "who has the hat?": asked,
+        "what colour is the hat?": asked,
         **{label: {**asked, **values} for label, values in others.items()},
     }
 
@@ -74,14 +82,14 @@ class StoryGPT(Explorer):
 
     title = "A GPT writes in this page: where does each word come from?"
     inputs = _inputs(STORY_GPT)
-    presets = _presets(STORY_GPT, **HEADS, **LOOKED_AT)
+    presets = _presets(STORY_GPT, **PACKAGED, **WHOLE)
     view = "story.js"
     reading = (
-        "The blue word asks: the darker another word is, the more the chosen head looks at it. "
-        "Press a word to ask from there, a bar to choose what comes next, a head to see what it "
-        "looks at; its switch puts its mean in its place. The dice draw among the bars: the same "
-        "dice draw the same words. ↵ is the end of the line before each story, and the end of a "
-        "story. It knows 180 words and reads at most 191."
+        "The words are drawn one by one, by the probabilities of the bars. The framed word asks: "
+        "the darker another word is, the more the chosen head looks at it. Press a word to ask "
+        "from there, a bar to choose the next word, a head to follow it. A head that is switched "
+        "off gives what it gives on average. ↵ is the end of the line before each story, and of "
+        "a story. The model knows 180 words and signs, and reads 191 at most."
     )
 
     def __init__(self, model: nn.Module | None = None, **values: Any) -> None:
@@ -91,7 +99,7 @@ class StoryGPT(Explorer):
             self.served, self.presets = ("text",), _presets(STORY_GPT)
         elif model is not None:
             self.inputs = _inputs(self._model.config)
-            self.presets = _presets(self._model.config, **LOOKED_AT)
+            self.presets = _presets(self._model.config, **WHOLE)
         super().__init__(**values)
 
     def given(self, **served: Any) -> Mapping[str, Any]:

@@ -26,7 +26,8 @@ export const spelled = (text, words) => piecesOf(text).map(piece => {
   return forms.find(each => words.includes(each)) ?? piece;
 });
 
-const piecesOf = text => text.match(PIECES) ?? [];
+/** The words and signs of a text. */
+export const piecesOf = text => text.match(PIECES) ?? [];
 
 /** Words as one text: a space between two, and none before a sign. */
 export const joined = words => words.reduce((text, word) =>

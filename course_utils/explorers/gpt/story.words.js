@@ -3,11 +3,12 @@
 import { placeIn, pointing, slider } from "../kit/hand.js";
 import { html, set, svg } from "../kit/svg.js";
 import { readableOn } from "../kit/theme.js";
-import { shown } from "./story.compute.js";
+import { isOff, shown } from "./story.compute.js";
 import { END, nearest, spelled } from "./story.text.js";
 
 const STRONG = 0.05; // weights from here on have an arc
 const HUMP = 15; // pixels of an arc above its line, at most
+const LINE = 40; // pixels from line to line
 const SIGN = /^[.,?]$/;
 const LETTER = /\p{L}/u;
 
@@ -87,9 +88,9 @@ export function makeWords(hand, pen, light, relight) {
     },
     light(state, theme) {
       place(state);
-      const isShown = state.weights !== null && state.look === "heads";
-      const [block, head] = headNow(state, light);
-      const weights = isShown ? state.weights[block][head] : [];
+      const head = headNow(state, light);
+      const isShown = state.weights !== null && state.lens === null && !isOff(state.off, head);
+      const weights = isShown ? state.weights[head[0]][head[1]] : [];
       const many = isShown ? arcsOf(weights, state.at, places, light.word) : [];
       while (lines.length < many.length) arcs.append(lines[lines.push(svg("path")) - 1]);
       lines.forEach((line, i) => set(line, many[i] ?? { d: "" }));
@@ -105,17 +106,19 @@ const headNow = ({ head, weights }, light) => (!weights ? [] : light.head < 0 ? 
 /** Attributes of the arcs from the word that asks to those that get much of a head's weight. */
 const arcsOf = (weights, at, places, pointed) => [...weights.keys()]
   .filter(i => i !== at && places[i] && places[at] && (weights[i] >= STRONG || i === pointed))
-  .map(i => ({ d: arc(places[at], places[i]), "stroke-width": (0.6 + 5 * weights[i]).toFixed(1) }));
+  .map(i => ({ ...arc(places[at], places[i]), "stroke-width": (0.6 + 5 * weights[i]).toFixed(1) }));
 
 /** From the top of one word over its line, or to the foot of a word on a line above. */
 function arc(from, to) {
   const [x, y] = [from.middle, from.top];
-  if (Math.abs(from.top - to.top) < 4) {
+  if (Math.abs(y - to.top) < 4) {
     const high = y - Math.min(HUMP, 5 + Math.abs(to.middle - x) / 12);
-    return `M${x} ${y}C${x} ${high} ${to.middle} ${high} ${to.middle} ${y}`;
+    return { d: `M${x} ${y}C${x} ${high} ${to.middle} ${high} ${to.middle} ${y}`, class: "" };
   }
   const half = (y + to.bottom) / 2;
-  return `M${x} ${y}C${x} ${half} ${to.middle} ${half} ${to.middle} ${to.bottom}`;
+  const isFar = y - to.bottom > LINE; // it crosses the words of lines between
+  return isFar ? { d: `M${x} ${y}L${to.middle} ${to.bottom}`, class: "story-far" }
+    : { d: `M${x} ${y}C${x} ${half} ${to.middle} ${half} ${to.middle} ${to.bottom}`, class: "" };
 }
 
 /** Which of several boxes is nearest to a place; another line counts four times. */
@@ -184,7 +187,12 @@ function makeTyped(hand, pen) {
     const words = spelled(text, hand.given.words);
     if (words.length) pen.type(words);
   };
+  input.addEventListener("blur", () => {
+    take(input.value);
+    input.value = "";
+  });
   input.addEventListener("input", event => {
+    pen.stop();
     const ended = /^(.*[\s.,?])(\S*)$/s.exec(input.value);
     if (!ended || event.isComposing) return;
     input.value = ended[2];
@@ -196,7 +204,12 @@ function makeTyped(hand, pen) {
       if (input.value.trim()) take(input.value);
       else if (!pen.isOver) pen.word();
       input.value = "";
-    } else if (event.key === "Backspace" && !input.value && !event.repeat) pen.undo();
+    } else if (!input.value && event.key === "Backspace") {
+      pen.back();
+    } else if (!input.value && event.key === "z" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      pen.undo();
+    }
   });
   return input;
 }
@@ -212,13 +225,13 @@ function makeUnknown(hand, pen) {
   const element = html("p", { class: "story-offer", role: "status", hidden: true }, says, ...offers, leave);
   return { element, draw(state) {
     at = state.pieces.findIndex(each => !each.isKnown);
-    element.hidden = at < 0 && state.pieces.every(each => each.id !== null);
+    element.hidden = at < 0 && !pen.isFull;
     leave.hidden = at < 0;
     const isWord = at >= 0 && LETTER.test(state.pieces[at].word);
     offers.forEach(each => { each.hidden = !isWord; });
     if (at < 0) {
       word = undefined;
-      set(says, { text: `It has room for ${hand.given.longest - 1} words; what is pale is not read.` });
+      set(says, { text: `It reads ${hand.given.longest - 1} words at most: there is no room for another.` });
       return;
     }
     if (word === state.pieces[at].word) return;

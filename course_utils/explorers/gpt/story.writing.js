@@ -1,6 +1,6 @@
 // What writes: one word, word after word, a question with its answer; and what takes it back.
 
-import { END, joined } from "./story.text.js";
+import { END, joined, piecesOf } from "./story.text.js";
 
 const PACE = 110; // ms from word to word
 const LONGEST_ANSWER = 16;
@@ -29,9 +29,11 @@ export function writing(hand) {
     clearTimeout(next);
     under = undefined;
   };
+  const pieces = () => piecesOf(hand.values.text); // a key may come before the next frame
+  const isDrawn = () => state.text === hand.values.text;
   /** The words up to the one that is asked: what comes next is put there. */
   const told = () => (state.at === state.ids.length - 1
-    ? state.pieces.map(each => each.word)
+    ? pieces()
     : state.ids.slice(1, state.at + 1).map(id => state.words[id]));
   const isOver = () => state.drawn === state.words.indexOf(END) || isFull();
   const isFull = () => state.ids.length >= hand.given.longest;
@@ -56,7 +58,9 @@ export function writing(hand) {
     get canUndo() { return past.length > 0; },
     get isFull() { return isFull(); },
     get isOver() { return isOver(); },
+    stop() { if (under) stopAndShow(); },
     word() {
+      if (!isDrawn()) return;
       stop();
       keep();
       go();
@@ -65,7 +69,7 @@ export function writing(hand) {
       if (under) return stopAndShow();
       keep();
       under = () => false;
-      return go();
+      return hand.change({});
     },
     again() {
       stop();
@@ -80,14 +84,12 @@ export function writing(hand) {
       keep();
       let left = LONGEST_ANSWER;
       under = word => word === "." || (left -= 1) < 0;
-      const before = state.pieces.map(each => each.word);
-      put([...before, ...question.split(/ |(?=\?)/)]);
+      put([...pieces(), ...piecesOf(question)]);
     },
-    choose: word => mine([...told(), word]),
-    type: words => mine([...state.pieces.map(each => each.word), ...words]),
-    replace(at, words) {
-      mine(state.pieces.flatMap((each, i) => (i === at ? words : [each.word])));
-    },
+    choose(word) { if (isDrawn()) mine([...told(), word]); },
+    type: words => mine([...pieces(), ...words]),
+    replace: (at, words) => mine(pieces().flatMap((each, i) => (i === at ? words : [each]))),
+    back: () => mine(pieces().slice(0, -1)),
     undo() {
       stop();
       if (!past.length) return;
@@ -97,7 +99,7 @@ export function writing(hand) {
     },
     drawn(now) {
       state = now;
-      if (state.text !== hand.values.text) return; // Python has yet to answer
+      if (!isDrawn()) return; // Python has yet to answer
       const { text } = hand.values;
       if (text !== expected || hand.values.seed !== seed) { // a preset, or a cell, has put another
         stop();
