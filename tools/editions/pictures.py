@@ -31,7 +31,7 @@ from tools.webp import as_webp
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "images"
 MADE_FROM = FOLDER / "made_from.json"
-OPENING = "explore_real_heads"
+OPENING = "explore_story_gpt"
 HOLD = 2200  # milliseconds for each preset of the opening picture
 # A card is about 240 pixels wide on GitHub: of a narrow page a part, so that letters can be read.
 PAGE = 324

@@ -8,7 +8,7 @@ import os
 from lectures import COURSE, EXPLORERS, Lecture
 from tools.site.live import Live
 
-OPENING = "explore_real_heads"
+OPENING = "explore_story_gpt"
 PAGE = """\
 # Attention, a course that runs
 
@@ -21,7 +21,8 @@ had seen, and every exercise says what went wrong.</p>
 
 {opening}
 
-Press a word: which words does it attend to? Swap *tired* for *wide* and look at *it* again.
+Press *a word*, and it writes; ask it something. Then *without head 3.3*: one of its 16 heads is off. Who
+has the hat now? It knows 180 words, all of it runs in this page, and by lecture 06 it is built by you.
 
 <p class="course-for"><b>Who it is for.</b> You know some linear algebra and Python, and you want to
 know why attention works, not only how to call it. No GPU, no network, no Transformers needed.</p>

@@ -99,7 +99,8 @@ class StoryGPT(Explorer):
             self.served, self.presets = ("text",), _presets(STORY_GPT)
         elif model is not None:
             self.inputs = _inputs(self._model.config)
-            self.presets = _presets(self._model.config, **WHOLE)
+            named = PACKAGED if self._model.config == STORY_GPT else {}
+            self.presets = _presets(self._model.config, **named, **WHOLE)
         super().__init__(**values)
 
     def given(self, **served: Any) -> Mapping[str, Any]:
