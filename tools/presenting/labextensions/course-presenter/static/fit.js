@@ -6,7 +6,7 @@ const LARGEST = 1.7; // in a window of 1280 x 720
 const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
 const BESIDE = 1.2;
 // How large a picture is beside its words, of its size on a slide of its own: as the words allow.
-const SHARES = [0.68, 0.48];
+const SHARES = [0.68, 0.62, 0.55, 0.48];
 const READABLE = 1.15;
 const PRINTED = 1.25; // the same for what code prints, whose letters are smaller
 const SMALLEST = 0.5;
