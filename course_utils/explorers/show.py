@@ -54,11 +54,12 @@ def show(picture: AnnotatedFigure) -> None:
 def caption_html(caption: str) -> str:
     """A caption as HTML: what the picture is, and folded under it the rest, mostly its numbers.
 
-    >>> re.findall(r">([^<]+)<", caption_html("Two losses. At the end: " + "0.12, " * 25))[:2]
-    ['Two losses.', 'In numbers']
+    >>> re.findall(r">([^<]+)<", caption_html("Two losses, at the end: " + "0.12, " * 25))[:2]
+    ['Two losses, at the end.', 'In numbers']
     """
     first, rest = folded(caption)
-    paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(first)}</p>'
+    sentence = re.sub(":$", ".", first) if rest else first
+    paragraph = f'<p style="{CAPTION_STYLE}">{html.escape(sentence)}</p>'
     if not rest:
         return paragraph
     return (

@@ -167,18 +167,19 @@ class Replication:
         if idle := self.holds.count(None):
             held += f"; {idle} more had nothing to lose"
         effect = f"{claim.effect}: {spread(self.effect)} {claim.unit}"
-        rival = f"{claim.rival}: {spread(self.rival)}" if self.rival else ""
+        if self.rival:
+            effect += f"<br>{claim.rival}: {spread(self.rival)}"
         control = getattr(claim, "control", "")
         if isinstance(control, Setting):
             control = f"{control.name}: {rate(self.control)}"
-        cells = (claim.sentence, held, self.elsewhere, control, effect, rival)
+        cells = (claim.sentence, held, self.elsewhere, control, effect)
         return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 HEADER = (
     "| claim | held (95 % interval of the rate) | held elsewhere | held without what it is about "
-    "| effect, median (quartiles) | rival |\n"
-    "| --- | --- | --- | --- | --- | --- |"
+    "| effect, and its rival: median (quartiles) |\n"
+    "| --- | --- | --- | --- | --- |"
 )
 
 

@@ -116,6 +116,13 @@ class Deck:
                 .querySelectorAll('.course-explorer').length, 0)]).filter(([, count]) => count)"""
         return [(place, count) for place, count in self.page.evaluate(own)]
 
+    def about_pictures(self) -> list[int]:
+        """Return the place of each slide whose words are about a picture of another one."""
+        own = f"""() => {PRESENTER}.slides.flatMap(({{ about }}, place) =>
+            {PRESENTER}.notebook.widgets[about]?.node.querySelector('.ce, .jp-RenderedImage')
+                ? [place] : [])"""
+        return self.page.evaluate(own)
+
     def press(self, key: str) -> None:
         """Press a key with the focus where it is."""
         self.page.keyboard.press(key)

@@ -178,14 +178,14 @@ def test_after_a_drag_the_space_bar_turns_the_page(presented):
 
 
 def test_an_answer_has_its_picture_beside_it(presented):
-    """Where a slide has words alone, after a picture that leaves them room."""
-    found = 0
-    for place, _ in presented.explorers():
-        presented.show(place + 1)
-        if about := presented.page.locator(".cp-on.cp-about .ce").count():
-            found += about
-            assert presented.measured()["zoom"] >= 1.15, f"slide {place + 2}"
-    assert found
+    """Where a slide has words alone, after a picture."""
+    about = presented.about_pictures()
+    assert about
+    for place in about:
+        presented.show(place)
+        assert presented.page.locator(".cp-on.cp-about").count() == 1, f"slide {place + 1}"
+        assert presented.page.locator(".cp-about .predict").count() == 0, f"slide {place + 1}"
+        assert presented.measured()["zoom"] >= 1.15, f"slide {place + 1}"
 
 
 def test_nothing_is_asked_of_other_machines(presented):

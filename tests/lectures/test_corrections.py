@@ -19,7 +19,7 @@ from tests.lectures.support_estimates import estimate_mean
 from tests.lectures.support_notebooks import NOTEBOOKS, read
 from tests.support_flops import counted_flops
 
-ROWS = 28  # 18 to 21 are measured in test_corrections_06.py, 22 to 27 in test_corrections_07.py
+ROWS = 28  # 18 to 21 are measured in lecture 06's folder, 22 to 27 in lecture 07's
 PAIRS = 20_000
 
 

@@ -65,9 +65,10 @@ class TestEvery:
     def test_neither_place_nor_length_gives_the_answer_away(self, stem):
         found = [each for each in predictions_of(stem).values() if each.choices]
         places = [each.choices.index(each.truth) for each in found]
-        assert max(places.count(place) for place in places) <= 0.75 * len(places)
+        most = max(1, 0.75 * len(found))
+        assert max(places.count(place) for place in places) <= most
         longest = sum(each.truth == max(each.choices, key=len) for each in found)
-        assert longest <= 0.75 * len(found)
+        assert longest <= most
 
     def test_the_page_calls_the_truth_right_and_nothing_else(self, stem):
         predictions = predictions_of(stem)

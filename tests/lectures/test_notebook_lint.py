@@ -11,7 +11,7 @@ from lectures import COURSE
 from tests.lectures import support_lectures, support_notebooks
 from tests.lectures.support_notebooks import NOTEBOOKS, notebook_of
 from tools.editions.notebook_outputs import code_cells
-from tools.editions.readme import MAP, README, course_map, lecture_cards
+from tools.editions.readme import MAP, README, course_map, lecture_cards, onward
 
 read = cache(support_notebooks.read)  # a rule changes nothing, and there are thirty
 RULES = {
@@ -47,6 +47,11 @@ def test_title_and_minutes_are_those_of_the_course(lecture):
     first = read(notebook_of(lecture)).cells[0].source
     assert first.startswith(f"# {lecture.number} · {lecture.question}\n")
     assert f"{lecture.minutes} minutes in class" in first
+
+
+@pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.stem)
+def test_its_end_leads_to_the_next_lecture(lecture):
+    assert onward(lecture) in "".join(cell.source for cell in read(notebook_of(lecture)).cells)
 
 
 def test_readme_and_lecture_00_list_the_course():

@@ -38,7 +38,7 @@ from tools.editions.notebook_outputs import (
     with_small_pictures,
 )
 from tools.editions.pictures import write_pictures
-from tools.editions.readme import write_tables
+from tools.editions.readme import write_links, write_tables
 from tools.editions.snapshots import with_snapshots
 from tools.ending import leave_in_order
 from tools.files import SavedMeanwhileError, write_back
@@ -131,6 +131,7 @@ def main(arguments: list[str]) -> int:
         status = max(map(report, paths))
     try:
         write_tables()
+        write_links()
     except SavedMeanwhileError as error:
         print(error)
         status = 1

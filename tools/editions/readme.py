@@ -1,9 +1,11 @@
-"""README's cards and lecture 00's table of lectures: `make outputs` writes them from COURSE."""
+"""README's cards, lecture 00's table, links to the next lecture: `make outputs` writes them."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from course_utils.teaching.claims import read_replications
@@ -18,6 +20,8 @@ A_ROW = 3
 BEGIN, END = "<!-- lectures -->", "<!-- end of lectures -->"
 CARDS = re.compile(f"{BEGIN}.*{END}", re.DOTALL)
 TABLE = re.compile(r"\| \| lecture \| question \|.*\n(?:\|.*\n)+")
+TO_MAP = f"[Lecture 00]({MAP.name}) has the map of the course."
+ONWARD = re.compile(r"Next lecture: \[.+\]\(.+\)|" + re.escape(TO_MAP))
 
 
 def lecture_cards() -> str:
@@ -57,6 +61,18 @@ def course_map() -> str:
     return "| | lecture | question | min |\n| :---: | --- | --- | ---: |\n" + "".join(rows)
 
 
+def onward(lecture: Lecture) -> str:
+    """The link at a lecture's end: to the next lecture, or from the last one to the map.
+
+    >>> onward(COURSE[2])
+    'Next lecture: [03 · Why eight heads and not one?](03_heads.ipynb)'
+    """
+    if lecture == COURSE[-1]:
+        return TO_MAP
+    following = COURSE[COURSE.index(lecture) + 1]
+    return f"Next lecture: [{following.number} · {following.question}]({following.stem}.ipynb)"
+
+
 def write_tables() -> None:
     """Put cards and table in the place of the old ones.
 
@@ -66,10 +82,27 @@ def write_tables() -> None:
     before = README.read_bytes()
     page = CARDS.sub(lambda _: lecture_cards(), before.decode().replace("\r\n", "\n"))
     write_back(README, before, page.encode())
-    before = MAP.read_bytes()
+    _replace(MAP, TABLE, course_map)
+
+
+def write_links() -> None:
+    """Put each lecture's link onward in the place of the old one.
+
+    Raises:
+        SavedMeanwhileError: if somebody has saved a lecture in between.
+    """
+    for lecture in COURSE:
+        path = MAP.with_name(f"{lecture.stem}.ipynb")
+        _replace(path, ONWARD, partial(onward, lecture))
+
+
+def _replace(path: Path, old: re.Pattern[str], new: Callable[[], str]) -> None:
+    """Write what `new` makes for what `old` finds in a notebook's text."""
+    before = path.read_bytes()
     notebook = json.loads(before)
-    (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "map")
-    source = TABLE.sub(lambda _: course_map(), "".join(cell["source"]))
-    cell["source"] = source.splitlines(keepends=True)
-    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-    write_back(MAP, before, text.encode())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = old.sub(lambda _: new(), "".join(cell["source"]))
+            cell["source"] = text.splitlines(keepends=True)
+    saved = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    write_back(path, before, saved.encode())

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from lectures import Lecture
 from tools.ending import run_to_its_end
@@ -73,13 +72,10 @@ def test(place: Place, arguments: list[str]) -> int:
 
 def lecture_tests(lecture: Lecture) -> list[str]:
     """Return what pytest runs for one lecture: its folder, its notebook, what all lectures pass."""
-    every = ("exercise", "part", "explorer", "quiz")
-    own = Path("tests", "lectures", f"l{lecture.stem}")
+    shared = ROOT / "tests" / "lectures"
+    own = shared / f"l{lecture.stem}"
     return [
-        *([own.as_posix()] if (ROOT / own).is_dir() else []),
-        *(f"tests/lectures/test_every_{name}.py" for name in every),
-        "tests/lectures/test_notebook_lint.py",
-        "tests/lectures/test_teaching_notes.py",
+        *(str(path) for path in (own, *sorted(shared.glob("test_*.py"))) if path.exists()),
         lecture.package.replace(".", "/"),  # the examples in docstrings
         f"notebooks/{lecture.stem}.ipynb",
         *("-k", f"{lecture.stem} or [{lecture.number}-"),

@@ -14,13 +14,15 @@ WINDOW = 4096  # tokens: Mistral 7B's
 BITS = (16, 8, 4)
 SHARING = (1, 2, 4, 8)
 
-NAMES = ("GPT-2 medium", "Llama 2 7B", "Llama 3.1 8B", "Llama 3.1 70B", "GPT-3 175B")
-MODELS = {name: PUBLISHED[name] for name in NAMES}
+OFFERED = {
+    name: PUBLISHED[name]
+    for name in ("GPT-2 medium", "Llama 2 7B", "Llama 3.1 8B", "Llama 3.1 70B", "GPT-3 175B")
+}
 
 
 def preset(name: str, tokens: int, texts: int = 1) -> dict[str, Any]:
     """The values of the controls at which a model, as published, reads texts of this length."""
-    model = MODELS[name]
+    model = OFFERED[name]
     values = {"model": name, "filled": tokens * FULL // model.context, "texts": texts}
     return {**values, "sharing": model.heads // model.kv_heads, "bits": 16, "window": False}
 
@@ -34,7 +36,7 @@ class CacheBytes(Explorer):
 
     title = "How long a text fits into memory?"
     inputs = {
-        "model": Choice("model", tuple(MODELS), START["model"]),
+        "model": Choice("model", tuple(OFFERED), START["model"]),
         "filled": Slider("context length", 1, FULL, START["filled"], in_picture=True),
         "texts": Slider("texts at once", 1, 32, START["texts"]),
         "sharing": Steps("query heads that share a key/value head", SHARING, START["sharing"]),
@@ -59,4 +61,4 @@ class CacheBytes(Explorer):
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
-        return {"models": {name: model._asdict() for name, model in MODELS.items()}}
+        return {"models": {name: model._asdict() for name, model in OFFERED.items()}}

@@ -1,5 +1,6 @@
 """What the lecture trains and measures."""
 
+from lectures.l07_dynamic_pruning.experiments import adapting
 from lectures.l07_dynamic_pruning.experiments.adapting import adapt_to_code
 from lectures.l07_dynamic_pruning.experiments.cost_formulas import Sizes
 from lectures.l07_dynamic_pruning.experiments.cost_table import pruning_table
@@ -33,6 +34,7 @@ __all__ = [
     "PlaneExperts",
     "Sizes",
     "adapt_to_code",
+    "adapting",
     "card_scores",
     "expected_loss",
     "expert_angles",

@@ -12,15 +12,15 @@ from course_utils.models.published import PUBLISHED
 LENGTHS = tuple(2**power for power in range(9, 18))
 BATCHES = tuple(2**power for power in range(7))
 
-MODELS = {
+OFFERED = {
     "GPT-2, 12 heads": PUBLISHED["GPT-2"],
     "7B: Llama 2, Mistral": PUBLISHED["Llama 2 7B"],
     "70B: Llama 2": PUBLISHED["Llama 2 70B"],
     "405B: Llama 3.1": PUBLISHED["Llama 3.1 405B"],
 }
-SMALL, SEVEN, SEVENTY, LARGEST = MODELS
+SMALL, SEVEN, SEVENTY, LARGEST = OFFERED
 HEADS = tuple(
-    sorted({n for model in MODELS.values() for n in range(1, 129) if model.heads % n == 0})
+    sorted({n for model in OFFERED.values() for n in range(1, 129) if model.heads % n == 0})
 )
 
 
@@ -35,7 +35,7 @@ class SharedHeads(Explorer):
     title = "How many query heads can share keys and values, and what does that save?"
     inputs = {
         "key_value_heads": Steps("key/value heads", HEADS, 8, in_picture=True),
-        "model": Choice("model", tuple(MODELS), SEVEN),
+        "model": Choice("model", tuple(OFFERED), SEVEN),
         "length": Steps("tokens in a text", LENGTHS, 4096),
         "batch": Steps("texts at once", BATCHES, 1),
     }
@@ -57,5 +57,5 @@ class SharedHeads(Explorer):
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
-        sizes = {name: [m.heads, m.layers, m.head_width] for name, m in MODELS.items()}
+        sizes = {name: [m.heads, m.layers, m.head_width] for name, m in OFFERED.items()}
         return {"models": sizes}

@@ -8,7 +8,7 @@ import torch
 
 from course_utils.layers import KVCache
 from course_utils.measure.costs import kv_cache_bytes
-from lectures.l05_causal_mask.explorers.cache import FULL, MODELS, WINDOW, CacheBytes
+from lectures.l05_causal_mask.explorers.cache import FULL, OFFERED, WINDOW, CacheBytes
 from tests.explorers.support_browser import InBrowser, cases, differences
 
 MEMORIES = (16e9, 80e9, 640e9)
@@ -23,7 +23,7 @@ def cache():
 
 def expected(model, filled, texts, sharing, bits, window):
     """The state from the core's formula."""
-    layers, heads, _, width, context, parameters = MODELS[model]
+    layers, heads, _, width, context, parameters = OFFERED[model]
     length = context * filled // FULL
     most = min(context, WINDOW) if window else context
 
@@ -84,7 +84,7 @@ def test_words_of_the_cache(cache):
 @pytest.mark.parametrize("sharing", [1, 4])
 @pytest.mark.parametrize("window", [False, True])
 def test_bytes_match_a_real_cache(cache, sharing, window):
-    model, texts = MODELS["GPT-2 medium"], 3
+    model, texts = OFFERED["GPT-2 medium"], 3
     values = {"model": "GPT-2 medium", "filled": 48, "texts": texts, "sharing": sharing}
     state = cache.compute(**values, window=window)
     assert state.length == state.kept == 48 * model.context // FULL
@@ -123,7 +123,7 @@ def test_fewer_bits_shrink_the_cache_alone(cache, bits):
     ],
 )
 def test_published_models(cache, name, gigabytes):
-    sharing = MODELS[name].heads // MODELS[name].kv_heads
+    sharing = OFFERED[name].heads // OFFERED[name].kv_heads
     state = cache.compute(model=name, filled=FULL, sharing=sharing, texts=1)
     assert (state.keys + state.values) / 1e9 == pytest.approx(gigabytes, rel=2e-3)
 

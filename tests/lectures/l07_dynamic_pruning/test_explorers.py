@@ -32,7 +32,14 @@ from lectures.l07_dynamic_pruning.explorers.experts import (
     Experts,
 )
 from lectures.l07_dynamic_pruning.explorers.ranks import RANKS, Ranks
-from lectures.l07_dynamic_pruning.explorers.shared_heads import MODELS, SharedHeads
+from lectures.l07_dynamic_pruning.explorers.shared_heads import (
+    LARGEST,
+    OFFERED,
+    SEVEN,
+    SEVENTY,
+    SMALL,
+    SharedHeads,
+)
 from tests.explorers.support_browser import InBrowser, cases, differences
 from tests.support_flops import counted_flops
 
@@ -131,7 +138,7 @@ def sharing():
 
 
 def by_the_core(key_value_heads, model, length, batch):
-    layers, H, _, width, _, _ = MODELS[model]
+    layers, H, _, width, _, _ = OFFERED[model]
     counts = [count for count in range(1, H + 1) if H % count == 0]
     G = max(count for count in counts if count <= key_value_heads)
     return {
@@ -150,9 +157,9 @@ def test_heads_read_and_cache_as_in_the_core(sharing):
     assert differences(sharing, by_the_core) == []
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", OFFERED)
 def test_heads_as_with_repeated_keys(sharing, model):
-    H = MODELS[model].heads
+    H = OFFERED[model].heads
     groups = (1, 2, 4, H)
     states = sharing.states([{"model": model, "key_value_heads": G} for G in groups])
     for G, state in zip(groups, states, strict=True):
@@ -167,7 +174,8 @@ def test_caches_of_published_models(sharing):
     for label, expected in {"Llama 2 7B": 2**31, "Mistral 7B": 2**29, "multi-query": 2**26}.items():
         assert sharing.compute(**presets[label]).cache == expected, label
     # Numbers of the cache for a token, a batch and one key/value head: twice layers times width.
-    for model, numbers in zip(MODELS, (1536, 8192, 20_480, 32_256), strict=True):
+    sizes = {SMALL: 1536, SEVEN: 8192, SEVENTY: 20_480, LARGEST: 32_256}
+    for model, numbers in sizes.items():
         state = sharing.compute(model=model, key_value_heads=2, length=2048, batch=4)
         assert state.cache == numbers * 2 * 2048 * 4 * 2
         assert (state.bytes / state.bytes[0]).tolist() == state.counts.tolist()

@@ -4,7 +4,9 @@ export const SCROLLS = 'cp-scrolls'; // a table too long to be read at once scro
 export const PAIRED = 'cp-paired'; // a picture, and beside it the words about it
 const LARGEST = 1.7; // in a window of 1280 x 720
 const COMFORTABLE = 1.2; // the zoom from which a slide's words read well from afar
-const BESIDE = 1.2; // leaves the words beside a picture half its width
+const BESIDE = 1.2;
+// How large a picture is beside its words, of its size on a slide of its own: as the words allow.
+const SHARES = [0.68, 0.62, 0.55, 0.48];
 const READABLE = 1.15;
 const PRINTED = 1.25; // the same for what code prints, whose letters are smaller
 const SMALLEST = 0.5;
@@ -39,7 +41,7 @@ export function fitSlide(stage, scale) {
   const isPaired = Boolean(about?.querySelector('.ce, .jp-RenderedImage'));
   panel.classList.toggle(PAIRED, isPaired);
   panel.classList.remove(SCROLLS);
-  let zoom = fit(stage, scale * (isPaired ? BESIDE : LARGEST));
+  let zoom = isPaired ? fitBeside(stage, scale) : fit(stage, scale * LARGEST);
   if (about && zoom < (isPaired ? READABLE : PRINTED) * scale) {
     about.classList.remove('cp-on', 'cp-about');
     panel.classList.remove(PAIRED);
@@ -48,6 +50,19 @@ export function fitSlide(stage, scale) {
   if (zoom < READABLE * scale && stage.querySelector('.cp-on.cp-figure table')) {
     panel.classList.add(SCROLLS);
     zoom = fit(stage, scale * COMFORTABLE);
+  }
+  return zoom;
+}
+
+// The largest picture whose words beside it read well; return the zoom.
+function fitBeside(stage, scale) {
+  let zoom;
+  for (const share of SHARES) {
+    stage.style.setProperty('--cp-share', String(share));
+    zoom = fit(stage, scale * BESIDE);
+    if (zoom >= READABLE * scale) {
+      break;
+    }
   }
   return zoom;
 }

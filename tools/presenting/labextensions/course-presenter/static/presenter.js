@@ -51,8 +51,10 @@ export class Presenter {
   get slides() {
     return slidesOf(
       this.notebook.widgets.map(cell => ({
+        id: cell.model.id,
         type: cell.model.type,
         slide: cell.model.getMetadata('slideshow')?.slide_type ?? '-',
+        about: cell.model.getMetadata('slideshow')?.about,
         source: cell.model.sharedModel.getSource()
       }))
     );

@@ -33,6 +33,7 @@ function pageOf(presenter, number) {
   classList.remove(SCROLLS); // on paper nothing scrolls
   panel.classList.toggle(PAIRED, classList.contains(PAIRED));
   panel.style.setProperty('--cp-zoom', String(fit(presenter.stage, presenter.zoom)));
+  panel.style.setProperty('--cp-share', presenter.stage.style.getPropertyValue('--cp-share'));
   fill(panel, shown.map(node => copyOf(node, document)));
   page.append(panel, foot);
   return page;

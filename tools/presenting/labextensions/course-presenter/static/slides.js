@@ -8,11 +8,15 @@ const SHOWS =
 
 const PLANNED = /For the presenter, (?:(\d+) min|after class)/;
 
-// Group cells, given as {type, slide, source}, into slides:
+// The buttons of a question are no picture that words could be about.
+const ASKS = /\bpredict\(/;
+
+// Group cells, given as {id, type, slide, source, about}, into slides:
 // {cells: [{place, fragment}], notes: [place], title, section, begins, planned, inClass, about};
 // a place is a position in `cells`, and `begins` is true for the first slide of a section. `planned`
 // are minutes, null for after class, undefined where nothing is said; `inClass` says whether it is
-// on the short path. `about` is the place of the cell that the words of an answer are about.
+// on the short path. `about` is the place of the cell that the words of an answer are about:
+// the last code, or what the words' cell names, which may be none.
 export function slidesOf(cells) {
   const slides = [];
   let section = '';
@@ -43,7 +47,8 @@ export function slidesOf(cells) {
   });
   for (const [place, slide] of slides.entries()) {
     const continued = slide.section ? `${slide.section} (continued)` : `Slide ${place + 1}`;
-    slide.about = slide.title ? undefined : aboutOf(slides[place - 1], slide, cells);
+    slide.topic = topicOf(slides[place - 1], slide, cells);
+    slide.about = aboutOf(slide, cells);
     slide.title = slide.title || continued;
     slide.inClass = isInClass(slides, place);
   }
@@ -72,13 +77,23 @@ function isInClass(slides, place) {
   return Boolean(said) && said.planned !== null;
 }
 
-// Words without a heading answer what the slide before shows: its last code, or what that was about.
-function aboutOf(before, slide, cells) {
-  const isCode = ({ place }) => cells[place].type === 'code';
-  if (!before || slide.begins || slide.cells.some(isCode)) {
-    return undefined;
+// What the words of a slide are about: its last code, or without a heading what the slide before was
+// about.
+function topicOf(before, slide, cells) {
+  const isTopic = ({ place }) => cells[place].type === 'code' && !ASKS.test(cells[place].source);
+  const goesOn = !slide.title && !slide.begins;
+  return slide.cells.findLast(isTopic)?.place ?? (goesOn ? before?.topic : undefined);
+}
+
+// What is shown beside words alone: what they name; without a heading, their topic.
+function aboutOf(slide, cells) {
+  const own = slide.cells.map(({ place }) => cells[place]);
+  const named = own.find(({ about }) => about !== undefined)?.about;
+  if (named !== undefined) {
+    return cells.flatMap(({ id }, place) => (id === named ? [place] : []))[0];
   }
-  return before.cells.findLast(isCode)?.place ?? before.about;
+  const isAnswer = !slide.title && !slide.begins && own.every(({ type }) => type !== 'code');
+  return isAnswer ? slide.topic : undefined;
 }
 
 // How many cells of a slide wait to be uncovered.

@@ -1,6 +1,6 @@
 """The measured side of lecture 07's source notes: rows 22 to 27 of the corrections.
 
-As in test_corrections.py: what the source texts say must fail, what we say hold.
+What the source texts say must fail, what we say hold.
 """
 
 import math

@@ -1,0 +1,23 @@
+"""What comes out over the guess that is drawn is what the lecture's cells have printed."""
+
+import re
+
+from lectures import find_lecture
+from tests.lectures.support_notebooks import notebook_of, read
+from tools.editions.notebook_outputs import texts
+
+LECTURE = find_lecture("04")
+CELLS = {cell.id: cell for cell in read(notebook_of(LECTURE)).cells}
+
+
+def printed(name):
+    """All that a cell has in its stored output."""
+    return " ".join(text for output in CELLS[name].outputs for text in texts(output))
+
+
+def test_rope_on_longer_lists_than_trained():
+    curve = LECTURE.module("exercises").PREDICTIONS["rope-longer"].curve
+    trained = re.findall(r"0\.\d\d", printed("far-first"))[-1]
+    longest = re.findall(r"the answer stays near:.*?RoPE (0\.\d\d)", printed("far-figure"))[0]
+    assert (curve.truth[0], curve.truth[-1]) == (float(trained), float(longest))
+    assert list(curve.truth) == sorted(curve.truth, reverse=True)
