@@ -6,8 +6,8 @@ import { BYTES } from "./story.compute.js";
 
 const LEFT = 62;
 const CELL = 15; // pixels at most
-const HIGH = 11;
-const BLOCK = 2 * HIGH + 10;
+const HIGH = 10;
+const BLOCK = 2 * HIGH + 8;
 
 /** The cache: { element, draw }. */
 export function makeCache(hand) {
@@ -34,7 +34,7 @@ export function makeCache(hand) {
     costs[1].draw(most, most, !state.cached);
     set(note, { text: state.cached
       ? `Kept: ${number(state.costs.kept)} numbers, ${number((state.costs.kept * BYTES) / 1000)} kB ` +
-        `at ${BYTES} bytes each. Orange: keys, purple: values; outlined: computed now.`
+        `at ${BYTES} bytes each. Orange keys, purple values.`
       : "Nothing is kept: all keys and values are computed again for each new word." });
   } };
 }

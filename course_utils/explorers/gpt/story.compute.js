@@ -156,7 +156,7 @@ export function caption(state) {
   if (state.look === "lens") return lensInWords(state, after);
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;
-  const before = state.off.length ? ` (with all heads ${number(state.before[0], 2)})` : "";
+  const before = state.off.length ? ` (${number(state.before[0], 2)} with all heads on)` : "";
   const among = state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
   return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]${before}; ` +
     `the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;

@@ -41,9 +41,8 @@ function mount(stage, hand) {
   body.querySelector(".ce-controls"));
   const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
     "next if it ended there: after the embedding, then after each block. Framed: what the last block says.");
-  const panels = html("div", { class: "story-panels" },
-    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element));
-  stage.append(whose, words.element, player.element, panels);
+  stage.append(whose, words.element, player.element, html("div", { class: "story-panels" },
+    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)));
   let last;
   const relight = () => {
     words.light(...last);
@@ -60,7 +59,6 @@ function mount(stage, hand) {
     dice.hidden = state.look !== "dice";
     heads.element.hidden = !isHeads;
     lens.hidden = state.look !== "lens";
-    panels.classList.toggle("story-beside-lens", !lens.hidden);
     cache.element.hidden = state.look !== "cache";
     words.draw(state, theme);
     player.draw(state);

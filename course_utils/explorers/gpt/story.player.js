@@ -26,7 +26,7 @@ export function makePlayer(hand, pen) {
     set(play, { text: pen.isPlaying ? "stop" : "play" });
     undo.disabled = !pen.canUndo;
     now.forEach(({ label, text }, i) => {
-      set(asks[i], { text: label });
+      set(asks[i], { text: label, title: text || undefined });
       asks[i].disabled = !text || pen.isFull;
     });
     asked = now;

@@ -85,11 +85,12 @@ class StoryGPT(Explorer):
     presets = _presets(STORY_GPT, **PACKAGED, **WHOLE)
     view = "story.js"
     reading = (
-        "The words are drawn one by one, by the probabilities of the bars. The framed word asks: "
-        "the darker another word is, the more the chosen head looks at it. Press a word to ask "
-        "from there, a bar to choose the next word, a head to follow it. A head that is switched "
-        "off gives what it gives on average. ↵ is the end of the line before each story, and of "
-        "a story. The model knows 180 words and signs, and reads 191 at most."
+        "The framed word asks. A head is one reader: it looks back, and fetches something from "
+        "what it looks at. There are four in each of four blocks; 2.0 is the first of block 2. The "
+        "darker a word, the more the chosen head looks at it. Switched off, a head gives what it "
+        "gives on average. Press a word to ask from there, a bar to go on with it. The model knows "
+        "180 words and signs, reads 191 at most, and is often wrong: of its own stories four in "
+        "ten are without a fault. ↵ is the end of a line, before each story and after it."
     )
 
     def __init__(self, model: nn.Module | None = None, **values: Any) -> None:

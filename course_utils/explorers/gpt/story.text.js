@@ -66,14 +66,13 @@ function distance(one, other) {
 export function questions(told, { things, he, she }) {
   const thing = told.findLast(word => things.includes(word));
   const receiver = thing && lastGiven(told, [...he, ...she], { him: he, her: she });
-  const the = thing ? `the ${thing}` : "it";
   const ask = (label, text) => ({ label, text: thing ? text : "" });
   return [
-    ask(`Who has ${the}?`, `Who has ${the}?`),
-    ask("Where is it?", `Where is ${the}?`),
-    ask("What colour?", `What colour is ${the}?`),
-    receiver ? ask("Who gave it?", `Who gave ${the} to ${receiver}?`)
-      : ask("Who found it?", `Who found ${the}?`),
+    ask("Who has it?", `Who has the ${thing}?`),
+    ask("Where is it?", `Where is the ${thing}?`),
+    ask("What colour?", `What colour is the ${thing}?`),
+    receiver ? ask("Who gave it?", `Who gave the ${thing} to ${receiver}?`)
+      : ask("Who found it?", `Who found the ${thing}?`),
   ];
 }
 

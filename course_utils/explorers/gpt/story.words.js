@@ -8,7 +8,7 @@ import { END, nearest, spelled } from "./story.text.js";
 
 const STRONG = 0.05; // weights from here on have an arc
 const HUMP = 15; // pixels of an arc above its line, at most
-const LINE = 40; // pixels from line to line
+const LINE = 37; // pixels from line to line
 const SIGN = /^[.,?]$/;
 const LETTER = /\p{L}/u;
 
@@ -24,7 +24,7 @@ export function makeWords(hand, pen, light, relight) {
   const pane = html("div", { class: "story-pane" }, html("div", { class: "story-text" }, arcs, track, next, typed));
   const text = pane.firstChild;
   const unknown = makeUnknown(hand, pen);
-  const element = html("div", {}, pane, unknown.element);
+  const element = html("div", { class: "story-words" }, pane, unknown.element);
   const words = [start]; // as they are shown, from the end of the line before
   let read = []; // those that the model reads
   let places = [];
@@ -64,11 +64,21 @@ export function makeWords(hand, pen, light, relight) {
   const place = state => {
     const layout = { width: hand.width, isLens: state.lens !== null };
     if (Object.keys(layout).some(name => layout[name] !== laidOut[name])) same = 0;
-    if (same === read.length && places.length === read.length) return;
-    laidOut = layout;
+    if (state.at === laidOut.at && same === read.length && places.length === read.length) return;
+    laidOut = { ...layout, at: state.at };
     places = [...places.slice(0, same), ...read.slice(same).map(each => each.place())];
     set(arcs, { width: text.clientWidth, height: text.clientHeight });
-    if (state.at === state.ids.length - 1) pane.scrollTop = pane.scrollHeight;
+    reveal(state);
+  };
+  /** The word that is asked stays in sight, and what follows the last one. */
+  const reveal = state => {
+    if (state.at === state.ids.length - 1) {
+      pane.scrollTop = pane.scrollHeight;
+      return;
+    }
+    const { top, bottom } = read[state.at].box();
+    const inside = top >= pane.scrollTop && bottom <= pane.scrollTop + pane.clientHeight;
+    if (!inside) pane.scrollTop = top; // no line is cut in two
   };
   return {
     element,
@@ -161,6 +171,7 @@ function makeWord() {
       });
       return element.classList.toggle("story-later", !isSeen);
     },
+    box: () => ({ top: element.offsetTop, bottom: element.offsetTop + element.offsetHeight }),
     place() {
       const { offsetLeft: left, offsetTop: top, offsetWidth: width } = name;
       return { left, right: left + width, top, bottom: top + name.offsetHeight, middle: left + width / 2 };

@@ -2,9 +2,15 @@
 
 import { END, joined, piecesOf } from "./story.text.js";
 
-const PACE = 110; // ms from word to word
+const PACE = 200; // ms from word to word
 const LONGEST_ANSWER = 16;
 const KEPT = 100; // steps that can be taken back
+
+/** The words without a question at their end that has no answer yet. */
+function answered(words) {
+  const end = words.lastIndexOf(".") + 1;
+  return words.slice(end).includes("?") ? words.slice(0, end) : words;
+}
 
 /** The acts on a story. `drawn(state)` is told what was drawn, and goes on with what is under way. */
 export function writing(hand) {
@@ -84,7 +90,7 @@ export function writing(hand) {
       keep();
       let left = LONGEST_ANSWER;
       under = word => word === "." || (left -= 1) < 0;
-      put([...pieces(), ...piecesOf(question)]);
+      put([...answered(pieces()), ...piecesOf(question)]);
     },
     choose(word) { if (isDrawn()) mine([...told(), word]); },
     type: words => mine([...pieces(), ...words]),
