@@ -1,7 +1,11 @@
 // A page without a kernel: the values live in the page.
 
-/** Show an explorer's module in an element, with the data that it is told. */
-export const show = (view, box, data) => view.render({ model: modelOf(data), el: box });
+/** Show an explorer's module in an element, with the data that it is told; returns its model. */
+export function show(view, box, data) {
+  const model = modelOf(data);
+  view.render({ model, el: box });
+  return model;
+}
 
 /** Show an explorer's module where its script stands, with the data beside it. */
 export function host(view, script) {

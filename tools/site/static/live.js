@@ -1,6 +1,7 @@
 // On a page of the site: an explorer is loaded when it is nearly in view.
 
 import { show } from "../../../course_utils/explorers/kit/host.js";
+import { changed, linked, sent } from "./views.js";
 
 const AHEAD = "700px"; // how far below the screen loading begins
 const LATEST = 300; // ms after which an explorer does not wait for the page to be idle
@@ -16,6 +17,7 @@ export function start(page) {
     place(entry.target);
   }), { rootMargin: AHEAD });
   page.querySelectorAll("[data-view]").forEach(box => watch.observe(box));
+  sent(page, location.hash)?.box.scrollIntoView();
   const wide = new ResizeObserver(seen => seen.forEach(({ target }) => reach(target)));
   page.querySelectorAll("pre").forEach(box => wide.observe(box));
   // On a phone the contents lie over the page: whoever has chosen a section wants to see it.
@@ -43,7 +45,8 @@ async function place(box) {
   const data = isKit ? JSON.parse(box.querySelector("script").textContent) : await toldOf(given);
   if (!data) return still(box);
   await turn(); // apart from the unpacking
-  return show(shown.default, box, data);
+  const model = show(shown.default, box, changed(data, box, location.hash));
+  if (!isKit) linked(box, data, model);
 }
 
 /** The picture as it is without JavaScript, where what it needs does not come. */
