@@ -151,6 +151,11 @@ def test_what_is_typed_is_read_and_what_is_unknown_is_offered(tab):
     tab.locator(TYPED).focus()
     tab.keyboard.press("Enter")
     assert len(told(tab)) == 3, "Enter writes a word"
+    tab.keyboard.type("Tom. ")
+    tab.keyboard.press("Enter")
+    assert len(told(tab)) == 5, "but not after what was typed"
+    tab.keyboard.press("Backspace")
+    tab.keyboard.press("Backspace")
     tab.keyboard.press("Backspace")
     assert told(tab) == ["↵", "Ben"]
     tab.keyboard.type("was in", delay=0)

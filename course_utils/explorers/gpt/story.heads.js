@@ -8,6 +8,7 @@ import { nameOf, shown } from "./story.compute.js";
 
 const HIGH = 34; // pixels of a skyline
 const SEEN = 0.01; // a weight from which it has a line
+const POINT = matchMedia("(hover: hover)").matches ? " Point at a word to read the numbers." : "";
 const ALONG = {
   ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0],
 };
@@ -46,7 +47,7 @@ export function makeHeads(hand, light, relight) {
   });
   const noteOf = state => (light.word >= 0
     ? `How much each head looks at “${shown(state.words[state.ids[light.word]])}”.`
-    : "A line for each word before: how much the head looks at it. Point at a word to read the numbers.");
+    : `A line for each word before: how much the head looks at it.${POINT}`);
   return {
     element,
     draw(state, theme) {

@@ -37,10 +37,11 @@ function mount(stage, hand) {
   const heads = makeHeads(hand, light, () => relight());
   const cache = makeCache(hand);
   const dice = html("div", { class: "story-dice" }, html("p", { class: "story-note" },
-    "A word is drawn by the bars: a likely one more often. The same dice draw the same story."),
+    "Dice choose the next word: the longer its bar, the more often. The same dice, the same story. " +
+    "It is a small model, and often wrong."),
   body.querySelector(".ce-controls"));
   const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
-    "next if it ended there: after the embedding, then after each block. Framed: what the last block says.");
+    "next if it ended there: after the embedding, then after each block. Green frames: what the last block says.");
   stage.append(whose, words.element, player.element, html("div", { class: "story-panels" },
     bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)));
   let last;

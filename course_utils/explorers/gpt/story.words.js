@@ -194,12 +194,15 @@ function makeTyped(hand, pen) {
   const input = html("input", { type: "text", class: "story-typed", placeholder: "type on …",
     "aria-label": "type the next words of the story", autocomplete: "off", autocapitalize: "off",
     spellcheck: "false" });
+  let isTaken = false; // then Enter means that this was all, and asks for no word more
   const take = text => {
     const words = spelled(text, hand.given.words);
     if (words.length) pen.type(words);
+    isTaken ||= words.length > 0;
   };
   input.addEventListener("blur", () => {
     take(input.value);
+    isTaken = false;
     input.value = "";
   });
   input.addEventListener("input", event => {
@@ -213,7 +216,8 @@ function makeTyped(hand, pen) {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey) {
       event.preventDefault();
       if (input.value.trim()) take(input.value);
-      else if (!pen.isOver) pen.word();
+      else if (!isTaken && !pen.isOver) pen.word();
+      isTaken = false;
       input.value = "";
     } else if (!input.value && event.key === "Backspace") {
       pen.back();
