@@ -43,6 +43,8 @@ class Explorer:
         presets: label of a button → values.
         view: the JavaScript module that draws, as a path from the folder of the class's own file.
         served: the controls whose values Python must see before the picture can be drawn.
+        trailing: whether Python's last answer is drawn until the next is there, though something
+            served has moved since.
         reading: how to read the picture, folded under the caption.
         pictured: whether a committed notebook has its picture, beside its words.
 
@@ -55,6 +57,7 @@ class Explorer:
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     view: ClassVar[str | Path] = ""
     served: tuple[str, ...] = ()
+    trailing: ClassVar[bool] = False
     reading: ClassVar[str] = ""
     pictured: ClassVar[bool] = True
 
@@ -136,6 +139,7 @@ class Explorer:
             "order": list(self.inputs),
             "presets": [[label, self._checked(preset)] for label, preset in self.presets.items()],
             "served": list(self.served),
+            "trailing": self.trailing,
             "reading": self.reading,
         }
 

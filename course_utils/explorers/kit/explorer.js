@@ -144,11 +144,12 @@ class Shown {
     return html("div", { ...named, hidden: !buttons.length }, ...buttons);
   }
 
-  /** Take what Python has computed, unless it belongs to values that have changed since. */
+  /** Take what Python has computed; where it belongs to values of before, only if it may trail. */
   receive() {
     const given = this.model.get("given");
-    if (Object.entries(given.for).some(([name, value]) => !same(value, this.values[name]))) return;
-    this.given = decode(given.data);
+    const isOfNow = Object.entries(given.for).every(([name, value]) => same(value, this.values[name]));
+    if (isOfNow || this.spec.trailing) this.given = decode(given.data);
+    if (!isOfNow) return;
     clearTimeout(this.silence);
     if (this.waits()) this.say("");
   }

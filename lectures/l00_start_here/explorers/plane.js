@@ -10,7 +10,7 @@ import style from "./plane.css";
 import { WORDS, caption, compute } from "./plane.compute.js";
 
 const ROOM = 58; // pixels around the plane, for what is written at its edge
-const ZOOMS = [3, 5, 9, 20]; // units from the middle of a plane to its edge
+const ZOOMS = [3, 5, 9, 20, 60]; // units from the middle of a plane to its edge
 const BAR = 44;
 const WIDE = 700; // pixels from which the planes are next to each other
 const [LOW, LOWER] = [410, 296]; // a plane's greatest height; where planes are below each other
@@ -26,15 +26,24 @@ function mount(stage, hand) {
   const box = html("div", { class: "plane" });
   const planes = [...(isMade ? [makeWords(hand)] : []), makeKeys(hand, isMade), makeValues(hand, isMade)];
   box.append(...planes.map(each => each.column));
-  stage.append(box);
+  const says = html("p", { class: "plane-says", hidden: !hand.given.yours });
+  stage.append(says, box);
   lightUp(box);
   return (state, values, theme) => {
+    write(says, state.says);
+    set(box, { "data-trails": Boolean(state.trails) });
     const count = hand.width < WIDE ? 1 : planes.length;
     box.style.gridTemplateColumns = `repeat(${count}, minmax(0, 1fr))`;
     const width = Math.floor((hand.width - 16 * (count - 1)) / count);
     const height = Math.min(width, count === 1 ? LOWER : isMade ? 318 : LOW);
     planes.forEach(each => each.draw(state, { values, theme, width, height }));
   };
+}
+
+/** A sentence in which `names` of code are marked. */
+function write(box, sentence = "") {
+  if (box.textContent === sentence.replaceAll("`", "")) return;
+  box.replaceChildren(...sentence.split("`").map((part, i) => (i % 2 ? html("code", {}, part) : part)));
 }
 
 /** What belongs to the word under the pointer, or in hand, is lit; the rest fades. */
@@ -199,15 +208,18 @@ function makeKeys(hand, isMade) {
 function makeBar(plane, word) {
   const fill = svg("rect", { height: 8, rx: 2 });
   const text = svg("text", { "text-anchor": "middle" });
+  const tick = svg("path", { class: "plane-formula" });
   const bar = plane.mark("g", { class: "plane-bar ce-eased", "data-word": word },
-    svg("rect", { class: "plane-rail", width: BAR, height: 8, rx: 2 }), fill, text);
-  return ([x, y], { weights }, theme, [queryX, queryY]) => {
+    svg("rect", { class: "plane-rail", width: BAR, height: 8, rx: 2 }), fill, tick, text);
+  return ([x, y], { weights, formula }, theme, [queryX, queryY]) => {
     const away = y > plane.middle[1];
     const middle = y + (away ? 25 : -25);
     const isCovered = Math.abs(x - queryX) < 36 && Math.abs(middle - queryY) < 26;
     const below = away !== isCovered;
     bar.style.transform = `translate(${x - BAR / 2}px, ${y + (below ? 16 : -24)}px)`;
-    set(fill, { width: weights[word] * BAR, fill: theme.weight(0.25 + 0.75 * weights[word]) });
+    const share = clamp(weights[word], 0, 1); // a reader's function may give anything
+    set(fill, { width: share * BAR, fill: theme.weight(0.25 + 0.75 * share) });
+    set(tick, { d: formula && `M${formula.weights[word] * BAR} -3v14` });
     set(text, { x: BAR / 2, y: below ? 22 : -4 });
     set(text, { text: number(weights[word], 2) });
   };
@@ -224,9 +236,10 @@ function makeValues(hand, isMade) {
   }));
   const links = WORDS.map((_, word) => plane.mark("path", { class: "plane-step", "data-word": word }));
   const chips = WORDS.map((text, word) => makeChip(plane, hand, { name: "values", word, text, kind: "value" }));
+  const ring = plane.mark("circle", { class: "plane-formula", r: 7 });
   const out = plane.mark("g", { class: "plane-out ce-eased" }, svg("circle", { r: 7 }), svg("text", {}, "output"));
   return { column: plane.column, draw(state, { values, theme, ...size }) {
-    plane.fit(state.v, size);
+    plane.fit([...state.v, state.out], size);
     const tips = state.v.map(plane.place);
     const steps = [...Array(4).keys()].map(i => plane.place(state.steps[i]));
     set(hull, { d: `M${tips.join("L")}Z` });
@@ -236,7 +249,9 @@ function makeValues(hand, isMade) {
       set(links[i], { d: arrow(steps[i], steps[i + 1]) });
       chips[i](state.v[i]);
     });
-    const [x, y] = steps[3];
+    const [x, y] = plane.place(state.out);
+    const [ringX, ringY] = state.formula ? plane.place(state.formula.out) : [];
+    set(ring, { cx: ringX, cy: ringY, visibility: state.formula ? "visible" : "hidden" });
     out.style.transform = `translate(${x}px, ${y}px)`;
     const boxes = state.v.map((each, i) =>
       around(beyond(plane, each, widthOf(WORDS[i])), widthOf(WORDS[i]) / 2, 12));
