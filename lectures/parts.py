@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from course_utils.teaching.exercise import Exercise
+from course_utils.teaching.part_map import BROKEN, OURS, YOURS, draw_map
 from course_utils.teaching.parts import PartsError, judge_alone, my_parts
 from lectures import COURSE, Lecture
 
@@ -34,6 +36,14 @@ class Parts:
     def __repr__(self) -> str:
         lines = [f"{name:12} lecture {lecture}   {whose}" for name, lecture, whose in self._rows]
         return "\n".join([*lines, *filter(None, [self._problem])])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """The table, and where there is HTML a map above it."""
+        states = {
+            name: {"yours": YOURS, "ours": OURS}.get(whose, BROKEN) for name, _, whose in self._rows
+        }
+        table = f"<pre>{html.escape(repr(self))}</pre>"
+        return {"text/html": draw_map(states) + table, "text/plain": repr(self)}
 
 
 def parts_of_the_course() -> Iterator[tuple[Lecture, Exercise]]:

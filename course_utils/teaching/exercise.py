@@ -21,6 +21,7 @@ from course_utils.teaching.outcomes import (
     same,
     wrong_kind,
 )
+from course_utils.teaching.part_map import map_of_file
 from course_utils.teaching.parts import folder_of_copies, keep
 from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
@@ -157,7 +158,8 @@ class Exercise:
         if not (verdict.passed and self.kept_as and (folder := folder_of_copies())):
             return verdict
         kept = keep(self, answer, folder, replace)
-        return dataclasses.replace(verdict, message=f"{verdict.message} {kept}")
+        message, picture = f"{verdict.message} {kept}", map_of_file(folder)
+        return dataclasses.replace(verdict, message=message, picture=picture)
 
     def judge(self, answer: Any) -> Verdict:
         """Judge ``answer``, stage by stage; a wrong one gets a diagnosis, and nothing is raised.

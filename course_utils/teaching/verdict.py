@@ -17,6 +17,7 @@ class Verdict:
         started: the stub has been changed.
         message: the diagnosis, one or more sentences.
         exercise: title, difficulty and minutes of the exercise.
+        picture: what is shown below the words, as HTML.
 
     >>> Verdict(False, True, "You gave 8, expected 64.", "Score variance")
     Not yet. You gave 8, expected 64.
@@ -26,6 +27,7 @@ class Verdict:
     started: bool
     message: str
     exercise: str = ""
+    picture: str = ""
 
     def __bool__(self) -> bool:
         return self.passed
@@ -45,6 +47,6 @@ class Verdict:
         title = f" <em>{inline(self.exercise)}</em>" if self.exercise else ""
         body = (
             f"<div><strong>{self.word}.</strong>{title}</div>"
-            f'<div style="margin: 6px 0;">{inline(self.message)}</div>'
+            f'<div style="margin: 6px 0;">{inline(self.message)}</div>{self.picture}'
         )
         return {"text/html": card(body, tone=tone, role="status"), "text/plain": repr(self)}

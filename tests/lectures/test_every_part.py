@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from course_utils.teaching import parts
+from course_utils.teaching.part_map import PLACES
 from course_utils.teaching.parts import my_parts
 from lectures.parts import collect_parts, parts_of_the_course
 from tests.teaching.support_exercises import solution
@@ -37,6 +38,24 @@ def test_the_solution_is_kept_alone(folder, lecture, exercise):
     assert heading in (folder / "my_gpt.py").read_text("utf-8")
 
 
+def test_every_part_has_its_place_on_the_map():
+    assert {exercise.kept_as for _, exercise in PARTS} == {*PLACES}
+
+
+def test_a_verdict_shows_the_map_of_what_is_kept(folder):
+    lecture, exercise = PARTS[0]
+    reader = Reader(folder, lecture.module("exercises"))
+    wrong = "def attend(q, k, v, may_attend=None):\n    return q @ k.mT\n"
+    reader.run(wrong)
+    check = f"exercises.check_{exercise.function}({exercise.function})"
+    assert "<svg" not in reader.run(check)._repr_mimebundle_()["text/html"]
+    reader.run(solution(lecture.stem, exercise.function)[0])
+    verdict = reader.run(check)
+    bundle = verdict._repr_mimebundle_()
+    assert "Your GPT. Yours: attend. The course’s: block, MultiHead" in bundle["text/html"]
+    assert bundle["text/plain"] == repr(verdict) and "Your GPT" not in repr(verdict)
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_all_parts_are_kept_in_any_order_and_listed(folder, capsys, order):
     for lecture, exercise in PARTS[::order]:
@@ -57,6 +76,10 @@ class TestTable:
     def test_nothing_is_built(self, folder, capsys):
         assert table.main([str(folder)]) == 0
         assert "softmax        lecture 02   not built yet" in capsys.readouterr().out
+
+    def test_it_says_where_the_map_is(self, folder, capsys):
+        table.main([str(folder)])
+        assert "a map: `collect_parts()` in lecture 06" in capsys.readouterr().out
 
     def test_a_part_that_no_longer_passes(self, folder, capsys):
         wrong = "import torch\ndef softmax(scores): return torch.exp(scores)\n"
@@ -119,6 +142,10 @@ class TestCollected:
         assert said.pop("softmax") == "ours: yours does not pass"
         assert {*said.values()} == {"ours"}
         collected = collect_parts(folder)
+        bundle = collected._repr_mimebundle_()
+        assert "Yours: step." in bundle["text/html"]
+        assert "it does not pass: softmax." in bundle["text/html"]
+        assert bundle["text/plain"] == repr(collected)
         assert collected.step.__module__ == "my_gpt"
         rows = collected.softmax(torch.zeros(2, 3))
         torch.testing.assert_close(rows, torch.full((2, 3), 1 / 3))

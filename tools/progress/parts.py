@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     except PartsError as error:
         print(f"{folder / 'my_gpt.py'}: {error}")
         return 1
-    print(f"Your GPT, in {folder / 'my_gpt.py'}\n")
+    print(f"Your GPT, in {folder / 'my_gpt.py'} (as a map: `collect_parts()` in lecture 06)\n")
     failed = False
     for lecture, exercise in parts_of_the_course():
         state, message = judge_part(exercise, mine)

@@ -1,0 +1,103 @@
+"""A map of the reader's GPT: each part in its place, lit where it is the reader's own.
+
+Inline SVG, since an image would not follow the notebook's light or dark theme. What a part's colour
+says, its mark and the words below the map say too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from course_utils.teaching.part_source import find
+from course_utils.teaching.parts import FILE
+
+YOURS, OURS, BROKEN = "yours", "ours", "broken"
+
+# Where each part is: left, top, width and height in pixels; a part that uses another is around it.
+PLACES = {
+    "block": (6, 26, 328, 214),
+    "MultiHead": (44, 54, 280, 130),
+    "apply_rope": (54, 82, 128, 26),
+    "step": (194, 82, 120, 26),
+    "attend": (54, 116, 260, 58),
+    "causal_mask": (64, 142, 132, 26),
+    "softmax": (204, 142, 100, 26),
+}
+WIDTH, HEIGHT = 340, 266
+BLUE, ORANGE = "var(--jp-brand-color1, #1976d2)", "var(--jp-warn-color1, #e07b00)"
+LOOKS = {
+    YOURS: f'fill="{BLUE}" fill-opacity="0.14" stroke="{BLUE}" stroke-width="2"',
+    OURS: 'fill="none" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="3 3"',
+    BROKEN: f'fill="{ORANGE}" fill-opacity="0.4" stroke="{ORANGE}" stroke-width="2"',
+}
+MARKS = {YOURS: "✓ ", OURS: "", BROKEN: "✗ "}
+SAID = {YOURS: "Yours", OURS: "The course’s", BROKEN: "In your file, but it does not pass"}
+# The stream of the tokens' vectors, what leaves it, and what is added to it.
+STREAM = (
+    '<g fill="none" stroke="currentColor" stroke-opacity="0.7" stroke-width="1.5">'
+    '<path d="M24 20V248M18 242L24 250L30 242" stroke-width="3"/>'
+    '<path d="M24 68H44M44 170H31M24 200H44M44 222H31"/>'
+    '<rect x="44" y="194" width="280" height="34" rx="6" stroke-opacity="0.3"/></g>'
+    '<g fill="none" stroke="currentColor" stroke-width="1.5">'
+    '<path d="M18 170h12M24 164v12M18 222h12M24 216v12"/>'
+    '<circle cx="24" cy="170" r="7"/><circle cx="24" cy="222" r="7"/></g>'
+)
+GIVEN = ((12, 14, "tokens"), (54, 215, "feed-forward part"), (40, 256, "the next word"),
+         (266, 100, "cache"))  # fmt: skip
+
+
+def map_of_file(folder: Path) -> str:
+    """Return the map of what the reader's file defines; nothing where it cannot be read."""
+    try:
+        text = (folder / FILE).read_text(encoding="utf-8-sig")
+        return draw_map({name: YOURS for name in PLACES if find(text, name)})
+    except (OSError, ValueError, SyntaxError):
+        return ""
+
+
+def draw_map(states: Mapping[str, str]) -> str:
+    """Return the map as HTML.
+
+    Args:
+        states: part → YOURS, OURS or BROKEN; what is not named is ours.
+
+    >>> "Yours: softmax. The course’s: block" in draw_map({"softmax": YOURS})
+    True
+    """
+    states = {name: states.get(name, OURS) for name in PLACES}
+    words = f"Your GPT. {in_words(states)}"
+    boxes = "".join(_box(name, state) for name, state in states.items())
+    given = "".join(
+        f'<text x="{x}" y="{y}" fill="currentColor" fill-opacity="0.75">{text}</text>'
+        for x, y, text in GIVEN
+    )
+    return (
+        '<figure style="margin: 10px 0 0;">'
+        f'<svg role="img" aria-label="{words}" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" style="display: block; max-width: 100%; height: auto; '
+        'font: 13px var(--jp-ui-font-family, system-ui, sans-serif);">'
+        f"{STREAM}{given}{boxes}</svg>"
+        '<figcaption aria-hidden="true" style="max-width: 340px; font-size: 13px;">'
+        f"{words}</figcaption></figure>"
+    )
+
+
+def in_words(states: Mapping[str, str]) -> str:
+    """Which parts are whose, in a sentence for each kind.
+
+    >>> in_words({"attend": "yours", "block": "ours", "step": "yours"})
+    'Yours: attend, step. The course’s: block.'
+    """
+    kinds = {kind: [name for name in states if states[name] == kind] for kind in SAID}
+    return " ".join(f"{SAID[kind]}: {', '.join(names)}." for kind, names in kinds.items() if names)
+
+
+def _box(name: str, state: str) -> str:
+    x, y, width, height = PLACES[name]
+    weight = 400 if state == OURS else 650
+    return (
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" {LOOKS[state]}/>'
+        f'<text x="{max(x + 10, 44)}" y="{y + 18}" fill="currentColor" font-weight="{weight}">'
+        f"{MARKS[state]}{name}</text>"
+    )
