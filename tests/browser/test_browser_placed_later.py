@@ -8,11 +8,11 @@ from tests.browser.support_explorer import PAINTED, words
 
 pytestmark = pytest.mark.browser
 
-BUILDS = "view.render({ model: modelOf(data), el: box });"
+BUILDS = "view.render({ model, el: box });"
 PLACES_LATER = (
-    "{ const later = document.createElement('div');"
-    " view.render({ model: modelOf(data), el: later });"
-    "setTimeout(() => box.replaceChildren(later), 100); };"
+    "const later = document.createElement('div');"
+    " view.render({ model, el: later });"
+    "setTimeout(() => box.replaceChildren(later), 100);"
 )
 
 

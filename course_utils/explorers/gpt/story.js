@@ -46,6 +46,7 @@ function mount(stage, hand) {
     bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)));
   let last;
   const relight = () => {
+    if (!last) return;
     words.light(...last);
     heads.light(...last);
   };

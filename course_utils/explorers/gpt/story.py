@@ -30,7 +30,7 @@ _KINDS = {
 }
 LAST = STORY_GPT.max_positions - 1
 LOOKS = ("dice", "heads", "lens", "cache")
-WHOLE = {"when does it know?": {"look": "lens"}, "what does a word cost?": {"look": "cache"}}
+WHOLE = {"when it knows": {"look": "lens"}, "what it costs": {"look": "cache"}}
 PACKAGED = {
     "who has the hat?": {"text": WHO, "look": "heads", "head": LAST_HEAD},
     "without head 3.3": {

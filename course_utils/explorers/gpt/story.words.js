@@ -67,6 +67,7 @@ export function makeWords(hand, pen, light, relight) {
     if (state.at === laidOut.at && same === read.length && places.length === read.length) return;
     laidOut = { ...layout, at: state.at };
     places = [...places.slice(0, same), ...read.slice(same).map(each => each.place())];
+    same = read.length;
     set(arcs, { width: text.clientWidth, height: text.clientHeight });
     reveal(state);
   };
