@@ -92,6 +92,16 @@ FIRST_TOPS = """globalThis.tops = () => Object.fromEntries(
     .map(({ hash }) => [hash.slice(1), scrollY +
       document.getElementById(hash.slice(1)).getBoundingClientRect().top]));
 addEventListener('DOMContentLoaded', () => { globalThis.firstTops = tops(); });"""
+# How far the box of a picture went beyond the room that it has, at any moment since the page opened.
+ROOM = """globalThis.grown = [];
+addEventListener('DOMContentLoaded', () => {
+  const first = new Map();
+  const watch = new ResizeObserver(all => all.forEach(({ target, contentRect: { height } }) => {
+    if (first.has(target)) grown.push([target.dataset.view, Math.abs(height - first.get(target))]);
+    else first.set(target, height);
+  }));
+  document.querySelectorAll('[data-view]').forEach(box => watch.observe(box));
+});"""
 AT_THE_END = "document.documentElement.scrollHeight - innerHeight - scrollY < 2"
 OPEN_FOLDS = "document.querySelectorAll('article details[open]:not(.ce *)').length"
 # What does not fit in the window: the page, and what has no box to scroll in.

@@ -22,6 +22,7 @@ PREDICTIONS = Predictions(
     "l09_sums", {"w": Prediction("w", "How large?", "It grows.", curve=CURVE)}
 )
 DONE = ".draw-done"
+KEPT = "JSON.stringify({...localStorage})"
 
 
 @pytest.fixture
@@ -69,8 +70,9 @@ def test_a_curve_by_mouse_is_compared_and_kept(page):
     assert kept(page) == "off by 0.10"
     draw(page, [0.9, 0.1])
     assert "off by 0.10" in said(page), "a guess is a guess"
+    page.wait_for_timeout(1000)  # the browser writes down what a page keeps in its own time
     page.reload()
-    wait_for(lambda: drawn_points(page) == 4, lambda: said(page))
+    wait_for(lambda: drawn_points(page) == 4, lambda: f"{said(page)} {page.evaluate(KEPT)}")
     page.get_by_role("button", name="Forget my guesses").click()
     wait_for(lambda: drawn_points(page) == 0, lambda: said(page))
     assert kept(page) == "no guess" and page.locator(DONE).is_visible()

@@ -10,11 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from lectures import COURSE, EXPLORERS, find_lecture
 from tests.browser.support_explorer import PAINTED
-from tests.browser.support_page import is_home
+from tests.browser.support_page import is_home, wait_for
 from tests.browser.support_site import (
     BEYOND,
     FIRST_TOPS,
     OPEN_FOLDS,
+    ROOM,
     ROOT,
     build_site,
     click_in_contents,
@@ -280,6 +281,14 @@ def test_a_link_far_down_lands(fresh, site, size, name):
     assert misses(fresh, size, lecture(site, name), headings(tab)[-4]) == []
 
 
+def test_a_picture_that_is_half_drawn_takes_no_more_room(fresh, site):
+    tab = fresh("wide")
+    tab.add_init_script(ROOM)
+    visit(tab, lecture(site, LECTURES[6]))
+    settle(tab)
+    assert [each for each in tab.evaluate("grown") if each[1] > NEAR] == []
+
+
 # Where no heading moves, every link lands: one visit shows it of all of them.
 @slow
 @pytest.mark.parametrize("size", LINKS)
@@ -342,12 +351,10 @@ def test_a_quiz_answers_to_mouse_and_key(tab, site):
     option, said = question.locator("button"), question.locator("[role=status]")
     right = quiz.questions[0].options.index(quiz.questions[0].answer)
     option.nth(right).click()
-    assert (
-        said.inner_text().startswith("Right.")
-        and "1 of" in tab.locator(".quiz .ce-caption").inner_text()
-    )
+    wait_for(lambda: said.inner_text().startswith("Right."), said.inner_text)
+    assert "1 of" in tab.locator(".quiz .ce-caption").inner_text()
     tab.keyboard.press(str(1 + (right == 0)))
-    assert said.inner_text().startswith("Not that one.")
+    wait_for(lambda: said.inner_text().startswith("Not that one."), said.inner_text)
     assert option.nth(right).get_attribute("aria-pressed") == "false"
 
 

@@ -17,6 +17,9 @@ const GONE =
 const LATE =
   "Python does not answer yet. Another cell may still be running; if none is, run this cell again.";
 
+// What is half drawn is not seen, and takes no room that its page did not keep for it.
+const COMING = { visibility: "hidden", height: "0", overflow: "hidden" };
+
 /** The module of an explorer: what draws and, in the hand, what computes. */
 export const explorer = ({ mount, compute, caption, style: own = "" }) => ({
   render: ({ model, el }) => new Shown({ mount, compute, caption, own }, model, el).close,
@@ -37,7 +40,7 @@ class Shown {
     // A page that opens stays quick: each part is drawn, and laid out, in a task of its own.
     if (model.get("alone")) {
       this.drawn = 1;
-      this.root.style.visibility = "hidden";
+      Object.assign(this.root.style, COMING);
       this.stage.style.contentVisibility = "hidden";
       afterFrame(() => this.start());
     } else this.start();
@@ -62,7 +65,7 @@ class Shown {
         this.drawNow();
         this.drawOthers();
       });
-    } else this.root.style.visibility = "";
+    } else Object.keys(COMING).forEach(name => { this.root.style[name] = ""; });
   }
 
   /** What `mount` gets beside its stage. */
