@@ -24,10 +24,6 @@ def _prose(notebook: NotebookNode) -> str:
     return "\n\n".join(cell.source for cell in markdown_cells(notebook))
 
 
-def _has_heading(notebook: NotebookNode, words: str) -> bool:
-    return re.search(rf"^#+ .*{words}", _prose(notebook), re.I | re.M) is not None
-
-
 def _calls(notebook: NotebookNode, name: str) -> int:
     return sum(name in called(cell) for cell in code_cells(notebook))
 
@@ -125,12 +121,6 @@ def rule_outputs(notebook: NotebookNode) -> list[str]:
     """Outputs are those of the cells as they are now, the ones that nothing compares too."""
     same = notebook.metadata.get("executed_sources") == executed_sources(notebook)
     return [] if same else ["a cell has changed since the lecture ran: `make outputs`"]
-
-
-def rule_source_notes(notebook: NotebookNode) -> list[str]:
-    """Where the source lectures and a measurement disagree, the reader is told."""
-    found = [] if _has_heading(notebook, "source notes?") else ["no heading with 'Source notes'"]
-    return found + ([] if _calls(notebook, "source_note") else ["no source_note()"])
 
 
 def _is_stub(node: ast.stmt) -> bool:
