@@ -20,6 +20,7 @@ from tools.claims.record import TABLE as CLAIMS
 from tools.ending import run_to_its_end
 from tools.site.api import write_reference
 from tools.site.check import loaded_from_elsewhere, total_bytes
+from tools.site.corrections import corrections_page
 from tools.site.font import characters, write_font
 from tools.site.front import front_page
 from tools.site.live import Live, write_loader
@@ -126,6 +127,7 @@ def write_sources(out: Path) -> Live:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         (source / name).write_text(on_site(text), encoding="utf-8")
     shutil.copy(CLAIMS, source)
+    (source / "corrections.md").write_text(corrections_page(), encoding="utf-8")
     write_reference(source / "reference")
     return live
 

@@ -48,7 +48,8 @@ It sets everything up and opens JupyterLab. Without make: `python3 course.py lab
 ## How we know
 
 What the lectures say about trained models was run again on twelve fresh seeds, and at learning
-rates and sizes that its author did not choose. [How often each claim held](claims.md) is one page.
+rates and sizes that its author did not choose. [How often each claim held](claims.md) is one page;
+[where a run contradicts the lectures that this course grew out of](corrections.md) is another.
 
 ```{{toctree}}
 :hidden:
@@ -63,6 +64,7 @@ lectures/*
 :caption: For teachers and authors
 
 claims
+corrections
 teaching
 writing-an-explorer
 stories
