@@ -92,7 +92,7 @@ FIRST_TOPS = """globalThis.tops = () => Object.fromEntries(
     .map(({ hash }) => [hash.slice(1), scrollY +
       document.getElementById(hash.slice(1)).getBoundingClientRect().top]));
 addEventListener('DOMContentLoaded', () => { globalThis.firstTops = tops(); });"""
-# How far the box of a picture went beyond the room that it has, at any moment since the page opened.
+# How far the box of a picture went beyond its room, at any moment since the page opened.
 ROOM = """globalThis.grown = [];
 addEventListener('DOMContentLoaded', () => {
   const first = new Map();

@@ -171,7 +171,7 @@ def test_a_head_is_switched_off_and_the_answer_changes(tab):
     preset(tab, "who has the hat?")
     knob = tab.get_by_role("switch", name="head 3.3 is on")
     knob.click()
-    assert "“Ann” is likeliest, 0.86 (0.00 with all heads on)" in words(tab)
+    assert "“Ann” is likeliest, 0.86, with all heads on “Ben”, 0.93" in words(tab)
     assert "Head 3.3 is off." in words(tab)
     ben = tab.locator(".story-bar", has_text="Ben")
     assert ben.get_attribute("aria-label") == "Ben, 0.04, with all heads 0.93"
@@ -229,3 +229,46 @@ def test_a_finger_scrolls_over_the_story_and_taps(open_explorer):
     assert "After 21 words" in words(tab)
     tab.get_by_role("button", name="a word").tap()
     assert len(told(tab)) == 23
+
+
+def heard(tab):
+    """What has just been written, as those who listen hear it."""
+    tab.evaluate(PAINTED)
+    return tab.locator("p.ce-heard[aria-live]:not([role])").inner_text()
+
+
+def test_what_is_written_is_heard_and_can_be_read(tab):
+    preset(tab, "who has the hat?")
+    click(tab, "a word")
+    assert heard(tab) == "Ben"
+    click(tab, "What colour?")
+    at_rest(tab)
+    assert heard(tab) == "What colour is the hat? It is red."[-10:]
+    assert "The story so far: Ann" in tab.locator("p.ce-heard").first.inner_text()
+    click(tab, "undo")
+    assert heard(tab).startswith("The story ends now: ")
+
+
+def test_the_focus_stays_where_a_button_can_do_no_more(tab):
+    preset(tab, "who has the hat?")
+    click(tab, "a word")
+    undo = tab.get_by_role("button", name="undo", exact=True)
+    while undo.get_attribute("aria-disabled") is None:
+        undo.press("Enter")
+        tab.evaluate(PAINTED)
+    assert undo.evaluate("each => each === document.activeElement")
+    preset(tab, "without head 3.3")
+    tab.get_by_role("button", name="all on").press("Enter")
+    tab.evaluate(PAINTED)
+    assert tab.locator(".story-choose:focus").count() == 1
+    write_new(tab, "Ann saw a zebra ")
+    tab.get_by_role("button", name="leave it out").press("Enter")
+    assert tab.locator(f"{TYPED}:focus").count() == 1
+
+
+def test_what_is_typed_goes_after_the_word_that_is_asked(tab):
+    preset(tab, "who has the hat?")
+    before = told(tab)
+    tab.locator(".story-said").nth(3).click()
+    tab.locator(TYPED).fill("the ")
+    assert told(tab) == [*before[:4], "the"]

@@ -28,7 +28,7 @@ WIDTH, TITLE_WIDTH = 100, 80
 
 _STATED = re.compile(r"\b(\d+) minutes in class")
 _EXERCISE = re.compile(r"^### (\d+ · .+)$", re.MULTILINE)
-_OPTIONAL = re.compile(r"^(?:Source notes?|A failure worth seeing)\b")
+_OPTIONAL = re.compile(r"^A failure worth seeing\b")
 
 
 def main(arguments: list[str]) -> int:

@@ -55,7 +55,7 @@ def entry(correction: Callable[[], SourceNote]) -> str:
         note = correction()
     return ENTRY.format(
         row=note.row,
-        title=correction.__doc__.removesuffix("."),
+        title=inspect.cleandoc(correction.__doc__ or "").removesuffix("."),
         sentences="\n".join(f"- **{name}.** {said}" for name, said in note.parts()),
         code=inspect.getsource(correction).rstrip(),
     )

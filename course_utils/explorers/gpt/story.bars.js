@@ -24,7 +24,7 @@ export function makeBars(pen) {
   };
   bars.forEach((each, i) => set(each.element, { tabindex: i ? -1 : 0 }));
   const note = html("p", { class: "story-note" });
-  const element = html("div", { class: "story-bars", role: "group", "aria-label": "the next word" },
+  const element = html("div", { class: "story-bars", role: "group", "aria-label": "the next word; arrow keys go along" },
     title, ...bars.map(each => each.element), note);
   element.addEventListener("keydown", event => {
     const by = ALONG[event.key];
@@ -59,9 +59,13 @@ function makeBar(choose) {
     ghost.hidden = !state.off.length;
     ghost.style.left = `${100 * before}%`;
     const isCut = now === 0 && state.temperature > 0;
-    set(share, { text: isCut ? "cut" : 0 < now && now < LEAST ? "< 0.01" : number(now, 2) });
+    const isSmall = now > 0 && now < LEAST;
+    set(share, { text: isCut ? "cut" : isSmall ? "< 0.01" : number(now, 2) });
     element.classList.toggle("story-drawn", state.rows[i] === state.drawn);
     const was = state.off.length ? `, with all heads ${number(before, 2)}` : "";
-    set(element, { "aria-disabled": word === END && "true", "aria-label": `${word === END ? "the end" : word}, ${number(now, 2)}${was}` });
+    const said = isCut ? "cut" : isSmall ? "less than 0.01" : number(now, 2);
+    const isDrawn = state.rows[i] === state.drawn ? ", the dice's choice" : "";
+    set(element, { "aria-disabled": word === END && "true",
+      "aria-label": `${word === END ? "the end" : word}, ${said}${was}${isDrawn}` });
   } };
 }

@@ -20,7 +20,7 @@ export const shown = word => (word === END ? "↵" : word);
  *
  * `rows` are the ids that are most probable, the first is the most probable one, and the one that
  * is drawn; of each `after` has the probability, `before` that with all heads on. `kept` words may
- * be drawn, `drawn` is.
+ * be drawn, `drawn` is. `whole` is the most probable word with all heads on.
  * `weights[block][head]` (at + 1) are what a head gives to each word, null where Python computes.
  * `lens`, where it is looked at, has for each word read and each hidden state the most
  * probable id and its probability. `costs` are multiplications for the next word, with the cache
@@ -39,6 +39,7 @@ export function compute(values, given) {
   const dice = { temperature, k, p };
   const after = nextTokenProbabilities(now[at].logits, dice);
   const before = off.length ? nextTokenProbabilities(all[at].logits, dice) : after;
+  const likeliest = largest(all[at].logits);
   const drawn = draw(after, values.seed, at);
   const rows = mostProbable(softmax(now[at].logits), softmax(all[at].logits), drawn);
   const head = model ? headOf(values.head, model.config) : null;
@@ -47,6 +48,7 @@ export function compute(values, given) {
     after: rows.map(id => after[id]), before: rows.map(id => before[id]),
     kept: after.filter(share => share > 0).length,
     drawn, chance: after[drawn], best: rows[0], whose: given.whose,
+    whole: { id: likeliest, share: before[likeliest] },
     weights: model && now[at].weights,
     lens: model && values.look === "lens" ? now.map(each => lensOf(model, each)) : null,
     costs: model && costsOf(model.config, at),
@@ -114,10 +116,12 @@ function meanOf({ means }, [block, head]) {
 
 const headOf = (index, { num_heads }) => [Math.floor(index / num_heads), index % num_heads];
 
+const largest = values => values.indexOf(values.reduce((one, other) => Math.max(one, other)));
+
 /** The words that are most probable at temperature 1, with and without the heads, and the drawn one. */
 function mostProbable(now, whole, drawn) {
   const most = id => Math.max(now[id], whole[id]);
-  const best = now.indexOf(now.reduce((one, other) => Math.max(one, other)));
+  const best = largest(now);
   const ids = [...now.keys()].filter(id => id !== best).sort((a, b) => most(b) - most(a) || a - b);
   const rows = [best, ...ids.slice(0, ROWS - 1)];
   return rows.includes(drawn) ? rows : [...rows.slice(0, ROWS - 1), drawn];
@@ -156,15 +160,22 @@ export function caption(state) {
   if (state.look === "lens") return lensInWords(state, after);
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;
-  const before = state.off.length ? ` (${number(state.before[0], 2)} with all heads on)` : "";
   const among = state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
-  return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]${before}; ` +
-    `the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
+  return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]` +
+    `${beforeInWords(state, named)}; the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
+}
+
+/** What it was with all heads on, of the same word or of another. */
+function beforeInWords({ off, best, whole: { id, share } }, named) {
+  if (!off.length) return "";
+  const was = number(share, 2);
+  return id === best ? ` (${was} with all heads on)` : `, with all heads on ${named(id)}, ${was}`;
 }
 
 function headInWords({ weights, head, off, words, ids }) {
   if (!weights) return " Python computes it, with your GPT.";
-  if (isOff(off, head)) return ` Head ${nameOf(head)} is off.`;
+  if (off.length === 1 && isOff(off, head)) return ` Head ${nameOf(head)} is off.`;
+  if (isOff(off, head)) return ` Heads ${off.map(nameOf).join(", ")} are off.`;
   const shares = weights[head[0]][head[1]];
   const top = shares.indexOf(Math.max(...shares));
   return ` Head ${nameOf(head)} looks most at [k:“${shown(words[ids[top]])}”], ` +

@@ -17,12 +17,15 @@ const ALONG = {
 export function makeHeads(hand, light, relight) {
   const [rows, columns] = [hand.values.heads.length, hand.values.heads[0].length];
   const tiles = Array.from({ length: rows * columns }, (_, i) => makeTile(hand, i, columns));
-  const grid = html("div", { class: "story-wall", role: "group", "aria-label": "heads" },
+  const grid = html("div", { class: "story-wall", role: "group", "aria-label": "heads; arrow keys go along" },
     ...tiles.map(each => each.element));
   grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   const note = html("p", { class: "story-note" });
   const on = html("button", { type: "button", class: "story-on" }, "all on");
-  on.addEventListener("click", () => hand.change({ heads: tiles[0].allOn() }));
+  on.addEventListener("click", () => {
+    hand.change({ heads: tiles[0].allOn() });
+    focusOn(tiles[hand.values.head].choose); // the button goes
+  });
   const element = html("div", { class: "story-heads" }, grid,
     html("div", { class: "story-under" }, note, on));
   tiles.forEach(({ element: tile }, i) => {
@@ -93,7 +96,8 @@ function makeTile(hand, index, columns) {
       set(knob, { "aria-checked": String(isOn), tabindex: isChosen ? 0 : -1, "aria-label": `head ${nameOf([block, head])} is on` });
       const top = weights.indexOf(Math.max(...weights));
       set(choose, { "aria-pressed": String(isChosen), tabindex: isChosen ? 0 : -1, "aria-label":
-        `head ${nameOf([block, head])}: ${number(weights[top], 2)} on ${shown(state.words[state.ids[top]])}` });
+        `head ${nameOf([block, head])}${isOn ? "" : ", off"}: ${number(weights[top], 2)} on ` +
+        `word ${top}, ${shown(state.words[state.ids[top]])}` });
     },
     light(state, { word }) {
       const weights = state.weights[block][head];

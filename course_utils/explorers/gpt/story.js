@@ -7,6 +7,7 @@ import { makeBars } from "./story.bars.js";
 import { makeCache } from "./story.cache.js";
 import { caption, compute } from "./story.compute.js";
 import { makeHeads } from "./story.heads.js";
+import { makeHeard } from "./story.heard.js";
 import { makePlayer } from "./story.player.js";
 import { makeWords } from "./story.words.js";
 import { writing } from "./story.writing.js";
@@ -36,6 +37,7 @@ function mount(stage, hand) {
   const looks = makeLooks(hand);
   const heads = makeHeads(hand, light, () => relight());
   const cache = makeCache(hand);
+  const heard = makeHeard(pen);
   const dice = html("div", { class: "story-dice" }, html("p", { class: "story-note" },
     "Dice choose the next word: the longer its bar, the more often. The same dice, the same story. " +
     "It is a small model, and often wrong."),
@@ -43,7 +45,7 @@ function mount(stage, hand) {
   const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
     "next if it ended there: after the embedding, then after each block. Green frames: what the last block says.");
   stage.append(whose, words.element, player.element, html("div", { class: "story-panels" },
-    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)));
+    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)), heard.element);
   let last;
   const relight = () => {
     if (!last) return;
@@ -62,6 +64,7 @@ function mount(stage, hand) {
     heads.element.hidden = !isHeads;
     lens.hidden = state.look !== "lens";
     cache.element.hidden = state.look !== "cache";
+    heard.draw(state);
     words.draw(state, theme);
     player.draw(state);
     bars.draw(state);

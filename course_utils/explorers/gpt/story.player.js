@@ -7,7 +7,8 @@ import { questions } from "./story.text.js";
 export function makePlayer(hand, pen) {
   const press = (label, act, kind = "") => {
     const button = html("button", { type: "button", class: kind }, label);
-    button.addEventListener("click", act);
+    // One that has the focus keeps it when it can do nothing more.
+    button.addEventListener("click", () => button.getAttribute("aria-disabled") || act());
     return button;
   };
   const word = press("a word", () => pen.word(), "story-first");
@@ -21,13 +22,13 @@ export function makePlayer(hand, pen) {
     html("div", { role: "group", "aria-label": "ask" }, html("span", {}, "ask:"), ...asks));
   return { element, draw(state) {
     const now = questions(state.pieces.map(each => each.word), hand.given.kinds);
-    word.disabled = pen.isOver && !pen.isPlaying;
-    play.disabled = word.disabled;
-    set(play, { text: pen.isPlaying ? "stop" : "play" });
-    undo.disabled = !pen.canUndo;
+    const isOver = pen.isOver && !pen.isPlaying && "true";
+    set(word, { "aria-disabled": isOver });
+    set(play, { "aria-disabled": isOver, text: pen.isPlaying ? "stop" : "play" });
+    set(undo, { "aria-disabled": !pen.canUndo && "true" });
     now.forEach(({ label, text }, i) => {
-      set(asks[i], { text: label, title: text || undefined });
-      asks[i].disabled = !text || pen.isFull;
+      const isMute = (!text || pen.isFull) && "true";
+      set(asks[i], { text: label, title: text || undefined, "aria-disabled": isMute });
     });
     asked = now;
   } };

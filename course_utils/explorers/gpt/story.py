@@ -54,7 +54,7 @@ def _inputs(sizes: GPT2Config) -> dict[str, Any]:
             longest=3000,
             in_picture=True,
         ),
-        "at": Slider("word that asks", 0, LAST, LAST, in_picture=True),
+        "at": Slider("word to go on from", 0, LAST, LAST, in_picture=True),
         "seed": Slider("dice", 0, 999, 1, in_picture=True),
         "temperature": Slider("temperature", 0.0, 2.0, 1.0, step=0.05),
         "k": Slider("top-k words", 1, sizes.vocab_size, sizes.vocab_size),

@@ -19,11 +19,11 @@ export function makeWords(hand, pen, light, relight) {
   const start = makeWord();
   const track = html("span", { class: "story-track" }, start.element);
   const next = html("button", { type: "button", class: "story-next" });
-  next.addEventListener("click", () => pen.word());
+  next.addEventListener("click", () => next.getAttribute("aria-disabled") || pen.word());
   const typed = makeTyped(hand, pen);
   const pane = html("div", { class: "story-pane" }, html("div", { class: "story-text" }, arcs, track, next, typed));
   const text = pane.firstChild;
-  const unknown = makeUnknown(hand, pen);
+  const unknown = makeUnknown(hand, pen, () => typed.focus());
   const element = html("div", { class: "story-words" }, pane, unknown.element);
   const words = [start]; // as they are shown, from the end of the line before
   let read = []; // those that the model reads
@@ -91,8 +91,7 @@ export function makeWords(hand, pen, light, relight) {
         each.lens(isLens ? state.lens[i] : null, state, theme, isLens && i <= state.at));
       const word = state.words[state.drawn];
       next.hidden = state.at < state.ids.length - 1 || pen.isFull;
-      next.disabled = word === END;
-      set(next, { text: word === END ? "↵ the end" : word,
+      set(next, { "aria-disabled": word === END && "true", text: word === END ? "↵ the end" : word,
         "aria-label": word === END ? "the story ends here" : `write the next word, ${word}` });
       unknown.draw(state);
       hear(`word ${state.at}, ${shown(state.words[state.ids[state.at]])}`);
@@ -142,7 +141,7 @@ function closest(boxes, { x, y }) {
 /** A word: what it says, how much it is looked at, and under it what each block would say next. */
 function makeWord() {
   const name = html("span", { class: "story-said", dir: "auto" });
-  const rows = html("span", { class: "story-lens" });
+  const rows = html("span", { class: "story-lens", "aria-hidden": "true" });
   const space = document.createTextNode("");
   const element = html("span", { class: "story-word" }, space, name);
   let [said, kind, lit] = [];
@@ -231,13 +230,17 @@ function makeTyped(hand, pen) {
 }
 
 /** The first word that the model does not know, and the nearest that it knows. */
-function makeUnknown(hand, pen) {
+function makeUnknown(hand, pen, after) {
   const says = html("span");
   let [word, at] = [];
   const offers = Array.from({ length: 3 }, () => html("button", { type: "button" }));
   const leave = html("button", { type: "button" }, "leave it out");
-  offers.forEach(each => each.addEventListener("click", () => pen.replace(at, [each.textContent])));
-  leave.addEventListener("click", () => pen.replace(at, []));
+  const put = words => {
+    pen.replace(at, words);
+    after();
+  };
+  offers.forEach(each => each.addEventListener("click", () => put([each.textContent])));
+  leave.addEventListener("click", () => put([]));
   const element = html("p", { class: "story-offer", role: "status", hidden: true }, says, ...offers, leave);
   return { element, draw(state) {
     at = state.pieces.findIndex(each => !each.isKnown);

@@ -93,7 +93,7 @@ export function writing(hand) {
       put([...answered(pieces()), ...piecesOf(question)]);
     },
     choose(word) { if (isDrawn()) mine([...told(), word]); },
-    type: words => mine([...pieces(), ...words]),
+    type: words => mine([...(isDrawn() ? told() : pieces()), ...words]),
     replace: (at, words) => mine(pieces().flatMap((each, i) => (i === at ? words : [each]))),
     back: () => mine(pieces().slice(0, -1)),
     undo() {

@@ -269,6 +269,7 @@ class Shown {
 
   write(caption) {
     if (caption === this.written) return;
+    const isFirst = this.written === undefined; // a page that opens does not speak
     this.written = caption;
     const words = parts(caption);
     const kinds = words.map(([kind]) => `${kind};`).join(""); // none is not one that is plain
@@ -279,6 +280,7 @@ class Shown {
       this.caption.replaceChildren(
         ...words.map(([kind, text]) => (kind ? html("b", { class: kind }, text) : text)));
     }
+    if (isFirst) return;
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
       set(this.live, { text: plain(caption) });

@@ -19,7 +19,7 @@ export function start(page) {
   page.querySelectorAll("[data-view]").forEach(box => watch.observe(box));
   sent(page, location.hash)?.box.scrollIntoView();
   const wide = new ResizeObserver(seen => seen.forEach(({ target }) => reach(target)));
-  page.querySelectorAll("pre").forEach(box => wide.observe(box));
+  page.querySelectorAll("pre, .table-wrapper").forEach(box => wide.observe(box));
   // On a phone the contents lie over the page: whoever has chosen a section wants to see it.
   page.querySelector(".toc-tree")?.addEventListener("click", event => {
     if (event.target.closest("a")) page.querySelector("#__toc").checked = false;
