@@ -1,5 +1,6 @@
 """The files that describe the environment agree with each other and with the commands."""
 
+import json
 import re
 import subprocess
 import sys
@@ -199,6 +200,16 @@ def circle(place):
     return "which is not there"
 
 
+def another_checkout_s(place):
+    other = place.root / "other"
+    (other / ".venv").mkdir(parents=True)
+    (other / ".venv" / place.stamp.name).write_text(
+        json.dumps({"root": str(other), "pins": "x", "extras": []})
+    )
+    place.venv.symlink_to(other / ".venv")
+    return f"a link to the environment of {other}"
+
+
 def lock_is_a_folder(place):
     place.lock.mkdir()
     return r"\.venv\.lock"
@@ -214,7 +225,9 @@ def conflicts(place):
     return r"pyproject\.toml"
 
 
-@pytest.mark.parametrize("spoil", [dangling, circle, lock_is_a_folder, no_pins, conflicts])
+@pytest.mark.parametrize(
+    "spoil", [dangling, circle, another_checkout_s, lock_is_a_folder, no_pins, conflicts]
+)
 def test_what_is_in_the_way_is_named_in_a_sentence(spoil, place, capsys):
     said = spoil(place)
     before = sorted(path.name for path in place.root.iterdir())

@@ -136,6 +136,13 @@ def check_possible(place: Place, again: str) -> None:
             f"{place.venv} is a link to {os.readlink(place.venv)}, which is not there: make that "
             f"folder, or delete the link, then run `{how_to_run(again)}` again."
         )
+    owner = Path(read_stamp(place).get("root", place.root))
+    theirs = owner / place.venv.name
+    if owner != place.root and theirs.exists() and theirs.samefile(place.venv):
+        raise CommandError(
+            f"{place.venv} is a link to the environment of {owner}, which would be lost: delete the "
+            f"link, then run `{how_to_run(again)}` again."
+        )
 
 
 def begun(place: Place) -> bool:
