@@ -140,8 +140,8 @@ def check_possible(place: Place, again: str) -> None:
     theirs = owner / place.venv.name
     if owner != place.root and theirs.exists() and theirs.samefile(place.venv):
         raise CommandError(
-            f"{place.venv} is a link to the environment of {owner}, which would be lost: delete the "
-            f"link, then run `{how_to_run(again)}` again."
+            f"{place.venv} is a link to the environment of {owner}, which would be lost: delete "
+            f"the link, then run `{how_to_run(again)}` again."
         )
 
 
