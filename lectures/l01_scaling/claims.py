@@ -13,7 +13,49 @@ def started_by(name, init):
     return Setting(f"{name} initialisation", edits={UNTRAINED: f"{UNTRAINED}\n{line.format(init)}"})
 
 
+def _gradients(cell):
+    """What one query in ten, the median and nine in ten receive, by width."""
+    plain, divided = (
+        {width: cell.received[name, width] for width in (4, 64, 1024)}
+        for name in ("not divided", "divided by √d")
+    )
+    return {
+        "lower tenth, d = 64": plain[64][0],
+        "upper tenth, d = 64": plain[64][2],
+        "lower tenth, d = 64, divided": divided[64][0],
+        "upper tenth, d = 64, divided": divided[64][2],
+        "median, d = 1024": plain[1024][1],
+        "lower tenth, d = 1024": plain[1024][0],
+        "upper over lower, divided": max(high / low for low, _, high in divided.values()),
+    }
+
+
 CLAIMS = (
+    Claim(
+        name="gradients_become_unequal",
+        sentence="For 2,000 random queries, 64 random keys and a random wish for each weight, take "
+        "the length of the gradient at a query's scores. Not divided, one query in ten receives "
+        "less than 0.01 at 64 dimensions and one in ten 1.5 times what the upper tenth does "
+        "divided; at 1,024 the median is below 0.01, the lower tenth below a billionth. Divided by "
+        "√d_k, upper and lower tenth are within a factor of 3 at 4, 64 and 1,024 dimensions.",
+        cells=("setup", "gradient"),
+        read=_gradients,
+        holds=lambda n: (
+            n["lower tenth, d = 64"] < 0.01
+            and n["upper tenth, d = 64"] > 1.5 * n["upper tenth, d = 64, divided"]
+            and n["median, d = 1024"] < 0.01
+            and n["lower tenth, d = 1024"] < 1e-9
+            and n["upper over lower, divided"] < 3
+        ),
+        effect="lower tenth, d = 64",
+        unit="(length of a gradient)",
+        rival="lower tenth, d = 64, divided",
+        control=Setting("√d left out", edits={'"divided by √d": width**0.5': '"divided by √d": 1'}),
+        settings=(
+            Setting("coin flips", edits={each: f"{each}.sign()" for each in (QUERIES, KEYS)}),
+            Setting("128 keys", arguments={"KEYS": 128}),
+        ),
+    ),
     Claim(
         name="undivided_rows_are_sharp",
         sentence="For 2,000 random queries and 64 random keys, the largest weight of a query "
