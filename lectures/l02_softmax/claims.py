@@ -7,10 +7,9 @@ from lectures.l02_softmax.experiments import steps_until_done
 
 ROWS = "setup", "rows", "reach"
 RECALL = "setup", "recall-model", "recall-loss"
-SEEDS, GRID = (*RECALL, "race", "seeds"), (*RECALL, "race", "small-start", "rates")
+SEEDS = (*RECALL, "race", "seeds")
 STEPS = "steps; one more than it had: not done"
 SHORT = {"STEPS": 3}
-TWICE = Setting("twice the width", arguments={"WIDTH": 128})
 OTHER_WIDTHS = Setting("widths 8 and 128", arguments={"WIDTHS": (8, 128)})
 FLIPS = Setting(
     "coordinates ±1 (coin flips)",
@@ -27,15 +26,8 @@ ROWS_DIVIDED = Setting(
         '"not divided": 1.0}': '"not divided": WIDTH**-0.5}',
     },
 )
-TRAIN_DIVIDED = Setting(
-    "divided all the same", edits={'"not divided": 1.0': '"not divided": WIDTH**-0.5'}
-)
 RACE_DIVIDED = Setting(
     "divided all the same", edits={"Recall(d_k, 1.0),": "Recall(d_k, d_k**-0.5),"}
-)
-GRID_DIVIDED = Setting(
-    "divided all the same; no small start",
-    edits={**RACE_DIVIDED.edits, "model.W_Q.data /= d_k**0.5": "pass"},
 )
 
 
@@ -58,29 +50,6 @@ def read_narrow(cell):
     panels = (cell.panels[f"{name}, d_k = {cell.WIDTHS[0]}"] for name in cell.RATE)
     sgd, adam = (steps_of(panel, cell.STEPS) for panel in panels)
     return {name: max(sgd[name], adam[name]) for name in sgd}
-
-
-def read_grid(cell):
-    """What the first run of each model shows at the smallest, at the largest and at all rates."""
-    numbers = {}
-    for optimizer, rates in cell.RATE.items():
-        panels = [cell.panels[f"{optimizer}, rate {rate}"] for rate in rates]
-        for name in panels[0]:
-            steps = [steps_until_done(panel[name][0], cell.STEPS) for panel in panels]
-            numbers[f"{optimizer}, small rate, loss, {name}"] = panels[0][name][0].mean()
-            numbers[f"{optimizer}, large rate, steps, {name}"] = steps[-1]
-            numbers[f"{optimizer}, best rate, steps, {name}"] = min(steps)
-    return numbers
-
-
-def least(what, model):
-    """A predicate: of a model and the two others, the model has the least under both optimisers."""
-    others = {"divided", "not divided", "small start"} - {model}
-    return lambda n: all(
-        n[f"{optimizer}, {what}, {model}"]
-        < min(n[f"{optimizer}, {what}, {name}"] for name in others)
-        for optimizer in ("SGD", "Adam")
-    )
 
 
 CLAIMS = (
@@ -116,23 +85,6 @@ CLAIMS = (
         settings=RANDOM,
     ),
     Claim(
-        name="undivided_learns_later",
-        sentence="Under Adam at a rate of 0.004, with a head of width 64, the recall model takes "
-        "more than twice as many steps until it is done (a mean loss of 20 steps below 0.2 nats) "
-        "without the division by √d_k as with it, if it is done within 480 steps at all.",
-        cells=(*RECALL, "train"),
-        read=lambda cell: steps_of(
-            {name: [seen] for name, seen in cell.losses.items()}, cell.STEPS
-        ),
-        holds=lambda n: n["not divided"] > 2 * n["divided"],
-        effect="not divided",
-        unit=STEPS,
-        rival="divided",
-        control=TRAIN_DIVIDED,
-        quick=SHORT,
-        settings=(*RATES, TWICE),
-    ),
-    Claim(
         name="narrow_heads_need_no_scale",
         sentence="With a head of width 4, the recall model is done (a mean loss of 20 steps below "
         "0.2 nats) within 250 steps with and without the division by √d_k, under SGD at a rate of "
@@ -161,55 +113,5 @@ CLAIMS = (
         control=RACE_DIVIDED,
         quick=SHORT,
         settings=(*RATES, OTHER_WIDTHS),
-    ),
-    Claim(
-        name="small_start_trains_at_small_rates",
-        sentence="At the smallest of three rates, 0.001 under Adam and 0.03 under SGD, with a head "
-        "of width 64, the recall model whose W_q starts √d_k times smaller has a lower mean loss "
-        "over 250 steps than the one with the division by √d_k, and than the one with neither.",
-        cells=GRID,
-        read=read_grid,
-        holds=least("small rate, loss", "small start"),
-        effect="SGD, small rate, loss, small start",
-        unit="nats",
-        rival="SGD, small rate, loss, divided",
-        control=GRID_DIVIDED,
-        quick=SHORT,
-        settings=(*RATES, TWICE),
-    ),
-    Claim(
-        name="division_affords_large_steps",
-        sentence="At the largest of three rates, 0.016 under Adam and 0.5 under SGD, with a head "
-        "of width 64, the recall model with the division by √d_k takes fewer steps until it is "
-        "done (a mean loss of 20 steps below 0.2 nats) than the one whose W_q starts √d_k times "
-        "smaller, and than the one with neither.",
-        cells=GRID,
-        read=read_grid,
-        holds=least("large rate, steps", "divided"),
-        effect="SGD, large rate, steps, divided",
-        unit=STEPS,
-        rival="SGD, large rate, steps, small start",
-        control=GRID_DIVIDED,
-        quick=SHORT,
-        settings=(*RATES, TWICE),
-    ),
-    Claim(
-        name="best_rate_of_three_for_each",
-        sentence="With a head of width 64, and each recall model at the best of three learning "
-        "rates, the one without the division by √d_k takes more steps until it is done (a mean "
-        "loss of 20 steps below 0.2 nats) than the one with it, under SGD and under Adam.",
-        cells=GRID,
-        read=read_grid,
-        holds=lambda n: all(
-            n[f"{optimizer}, best rate, steps, divided"]
-            < n[f"{optimizer}, best rate, steps, not divided"]
-            for optimizer in ("SGD", "Adam")
-        ),
-        effect="SGD, best rate, steps, not divided",
-        unit=STEPS,
-        rival="SGD, best rate, steps, divided",
-        control=GRID_DIVIDED,
-        quick=SHORT,
-        settings=(*RATES, TWICE),
     ),
 )

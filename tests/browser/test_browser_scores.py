@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.attention import softmax_jacobian
-from lectures.l02_softmax.explorers.softmax import ONE_AHEAD
+from lectures.l02_softmax.explorers.softmax import ONE_AHEAD, typical_scores
 from tests.browser.support_explorer import drag, middle, preset, press, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -60,7 +60,9 @@ def test_the_dot_is_dragged_to_another_temperature(open_explorer):
     rail = tab.locator("input[type=range]")
     drag(tab, DOT, (-120, -30))
     temperature = float(rail.get_attribute("aria-valuetext"))
-    assert temperature > 3 and "at most 0.5" in words(tab)
+    weights = (torch.tensor(typical_scores(64)) / temperature).softmax(dim=0)
+    strength = (softmax_jacobian(weights) / temperature).norm()
+    assert temperature > 3 and f"strength {strength:.3f}" in words(tab)
     tab.keyboard.press("Home")
     assert "below 0.001" in words(tab)
     press(tab, "input[type=range]", "ArrowRight")

@@ -4,9 +4,9 @@ import { number } from "../../../course_utils/explorers/kit/words.js";
 
 const POINTS = 121;
 
-/** The factors by which the curve multiplies the scores, from 0.001 to 1000. */
+/** The factors by which the curve multiplies the scores: one over temperatures from 16 to 0.1. */
 export const SHARPNESS = Array.from(
-  { length: POINTS }, (_, i) => 10 ** (-3 + (6 * i) / (POINTS - 1)),
+  { length: POINTS }, (_, i) => 160 ** (i / (POINTS - 1)) / 16,
 );
 
 function softmax(scores, sharpness) {
@@ -37,9 +37,10 @@ function normOf(weights) {
 }
 
 /**
- * One query's `scores` (S,), `weights` (S,), and their `jacobian` (S, S), flat, with its Frobenius
- * `norm`. `path` holds largest weight and norm, (2, N), flat, as the same scores are multiplied by
- * SHARPNESS. `effective` is the number of tokens that share the weight.
+ * One query's `scores` (S,), `weights` (S,), and the `jacobian` (S, S), flat, of the weights by the
+ * scores before the division, hence over the temperature; with its Frobenius `norm`. `path` holds
+ * largest weight and norm, (2, N), flat, as the same scores are multiplied by SHARPNESS.
+ * `effective` is the number of tokens that share the weight.
  */
 export function compute({ scores, temperature }) {
   const weights = softmax(scores, 1 / temperature);
@@ -47,9 +48,11 @@ export function compute({ scores, temperature }) {
   const entropy = weights.reduce((sum, p) => sum - (p ? p * Math.log(p) : 0), 0);
   return {
     scores, weights,
-    jacobian: weights.flatMap((p, i) => weights.map((q, j) => (i === j ? p : 0) - p * q)),
-    path: [...rows.map(row => Math.max(...row)), ...rows.map(normOf)],
-    largest: Math.max(...weights), norm: normOf(weights), effective: Math.exp(entropy), temperature,
+    jacobian: weights.flatMap((p, i) =>
+      weights.map((q, j) => ((i === j ? p : 0) - p * q) / temperature)),
+    path: [...rows.map(row => Math.max(...row)), ...rows.map((row, i) => SHARPNESS[i] * normOf(row))],
+    largest: Math.max(...weights), norm: normOf(weights) / temperature,
+    effective: Math.exp(entropy),
   };
 }
 
@@ -59,6 +62,6 @@ export function caption({ largest, norm, effective, weights }) {
   return (
     `The largest weight is [b:${number(largest, 2)}]; the query attends to about ` +
     `[k:${number(effective, 1)}] of ${weights.length} keys. The weights ` +
-    `react with strength [b:${told}] (at most 0.5).`
+    `react with strength [b:${told}].`
   );
 }

@@ -8,13 +8,14 @@ import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import { SHARPNESS } from "./softmax.compute.js";
 
-const STEEPEST = 0.25; // p (1 − p) and p q are at most ¼
+const STEEPEST = 0.25; // p (1 − p) and p q are at most ¼; a temperature below 1 makes more of it
 const [LEFT, TOP, SCALE] = [30, 38, 66]; // pixels beside the map: names of rows, columns, colours
 const TALLEST = 212;
 const HILL = 124;
+const HEIGHTS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5]; // of the hill; ½ over 0.1 is the most
 
 /** The root that keeps the sign: small entries stay in sight beside large ones. */
-const rooted = value => Math.sign(value) * Math.sqrt(Math.abs(value) / STEEPEST);
+const rooted = value => Math.sign(value) * Math.sqrt(Math.min(Math.abs(value) / STEEPEST, 1));
 
 /** `point` tells which cell is pointed at; draw(state, theme, width), light(pointed). */
 export function makeJacobian(box, point) {
@@ -42,10 +43,10 @@ export function makeJacobian(box, point) {
       label(LEFT + at(key), TOP - 5, String(key)), label(LEFT - 6, TOP + at(key) + 4, String(key), "end"),
     ]);
     const x = LEFT + side + 24;
-    const marks = [["0.25", 0], ["0.06", 0.25], ["0", 0.5], ["−0.06", 0.75], ["−0.25", 1]].map(
+    const marks = [["≥ ¼", 0], ["0.06", 0.25], ["0", 0.5], ["−0.06", 0.75], ["≤ −¼", 1]].map(
       ([words, share]) => label(x, clamp(TOP + share * side + 4, TOP + 10, TOP + side), words, "start"));
     texts.replaceChildren(...keys, ...marks,
-      label(0, 12, "gain of weight (row) per divided score (column)", "start", "ce-axis"));
+      label(0, 12, "gain of weight (row) per point of score (column)", "start", "ce-axis"));
   };
   const paintScale = theme => {
     const ramp = Array.from({ length: 65 }, (_, i) => 1 - i / 32);
@@ -80,27 +81,29 @@ export function makeJacobian(box, point) {
 /** The norm over the largest weight, at every temperature; the dot is dragged along. */
 export function makeHill(box, hand) {
   const hill = chart(box, { label: "strength of the reaction over the largest weight", height: HILL,
-    edge: { left: 30, right: 12, top: 24, bottom: 24 },
+    edge: { left: 36, right: 12, top: 24, bottom: 24 },
     x: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "largest weight"], [1, "1"]] },
-    y: { label: "strength, at any temperature", domain: [0, 0.52], ticks: [[0, "0"], [0.25, "¼"], [0.5, "½"]] } });
+    y: { label: "", domain: [0, 1], ticks: [] } });
   set(hill.svg, { role: "group" });
   const dot = svg("g", { class: "soft-dot ce-eased" },
     svg("circle", { class: "soft-reach", r: 20 }), svg("circle", { r: 9 }),
     svg("path", { d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
-  const { min, max } = hand.inputs.temperature;
   let path = [];
   const from = ({ x, y }) => {
     const count = SHARPNESS.length;
-    const off = SHARPNESS.map((sharp, i) => (sharp * max < 1 || sharp * min > 1 ? Infinity
-      : Math.hypot(hill.atX(path[i]) - x, hill.atY(path[count + i]) - y)));
+    const off = SHARPNESS.map((_, i) =>
+      Math.hypot(hill.atX(path[i]) - x, hill.atY(path[count + i]) - y));
     return 1 / SHARPNESS[off.indexOf(Math.min(...off))];
   };
   const hear = handle(dot, hill.svg, hand, "temperature", { label: "temperature, along the strength", from });
   const draw = (state, values, width) => {
     path = state.path;
-    hill.fit(width);
     const count = SHARPNESS.length;
-    hill.line("path", path.slice(0, count), path.slice(count), { class: "soft-path" });
+    const [largest, norms] = [path.slice(0, count), path.slice(count)];
+    const top = HEIGHTS.find(each => Math.max(...norms, state.norm) <= each + 1e-9);
+    hill.fit(width, { y: { label: "strength, at any temperature", domain: [0, 1.04 * top],
+      ticks: [0, top] } });
+    hill.line("path", largest, norms, { class: "soft-path" });
     if (!dot.isConnected) hill.svg.append(dot);
     dot.style.transform = `translate(${hill.atX(state.largest)}px, ${hill.atY(state.norm)}px)`;
     hear(`temperature ${number(values.temperature, 1)}, strength ${number(state.norm, 3)}`);

@@ -97,10 +97,11 @@ class SoftmaxJacobian(Explorer):
     view = "softmax.js"
     reading = (
         "Drag a score, and all weights follow, because they add up to 1. The temperature divides "
-        "all scores; a faint outline is a score before that. The square, the softmax's Jacobian, "
-        "has a column for each divided score and a row for each weight: teal where the weight "
-        "rises with the score, magenta where it falls. Its strength is one number for all of it, "
-        "the root of the sum of its squares (its norm). The curve shows the strength at every "
-        "temperature: low on the left, where no key is ahead, and on the right, where one has "
-        "everything. The buttons with d_k have the scores of a random query and random keys."
+        "all scores; a faint outline is a score before that. The square, the Jacobian, has a "
+        "column for each score and a row for each weight: teal where the weight rises with the "
+        "score, magenta where it falls. At temperature 2 a point of score counts half. Its "
+        "strength is one number for all of it, the root of the sum of its squares (its norm). The "
+        "curve shows the strength at every temperature: low on the left, where the temperature is "
+        "high, and on the right, where one key has everything. The buttons with d_k have the "
+        "scores of a random query and random keys."
     )
