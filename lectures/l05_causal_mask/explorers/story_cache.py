@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from course_utils.explorers.gpt.story import StoryGPT
 
+COSTS = StoryGPT.presets["what it costs"]
+
 
 class StoryCache(StoryGPT):
     """A story, a word that asks, the cache on or off → keys and values kept, multiplications."""
@@ -13,14 +15,15 @@ class StoryCache(StoryGPT):
     title = "What does the next word cost, with a cache and without?"
     inputs = {**StoryGPT.inputs, "look": replace(StoryGPT.inputs["look"], default="cache")}
     presets = {
-        "with the cache": {"at": StoryGPT.inputs["at"].default, "cached": True, "look": "cache"},
-        "without": {"at": StoryGPT.inputs["at"].default, "cached": False, "look": "cache"},
-        "after four words": {"at": 4, "cached": True, "look": "cache"},
+        "with the cache": COSTS,
+        "without": {**COSTS, "cached": False},
+        "after four words": {**COSTS, "at": 4},
+        "a new story": StoryGPT.presets["a new story"],
     }
     view = StoryGPT.view_path()
     reading = (
         "The framed word asks; press another word to ask from there. Each column is a word of the "
-        "story, each row a block: orange its keys, purple its values. Full columns are computed in "
+        "story, each row a block: orange its keys, purple its values. Dark columns are computed in "
         "this step, pale ones were kept. The bars count every multiplication of the model for "
         "the next word, those with the matrices as well as the scores. The other buttons are for "
         "lecture 06."
