@@ -17,7 +17,7 @@ class StoryCache(StoryGPT):
     presets = {
         "with the cache": COSTS,
         "without": {**COSTS, "cached": False},
-        "after four words": {**COSTS, "at": 4},
+        "after four words": {**COSTS, "text": "Ann was in the"},
         "a new story": StoryGPT.presets["a new story"],
     }
     view = StoryGPT.view_path()
