@@ -90,8 +90,6 @@ FIGURES = {
     ("05", "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     ("05", "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
-    ("05", "draw_cache_step"): ((TOKENS,), {}, "3 9 1 2"),
-    ("05", "draw_one_more"): ((LENGTHS, WITH, WITHOUT), {}, "512 2,048 1.1 21"),
     ("06", "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
     ("06", "draw_ablation"): (
         ({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40",

@@ -1,4 +1,4 @@
-"""A causal mask that also knows windows, prefixes, documents and padding: one option a stage."""
+"""A causal mask that also knows windows and prefixes: one option a stage."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ class _Grid:
     keys: int | None
     window: Any  # None, or a number
     prefix: int
-    document: Any  # None, or (S,)
-    lengths: Any  # None, or (B,)
 
     @cached_property
     def S(self) -> int:
@@ -52,8 +50,8 @@ Rule = Callable[[_Grid], Tensor]
 def _answer(rule: Rule) -> Callable[..., Tensor]:
     """A rule as a reader would call it."""
 
-    def causal_mask(T, S=None, window=None, prefix=0, document=None, lengths=None):
-        return rule(_Grid(T, S, window, prefix, document, lengths))
+    def causal_mask(T, S=None, window=None, prefix=0):
+        return rule(_Grid(T, S, window, prefix))
 
     return causal_mask
 
@@ -62,12 +60,7 @@ def _right(g: _Grid) -> Tensor:
     mask = g.causal
     if g.window is not None:
         mask = mask & (g.key > g.place - g.window)
-    mask = mask | (g.key < g.prefix)
-    if g.document is not None:
-        mask = mask & (g.document[g.place] == g.document)
-    if g.lengths is not None:
-        mask = mask & (g.key < g.lengths[:, None, None])
-    return mask
+    return mask | (g.key < g.prefix)
 
 
 class Truths(Tolerance):
@@ -101,26 +94,22 @@ def _first_wrong_row(got: Any, expected: Tensor, grid: _Grid) -> str:
     off = (got != expected).any(dim=-1).nonzero().tolist()
     if not off:
         return ""
-    index = tuple(off[0])
-    whose = f" of sequence {index[0]}" if grid.lengths is not None else ""
+    ((row,), *_) = off
     return (
-        f"The query in row {index[-1]}{whose}, at place {int(grid.place[index[-1], 0])}, attends "
-        f"to {_keys(got[index])}; it may attend to {_keys(expected[index])}. "
+        f"The query in row {row}, at place {int(grid.place[row, 0])}, attends to "
+        f"{_keys(got[row])}; it may attend to {_keys(expected[row])}. "
     )
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
-    grid = _Grid(*inputs.values(), *(None, None, 0, None, None)[len(inputs) - 1 :])
-    facts = {"wrong": _first_wrong_row(got, _right(grid), grid), "S": grid.S}
-    facts["before"] = grid.S - grid.T
-    if grid.lengths is not None:
-        facts["B"] = len(grid.lengths)
-    return facts
+    grid = _Grid(*inputs.values(), *(None, None, 0)[len(inputs) - 1 :])
+    wrong = _first_wrong_row(got, _right(grid), grid)
+    return {"wrong": wrong, "S": grid.S, "before": grid.S - grid.T}
 
 
 def _probes(*calls: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
     """The parameters by name, for calls that may leave out the last ones."""
-    names = ("T", "S", "window", "prefix", "document", "lengths")
+    names = ("T", "S", "window", "prefix")
     return tuple(dict(zip(names, values, strict=False)) for values in calls)
 
 
@@ -226,78 +215,3 @@ def prefix_and_causal(g):
 def prefix_with_one_key_too_many(g):
     """{wrong}The first {prefix} keys have the numbers 0 to prefix − 1, so key < prefix."""
     return g.causal | (g.key <= g.prefix)
-
-
-# The numbers of documents only have to differ: they do not rise.
-DOCUMENT = CAUSAL_MASK.stage(
-    probes=_probes(
-        (5, 11, None, 0, torch.tensor([5, 5, 5, 5, 2, 2, 2, 2, 8, 8, 8])),
-        (7, 7, None, 0, torch.tensor([3, 3, 1, 1, 1, 4, 4])),
-        (1, 5, None, 0, torch.tensor([4, 4, 9, 9, 9])),
-    )
-)
-
-
-@DOCUMENT.mistake()
-def the_document_changes_nothing(g):
-    """Causal, window and prefix are right, and `document` changes nothing yet. {wrong}A query
-    attends to no other document than its own."""
-    return g.causal
-
-
-@DOCUMENT.mistake()
-def document_not_causal(g):
-    """{wrong}A query keeps to its document now, and looks ahead in it. It must be causal too:
-    `mask & ...`."""
-    return g.document[g.place] == g.document
-
-
-@DOCUMENT.mistake()
-def documents_of_the_first_rows(g):
-    """{wrong}You take the document of row t from `document[t]`. Row t is at place t + S − T, which
-    is {before} more: `document[place]`."""
-    return g.causal & (g.document[: g.T, None] == g.document)
-
-
-@DOCUMENT.mistake()
-def a_document_for_each_query(g):
-    """Your mask has shape ({S}, {S}): one row for each token. There are {T} queries, the last ones:
-    `document[place]`, and causal."""
-    return g.document[:, None] == g.document
-
-
-LENGTHS = CAUSAL_MASK.stage(
-    probes=_probes(
-        (5, 11, None, 0, None, torch.tensor([7, 2, 11])),
-        (7, 7, None, 0, None, torch.tensor([5, 1])),
-        (1, 5, None, 0, None, torch.tensor([3, 4])),
-    )
-)
-
-
-@LENGTHS.mistake()
-def the_lengths_change_nothing(g):
-    """All but `lengths` is right, and that changes nothing yet. The {B} sequences have padding at
-    the end, which nobody attends to. Each needs a mask of its own: shape ({B}, {T}, {S})."""
-    return g.causal
-
-
-@LENGTHS.mistake()
-def lengths_of_the_other_polarity(g):
-    """{wrong}True marks the padding, as in PyTorch's `key_padding_mask`. Here True means: may
-    attend."""
-    return g.causal & (g.key >= g.lengths[:, None, None])
-
-
-@LENGTHS.mistake()
-def lengths_without_an_axis_for_the_queries(g):
-    """`key < lengths[:, None]` has shape ({B}, {S}). Next to a mask of ({T}, {S}) the {B} sequences
-    are taken for queries. They need an axis: `lengths[:, None, None]`."""
-    return g.causal & (g.key < g.lengths[:, None])
-
-
-@LENGTHS.mistake()
-def lengths_not_causal(g):
-    """Your mask has shape ({B}, 1, {S}): the padding is hidden, and the future is not. Both rules
-    must hold: `mask & ...`, of shape ({B}, {T}, {S})."""
-    return g.key < g.lengths[:, None, None]
