@@ -15,7 +15,7 @@ from tools.notebook_file import UNREADABLE, Cell, NotebookFileError, calls, read
 
 _LECTURE = re.compile(r"^# (\d\d[a-z]?) · |\blectures\.l(\d\d[a-z]?)_", re.MULTILINE)
 _EXERCISES = re.compile(r"^## Exercises\b", re.MULTILINE)
-_OPTIONAL = re.compile(r"^## If you have time\b", re.MULTILINE)
+_OPTIONAL = re.compile(r"^## (?:Optional|If you have time)\b", re.MULTILINE)
 _LECTURES = {lecture.number: lecture for lecture in COURSE}
 _SHOWS = ("predict", "guesses", "with_answers", "show_claims")
 
