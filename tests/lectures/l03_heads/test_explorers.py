@@ -133,7 +133,7 @@ def answers(spots, cut):
     return np.where(first - second < 1e-9, -1, towards.argmax(axis=1))
 
 
-def expected(first, second, two, text, cut_one, cut_three):
+def expected(first, second, two, triangle, text, cut_one, cut_three):
     spots = [mixtures(head) @ CORNERS for head in (first, second if two else first)]
     said = np.array([answers(*each) for each in zip(spots, (cut_one, cut_three), strict=True)])
     truth = TEXTS[:, ASKED].T
