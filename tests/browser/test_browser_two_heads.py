@@ -49,6 +49,35 @@ def test_a_second_head(open_explorer):
     tab.locator(SECOND).wait_for(state="hidden")
 
 
+def test_the_triangles_come_when_asked_for(open_explorer):
+    tab = open_explorer(PLACES)
+    board, mixture = (
+        f".places-answer >> nth=1 >> {css}" for css in (".places-board", ".places-mixture")
+    )
+    assert tab.locator(mixture).is_visible() and not tab.locator(board).is_visible()
+    tab.locator(".places-turn").click()
+    words(tab)
+    assert tab.locator(board).is_visible() and not tab.locator(mixture).is_visible()
+    tab.locator(".places-turn").click()
+    words(tab)
+    assert not tab.locator(board).is_visible()
+
+
+def test_the_purple_bar_is_what_the_head_brings_back(open_explorer):
+    tab = open_explorer(PLACES)
+    preset(tab, "half and half")
+    parts = tab.locator(".places-answer >> nth=0 >> .places-bar-of-letters > span")
+    assert parts.all_inner_texts() == ["A 50 %", "", "C 50 %"]  # of C A B C, three and one back
+    wide = [each.bounding_box() for each in parts.all()]
+    assert wide[1] is None and abs(wide[0]["width"] - wide[2]["width"]) < 1
+    preset(tab, "two heads")
+    told = tab.locator(".places-mixture").all_inner_texts()
+    assert [each.split("\n") for each in told] == [
+        ["head 1 brings back", "C 100 %"],
+        ["head 2 brings back", "A 100 %"],
+    ]
+
+
 def test_letters_and_circles_write_the_text(open_explorer):
     tab = open_explorer(PLACES)
     preset(tab, "70 %")

@@ -12,6 +12,8 @@ const BOTTOM = 40;
 const APART = 21; // pixels between letters that land at one place
 const ROUNDS = 30;
 const STEP = 0.01;
+const NARROW = 30; // percent of a bar in which a letter and its share have room
+const TINY = 8; // and the letter only
 // The pairs: [letter three back, letter one back].
 const PAIRS = VALUES.flatMap((_, three) => VALUES.map((__, one) => [three, one]));
 const indexOf = letters => letters.reduce((index, letter) => 3 * index + letter, 0);
@@ -24,7 +26,8 @@ export function makeBoard(box, hand, name, index) {
     html("span", { class: "places-of" }));
   const drawing = svg("svg", { class: "places-board", role: "group",
     "aria-label": `answers for ${TITLES[index]}` });
-  box.append(html("div", { class: "places-answer" }, heading, drawing, says));
+  const mixture = makeMixture();
+  box.append(html("div", { class: "places-answer" }, heading, mixture.box, drawing, says));
   const add = (tag, attributes, ...parts) => {
     const made = svg(tag, attributes, ...parts);
     drawing.append(made);
@@ -57,17 +60,38 @@ export function makeBoard(box, hand, name, index) {
     const cut = values[name];
     if (isNewLayout([cut, width])) layOut(cut, width);
     if (!isNewState([head, cut, width, values.text, values.two])) return;
+    const shares = VALUES.map((_, i) =>
+      head.reduce((sum, each, place) => sum + (TEXTS[state.at][place] === i && each), 0));
+    mixture.write(shares, values.two && index ? 2 : 1);
     const spots = TEXTS.map((_, at) => plane.place(spotOf(state, index, at)));
     set(cloud, { d: spots.map(([x, y]) => `M${x} ${y}h0`).join("") });
     VALUES.forEach((value, i) => {
-      const share = head.reduce((sum, each, place) => sum + (TEXTS[state.at][place] === i && each), 0);
-      set(bands[i], { d: `M${spots[state.at]}L${plane.place(value)}`, "stroke-width": share / 11 });
+      set(bands[i], { d: `M${spots[state.at]}L${plane.place(value)}`, "stroke-width": shares[i] / 11 });
     });
     moveTo(ring, spots[state.at]);
     const texts = PAIRS.map(pair => withPair(TEXTS[state.at], pair));
     const places = apart(texts.map(at => spots[at]), width);
     places.forEach((place, i) => letters[i](place, state, index * TEXTS.length + texts[i]));
     write(says, state, index, values.two);
+  };
+}
+
+/** What a head brings back, as one bar of letters. */
+function makeMixture() {
+  const says = html("span", {});
+  const parts = VALUES.map(() => html("span", {}));
+  const bar = html("div", { class: "places-bar-of-letters" }, ...parts);
+  return {
+    box: html("div", { class: "places-mixture" }, says, bar),
+    write: (shares, head) => {
+      set(says, { text: `head ${head} brings back` });
+      parts.forEach((part, i) => {
+        part.style.flexGrow = shares[i];
+        part.hidden = !shares[i];
+        const percent = shares[i] < NARROW ? "" : ` ${shares[i]} %`;
+        set(part, { text: shares[i] < TINY ? "" : LETTERS[i] + percent });
+      });
+    },
   };
 }
 

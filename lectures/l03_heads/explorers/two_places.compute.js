@@ -50,9 +50,9 @@ const mean = flags => flags.filter(Boolean).length / flags.length;
  * `spots` is where the head's output lands in the plane for each text (2, 81, 2), `said` the letter
  * that the readout says (2, 81), −1 for a tie, `truth` the right letter (2, 81); all are flattened.
  * `at` is which of the 81 texts is written above, `right` the share of texts (2,) in which an
- * answer is right, `both` the share in which both are.
+ * answer is right, `both` the share in which both are; `triangle` is whether they are drawn.
  */
-export function compute({ first, second, two, text, cut_one, cut_three }) {
+export function compute({ first, second, two, triangle, text, cut_one, cut_three }) {
   const percents = [first, two ? second : first].map(head =>
     TEXTS.map(each => percentsOf(head, each)));
   const cuts = [cut_one, cut_three].map(sharesAt);
@@ -67,16 +67,17 @@ export function compute({ first, second, two, text, cut_one, cut_three }) {
     said,
     truth,
     at: [...text].reduce((index, letter) => 3 * index + LETTERS.indexOf(letter), 0),
+    triangle,
     right: [mean(one), mean(three)],
     both: mean(one.map((isRight, i) => isRight && three[i])),
   };
 }
 
 /** The state in words. */
-export function caption({ said, truth, at, right, both }) {
+export function caption({ said, truth, at, triangle, right, both }) {
   const [one, three, all] = [...right, both].map(each => number(100 * each));
   const here = [at, TEXTS.length + at].map(index => said[index] < 0 ? "a tie"
     : `[v:${LETTERS[said[index]]}] (${said[index] === truth[index] ? "right" : "wrong"})`);
   return `One back is right in ${one} % of texts, three back in ${three} %, ` +
-    `both in [b:${all} %]. Here: ${here.join(", ")}.`;
+    `both in [b:${all} %]. ${triangle ? "At the rings" : "Here"}: ${here.join(", ")}.`;
 }

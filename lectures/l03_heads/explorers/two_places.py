@@ -20,7 +20,8 @@ EVEN = [25, 25, 25, 25]
 ONE_BACK = [0, 0, 0, 100]
 THREE_BACK = [0, 100, 0, 0]
 MIDDLE = (0.0, 0.0)
-START: dict[str, Any] = {"two": False, "cut_one": MIDDLE, "cut_three": MIDDLE}
+START: dict[str, Any] = {"two": False, "triangle": False, "cut_one": MIDDLE, "cut_three": MIDDLE}
+CUTS: dict[str, Any] = {**START, "triangle": True}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class TwoPlaces(Explorer):
         "first": Percents("weight of head 1", EVEN),
         "second": Percents("weight of head 2", THREE_BACK),
         "two": Toggle("a second head", in_picture=True),
+        "triangle": Toggle("the mixtures in triangles", in_picture=True),
         "text": Letters(
             "letters of the text",
             ["".join(each) for each in itertools.product(LETTERS, repeat=PLACES)],
@@ -78,16 +80,18 @@ class TwoPlaces(Explorer):
         "even weights": {**START, "first": EVEN},
         "all on one back": {**START, "first": ONE_BACK},
         "half and half": {**START, "first": [0, 50, 0, 50]},
-        "70 % and 30 %": {**START, "first": [0, 30, 0, 70]},
-        "cuts moved by hand": {**START, "first": [0, 45, 0, 55], "cut_three": (-0.11, 0.19)},
+        "70 % and 30 %": {**CUTS, "first": [0, 30, 0, 70]},
+        "cuts moved by hand": {**CUTS, "first": [0, 45, 0, 55], "cut_three": (-0.11, 0.19)},
         "two heads": {**START, "two": True, "first": ONE_BACK, "second": THREE_BACK},
     }
     view = "two_places.js"
     reading = (
-        "The corners are the values of the three tokens. A head's output is their mixture: the "
-        "purple ring. The nine circles are the nine pairs of letters one and three back, each "
-        "where its output lands, with the right answer in it; it is filled where the readout "
-        "says so. A linear readout can only cut the plane by straight lines. These cuts are the "
-        "ones with the lowest loss; drag the point where they meet to try others. No cuts get all "
-        "nine pairs right for both answers, unless there is a second head. Dots: all 81 texts."
+        "The bars are the weights of one head. What it brings back is a mixture of the letters' "
+        "values, and a linear layer has to read both answers from it. In the triangles the corners "
+        "are the three values, and the purple ring is the mixture. The nine circles are the nine "
+        "pairs of letters one and three back, each where its output lands, with the right answer "
+        "in it; it is filled where the readout says so. A linear readout can only cut the plane by "
+        "straight lines. These cuts are the ones with the lowest loss; drag the point where they "
+        "meet to try others. No cuts get all nine pairs right for both answers, unless there is a "
+        "second head. Dots: all 81 texts."
     )

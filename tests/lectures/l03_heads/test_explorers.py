@@ -133,7 +133,7 @@ def answers(spots, cut):
     return np.where(first - second < 1e-9, -1, towards.argmax(axis=1))
 
 
-def expected(first, second, two, text, cut_one, cut_three):
+def expected(first, second, two, triangle, text, cut_one, cut_three):
     spots = [mixtures(head) @ CORNERS for head in (first, second if two else first)]
     said = np.array([answers(*each) for each in zip(spots, (cut_one, cut_three), strict=True)])
     truth = TEXTS[:, ASKED].T
@@ -156,7 +156,7 @@ def test_words_of_two_places(places):
     half, far = (places.compute(**TwoPlaces.presets[label]).words for label in LABELS)
     assert "right in 33 % of texts, three back in 33 %, both in 33 %. Here: a tie, a tie." in half
     assert "right in 100 % of texts, three back in 33 %, both in 33 %" in far
-    assert far.endswith("Here: C (right), C (wrong).")
+    assert far.endswith("At the rings: C (right), C (wrong).")
 
 
 def shares(places, first, second=None):
