@@ -57,6 +57,7 @@ def read_pairs(cell):
         "the pair with half a turn": cell.right_at([half]) - plain,
         "the best other pair": max(cell.right_at([i]) for i in others) - plain,
         "all other pairs": cell.right_at(others) - plain,
+        "share right with none": plain,
     }
 
 
