@@ -1,14 +1,20 @@
 """What lecture 04 claims of its trained readers; `make claims LECTURE=04` runs its cells again."""
 
+import math
+
 from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 
 FAR = "setup", "far-loop", "far-first", "far-train", "far-tests", "far-control"
+PAIRS = "setup", "ex-1-stub", "repairs", "far-loop", "far-first", "pairs"
 NEAR, AWAY = "the answer stays near", "the answer moves away"
 WIDER = Setting("width 128", arguments={"WIDTH": 128})
 SHORT = {"STEPS": 5, "LENGTHS": [16, 24, 32]}
 RIGHT, LOST = "of 1: share right", "of 1: accuracy lost"
+GAINED = "of 1: share right, gained"
 # Without what the claims are about: a length beyond that of training, and an answer that moves.
 NO_LONGER = Setting("tested at 32 notes only", arguments={"LENGTHS": [32, 32, 32, 32]})
+NO_FARTHER = Setting("tested at 32 notes only", arguments={"FAR": 32})
+BRIEF = {"STEPS": 5, "FAR": 32}
 STAYS = Setting(
     "in the second test, too, the answer stays near",
     edits={f'"{AWAY}": {{}}': f'"{AWAY}": {{"num_keys": 8}}'},
@@ -37,6 +43,21 @@ def read_ntk(cell):
         "gain over plain RoPE": min(near["NTK"] - near["RoPE"], away["NTK"] - away["RoPE"]),
         "short of the best": min(near["ALiBi"] - near["NTK"], away["interpolated"] - away["NTK"]),
         "RoPE": near["RoPE"],
+    }
+
+
+def read_pairs(cell):
+    """What slowing pairs gains at 256 notes, where the answer moves away."""
+    count = len(cell.pairs)
+    turns = [31 * 10_000 ** (-i / count) / math.tau for i in range(count)]  # in training
+    half = min(range(count), key=lambda i: abs(turns[i] - 0.5))
+    others = [i for i in range(count) if i != half]
+    plain = cell.right_at([])
+    return {
+        "the pair with half a turn": cell.right_at([half]) - plain,
+        "the best other pair": max(cell.right_at([i]) for i in others) - plain,
+        "all other pairs": cell.right_at(others) - plain,
+        "share right with none": plain,
     }
 
 
@@ -185,6 +206,39 @@ CLAIMS = (
         unit="of 1: share right, the smaller of two tests",
         control=NO_LONGER,
         quick=SHORT,
+        settings=(*RATES, WIDER, LONGER),
+    ),
+    Claim(
+        name="half_a_turn_breaks_first",
+        sentence="A reader with RoPE is trained for 350 steps to recall the last value of a letter "
+        "from 32 notes, and reads 256 notes of 64 letters, where the answer is further away. Of "
+        "its pairs, one made a number of turns in training that is closest to a half. With the "
+        "positions divided by 8 in that pair alone, the reader gains more than 0.15; in any other "
+        "pair alone, it gains less than that by more than 0.05.",
+        cells=PAIRS,
+        read=read_pairs,
+        holds=lambda n: n["the pair with half a turn"] > max(0.15, n["the best other pair"] + 0.05),
+        effect="the pair with half a turn",
+        unit=GAINED,
+        rival="the best other pair",
+        control=NO_FARTHER,
+        quick=BRIEF,
+        settings=(*RATES, WIDER, LONGER),
+    ),
+    Claim(
+        name="the_other_pairs_gain_little",
+        sentence="A reader with RoPE is trained for 350 steps to recall the last value of a letter "
+        "from 32 notes, and reads 256 notes of 64 letters. Dividing the positions by 8 in all "
+        "pairs but the one that made closest to half a turn in training gains less than half of "
+        "what dividing them in that pair alone gains.",
+        cells=PAIRS,
+        read=read_pairs,
+        holds=lambda n: n["all other pairs"] < n["the pair with half a turn"] / 2,
+        effect="all other pairs",
+        unit=GAINED,
+        rival="the pair with half a turn",
+        control=NO_FARTHER,
+        quick=BRIEF,
         settings=(*RATES, WIDER, LONGER),
     ),
 )

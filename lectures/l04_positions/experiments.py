@@ -11,6 +11,7 @@ earlier notes. With ``fresh_every`` too it stays near, and a key has no more not
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -118,7 +119,21 @@ class NoteReader(nn.Module):
         return self.output(x + self.feedforward(self.feedforward_norm(x)))
 
 
-def stretch_rotary(model: NoteReader, rotary: Rotary) -> None:
+@dataclass(frozen=True)
+class RotatedBy:
+    """RoPE by somebody's own function, ``rotate_by(x, positions)``."""
+
+    rotate_by: Callable[[Tensor, Tensor], Tensor]
+
+    def rotate(self, x: Float[Tensor, "B H T D"], start: int) -> Float[Tensor, "B H T D"]:
+        """Return x rotated by the positions start, start + 1, ..."""
+        return self.rotate_by(x, torch.arange(start, start + x.shape[-2]))
+
+    def bias(self, q: Float[Tensor, "B H T D"], S: int) -> None:
+        """Nothing is added to the scores."""
+
+
+def stretch_rotary(model: NoteReader, rotary: Rotary | RotatedBy) -> None:
     """Let a trained reader with "rope" rotate queries and keys in another way."""
     model.attention.position = rotary
 

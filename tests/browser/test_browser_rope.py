@@ -31,7 +31,7 @@ def test_each_gesture_by_pointer(open_explorer, css, by, start, stays):
 def test_a_press_on_the_curve_moves_the_key(open_explorer):
     tab = open_explorer(NAME)
     x, y = middle(tab, ".rope-dot")
-    tab.mouse.click(x + 120, y + 60)
+    tab.mouse.click(x - 120, y + 60)
     assert "the query at 17 " in words(tab) and "the key at 12," not in words(tab)
     said = words(tab)
     tab.mouse.click(*middle(tab, ".rope-dot"))

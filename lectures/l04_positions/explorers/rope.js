@@ -1,4 +1,4 @@
-// RoPE in the hand: two clock hands, the score over the offset, all pairs as small clocks.
+// RoPE in the hand: two clock hands, the score over the distance, all pairs as small clocks.
 
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
@@ -8,7 +8,7 @@ import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
 import style from "./rope.css";
 import {
-  DISTANCES, OFFSETS, TURNS_DRAWN, caption, compute, speeds, wrapped,
+  ALONG, DISTANCES, TURNS_DRAWN, caption, compute, speeds, wrapped,
 } from "./rope.compute.js";
 
 const FACE = { size: 250, middle: 125, radius: 108 };
@@ -46,10 +46,10 @@ function moveBoth(hand, by) {
   hand.change({ m: m + step, n: n + step });
 }
 
-/** Set n − m; the key moves, and the query only where the key has no room. */
-function setOffset(hand, offset) {
-  const n = hand.clamp("n", hand.values.m + offset);
-  hand.change({ n, m: hand.clamp("m", n - offset) });
+/** Set m − n; the key moves, and the query only where the key has no room. */
+function setDistance(hand, distance) {
+  const n = hand.clamp("n", hand.values.m - distance);
+  hand.change({ n, m: hand.clamp("m", n + distance) });
 }
 
 /** The large clock. */
@@ -151,16 +151,16 @@ function tickMarks(speed) {
   return d;
 }
 
-/** The score over the offset, with the dot that is dragged along it. */
+/** The score over the distance, with the dot that is dragged along it. */
 function makeCurve(box, hand) {
   const holder = html("div");
   box.append(holder);
   const far = signedLog(hand.inputs.m.max);
   const drawn = chart(holder, {
-    label: "score over the offset n − m",
+    label: "score over the distance m − n",
     height: 288,
     edge: { left: 30, top: 46, right: 12 },
-    x: { label: "key before the query  ←   n − m   →  key after it", scale: signedLog,
+    x: { label: "key after the query  ←   m − n   →  key before it", scale: signedLog,
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
     y: { label: LONG, domain: [-1, 1], ticks: [-1, 0, 1] },
   });
@@ -175,14 +175,14 @@ function makeCurve(box, hand) {
     svg("path", { class: "rope-grip", d: "M-2 -3L-5 0L-2 3M2 -3L5 0L2 3" }));
   const { max } = hand.inputs.m;
   const hear = slider(dot, drawn.svg, {
-    label: "offset n − m", min: -max, max, anywhere: true,
-    at: () => hand.values.n - hand.values.m, go: offset => setOffset(hand, offset),
+    label: "distance m − n", min: -max, max, anywhere: true,
+    at: () => hand.values.m - hand.values.n, go: distance => setDistance(hand, distance),
     from: ({ x }) => fromSignedLog(drawn.xAt.inverse(x)),
   });
   drawn.svg.classList.add("rope-pressed");
   return (state, width) => {
     drawCurve(drawn, dot, hand, state, width);
-    hear(`${number(state.n - state.m)}, score ${number(state.score, 3)}`);
+    hear(`${number(state.m - state.n)}, score ${number(state.score, 3)}`);
   };
 }
 
@@ -192,17 +192,17 @@ function drawCurve(drawn, dot, hand, state, width) {
     x: { ...drawn.x, ticks: marks.map(mark => [mark, number(mark)]) },
     y: { ...drawn.y, label: width < 420 ? SHORT : LONG },
   });
-  const offset = state.n - state.m;
-  drawLines(drawn, hand, state, offset, width);
-  const [x, y] = [drawn.atX(offset), drawn.atY(state.score)];
+  const distance = state.m - state.n;
+  drawLines(drawn, hand, state, distance, width);
+  const [x, y] = [drawn.atX(distance), drawn.atY(state.score)];
   drawn.mark("drop", "line", { x1: x, x2: x, y1: y, y2: drawn.atY(-1) });
   dot.style.transform = `translate(${x}px, ${y}px)`;
   dot.classList.add("ce-eased");
   const side = x > width - 70 ? "end" : x < 80 ? "start" : "middle";
-  drawn.text("score", offset, state.score, number(state.score, 3), {
+  drawn.text("score", distance, state.score, number(state.score, 3), {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
-  const isCut = state.wave.length < DISTANCES.length;
+  const isCut = state.wave.length < ALONG.length;
   const what = isCut ? `: ${TURNS_DRAWN} turns` : " by itself";
   drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
@@ -210,29 +210,29 @@ function drawCurve(drawn, dot, hand, state, width) {
 }
 
 /** Curve and wave: half of the time of an event, so only when they change. */
-function drawLines(drawn, hand, state, offset, width) {
+function drawLines(drawn, hand, state, distance, width) {
   const { base, aim, pair } = hand.values;
-  const [xs, ys] = withPoint(state.curve, offset, state.score);
-  const key = [width, base, aim, pair, xs.length > state.curve.length ? offset : ""].join();
+  const [xs, ys] = withPoint(state.curve, distance, state.score);
+  const key = [width, base, aim, pair, xs.length > state.curve.length ? distance : ""].join();
   if (key === drawn.linesFor) return;
   drawn.linesFor = key;
   drawn.line("curve", xs, ys);
   drawn.line("area", [xs[0], ...xs, xs.at(-1)], [0, ...ys, 0], { class: "rope-area" });
-  const places = DISTANCES.slice(0, state.wave.length);
-  const after = places.map(each => each - aim);
-  const before = places.map(each => -each - aim);
+  const places = ALONG.slice(0, state.wave.length);
+  const right = places.map(each => aim + each);
+  const left = places.map(each => aim - each);
   const wave = [...state.wave];
-  const [along, up] = [[...before.reverse(), ...after], [...[...wave].reverse(), ...wave]];
+  const [along, up] = [[...left.reverse(), ...right], [...[...wave].reverse(), ...wave]];
   drawn.line("wave", along, up, { class: "rope-wave" });
 }
 
-/** The curve skips far offsets; it has to go through the one that is shown. */
-function withPoint(curve, offset, score) {
-  const at = OFFSETS.findIndex(each => each >= offset);
-  const xs = [...OFFSETS];
+/** The curve skips far distances; it has to go through the one that is shown. */
+function withPoint(curve, distance, score) {
+  const at = DISTANCES.findIndex(each => each >= distance);
+  const xs = [...DISTANCES];
   const ys = [...curve];
-  if (xs[at] !== offset) {
-    xs.splice(at, 0, offset);
+  if (xs[at] !== distance) {
+    xs.splice(at, 0, distance);
     ys.splice(at, 0, score);
   }
   return [xs, ys];

@@ -12,7 +12,7 @@ FAR = {**NEAR, "m": 4012}
 
 
 class RopeClock(Explorer):
-    """Positions m and n, base, pair → hands, the score over the offset, all clocks at once."""
+    """Positions m and n, base, pair → hands, the score over m − n, all clocks at once."""
 
     title = "RoPE: does a score depend on where two tokens are, or on how far apart?"
     inputs = {

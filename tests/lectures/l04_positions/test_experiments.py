@@ -7,11 +7,13 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.layers import Rotary
+from course_utils.positions import apply_rope
 from course_utils.training import TEST_SEED, train
 from lectures.l04_positions.experiments import (
     SCHEMES,
     VALUES,
     NoteReader,
+    RotatedBy,
     compare_schemes,
     note_loss,
     recall_accuracy,
@@ -188,6 +190,34 @@ def test_stretching_changes_distant_scores():
     assert not torch.allclose(plain[:, 2:], reader(keys, values)[:, 2:], atol=1e-4)
     # The second note reads the first alone, whatever the score.
     assert torch.allclose(plain[:, :2], reader(keys, values)[:, :2], atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+@torch.no_grad()
+def test_a_function_of_the_reader_rotates_as_the_library_does(factor):
+    def by_complex_numbers(x, positions):
+        half = x.shape[-1] // 2
+        angles = positions[:, None] / factor * 10_000 ** (-torch.arange(half) / half)
+        after = torch.complex(*x.split(half, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
+        return torch.cat([after.real, after.imag], dim=-1)
+
+    torch.manual_seed(0)
+    reader = NoteReader("rope", width=24, num_heads=3)
+    keys, values, *_ = recall_notes(1, T, seeded())
+    found = {}
+    for rotary in (Rotary(interpolation=factor), RotatedBy(by_complex_numbers), Rotary(ntk=2)):
+        stretch_rotary(reader, rotary)
+        found[rotary] = reader(keys, values)
+    library, own, other = found.values()
+    torch.testing.assert_close(own, library, **CLOSE)
+    assert (own - other).abs().max() > 1e-3
+
+
+def test_a_function_of_the_reader_gets_the_positions_after_a_start():
+    x = torch.randn(1, 3, 5, 8)
+    own = RotatedBy(lambda x, positions: apply_rope(x, positions)).rotate(x, start=7)
+    assert torch.equal(own, Rotary().rotate(x, start=7))
+    assert not torch.equal(own, Rotary().rotate(x, start=0))
 
 
 def test_schemes_are_compared_with_both_repairs():

@@ -139,7 +139,7 @@ def test_hands_of_the_clock(clock, m, n, aim):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("(offset + aim)", "(offset - aim)"), ("TURN / speed", "TURN * speed")]
+    ("old", "new"), [("(distance - aim)", "(distance + aim)"), ("TURN / speed", "TURN * speed")]
 )
 def test_a_planted_difference_is_found(tmp_path, old, new):
     source = RopeClock.compute_path().read_text(encoding="utf-8")
@@ -153,19 +153,19 @@ def test_a_planted_difference_is_found(tmp_path, old, new):
 
 
 @pytest.fixture(scope="module")
-def offsets():
-    return np.array(exported(RopeClock, "OFFSETS", "OFFSETS"))
+def distances_apart():
+    return np.array(exported(RopeClock, "DISTANCES", "DISTANCES"))
 
 
 @pytest.mark.parametrize("aim", [0, 5, 20])
-def test_curve_peaks_where_the_query_aims(clock, offsets, aim):
+def test_curve_peaks_where_the_query_aims(clock, distances_apart, aim):
     state = clock.compute(m=5, n=0, base=10_000, pair=0, aim=aim)
-    exact = np.cos((offsets[:, None] + aim) * speeds(10_000)).mean(1)
+    exact = np.cos((distances_apart[:, None] - aim) * speeds(10_000)).mean(1)
     assert np.allclose(state.curve, exact, atol=1e-9)
-    assert offsets[state.curve.argmax()] == -aim and state.curve.max() == pytest.approx(1)
-    assert state.curve[offsets == -5][0] == pytest.approx(state.score, abs=1e-12)
-    assert np.isin(np.arange(-20, 21), offsets).all()
-    assert (offsets[0], offsets[-1]) == (-FARTHEST, FARTHEST)
+    assert distances_apart[state.curve.argmax()] == aim and state.curve.max() == pytest.approx(1)
+    assert state.curve[distances_apart == 5][0] == pytest.approx(state.score, abs=1e-12)
+    assert np.isin(np.arange(-20, 21), distances_apart).all()
+    assert (distances_apart[0], distances_apart[-1]) == (-FARTHEST, FARTHEST)
 
 
 def test_shifting_both_leaves_the_scores(clock):

@@ -21,3 +21,14 @@ def test_rope_on_longer_lists_than_trained():
     longest = re.findall(r"the answer stays near:.*?RoPE (0\.\d\d)", printed("far-figure"))[0]
     assert (curve.truth[0], curve.truth[-1]) == (float(trained), float(longest))
     assert list(curve.truth) == sorted(curve.truth, reverse=True)
+
+
+def test_which_pair_helps_most():
+    asked = LECTURE.module("exercises").PREDICTIONS["which-pair"]
+    rows = re.findall(r"^(\w+(?: \d)?) +÷.* moves away (0\.\d\d)$", printed("pairs"), re.M)
+    away = {name: float(share) for name, share in rows}
+    single = {name: share for name, share in away.items() if name.startswith("pair ")}
+    best = max(single, key=single.__getitem__)
+    assert len(single) == 8 and asked.truth.startswith(f"{best}:")
+    said = [float(number) for number in re.findall(r"0\.\d\d", asked.answer)]
+    assert said == [away["none"], away[best]]
