@@ -12,11 +12,13 @@ earlier notes. With ``fresh_every`` too it stays near, and a key has no more not
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from course_utils.layers import Alibi, FeedForward, LayerNorm, MultiHeadAttention, Rotary
+from course_utils.layers.position_schemes import PositionScheme
 from course_utils.masks import causal_mask
 from course_utils.positions import sinusoidal_positions
 from course_utils.shapes import Float, Int
@@ -135,7 +137,7 @@ class RotatedBy:
 
 def stretch_rotary(model: NoteReader, rotary: Rotary | RotatedBy) -> None:
     """Let a trained reader with "rope" rotate queries and keys in another way."""
-    model.attention.position = rotary
+    model.attention.position = cast(PositionScheme, rotary)  # it has the same two methods
 
 
 def note_loss(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from course_utils.explorers.gpt.story import StoryGPT
+from course_utils.explorers.gpt.story import LOOKS, StoryGPT
+from course_utils.explorers.inputs import Choice
 
 COSTS = StoryGPT.presets["what it costs"]
 
@@ -13,7 +12,7 @@ class StoryCache(StoryGPT):
     """A story, a word that asks, the cache on or off → keys and values kept, multiplications."""
 
     title = "What does the next word cost, with a cache and without?"
-    inputs = {**StoryGPT.inputs, "look": replace(StoryGPT.inputs["look"], default="cache")}
+    inputs = {**StoryGPT.inputs, "look": Choice("what to look at", LOOKS, "cache", in_picture=True)}
     presets = {
         "with the cache": COSTS,
         "without": {**COSTS, "cached": False},
