@@ -7,6 +7,7 @@ import { draw, nextTokenProbabilities } from "./sampling.js";
 import { END, readStory } from "./story.text.js";
 
 const ROWS = 8;
+const FEW = 3; // heads that are off and are named
 export const BYTES = 4; // of a number in the cache
 
 /** A head as it is written: 3.0 is the first head of the fourth block. */
@@ -160,7 +161,8 @@ export function caption(state) {
   if (state.look === "lens") return lensInWords(state, after);
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;
-  const among = state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
+  const isSame = !state.off.length || state.whole.id === state.best; // else there is more to say
+  const among = isSame && state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
   return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]` +
     `${beforeInWords(state, named)}; the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
 }
@@ -174,8 +176,10 @@ function beforeInWords({ off, best, whole: { id, share } }, named) {
 
 function headInWords({ weights, head, off, words, ids }) {
   if (!weights) return " Python computes it, with your GPT.";
-  if (off.length === 1 && isOff(off, head)) return ` Head ${nameOf(head)} is off.`;
-  if (isOff(off, head)) return ` Heads ${off.map(nameOf).join(", ")} are off.`;
+  if (isOff(off, head)) {
+    const many = off.length > FEW ? `${number(off.length)} heads` : `Heads ${off.map(nameOf).join(", ")}`;
+    return off.length > 1 ? ` ${many} are off.` : ` Head ${nameOf(head)} is off.`;
+  }
   const shares = weights[head[0]][head[1]];
   const top = shares.indexOf(Math.max(...shares));
   return ` Head ${nameOf(head)} looks most at [k:“${shown(words[ids[top]])}”], ` +
