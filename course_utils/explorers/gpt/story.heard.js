@@ -5,12 +5,12 @@ import { piecesOf } from "./story.text.js";
 
 const SENTENCE = /[^.?]*[.?]?\s*$/; // the last one, as far as it goes
 
-/** Two paragraphs that nobody sees: { element, draw }. */
+/** Two paragraphs that nobody sees: { story, news, draw }. */
 export function makeHeard(pen) {
   const story = html("p", { class: "ce-heard" });
   const news = html("p", { class: "ce-heard", "aria-live": "polite" });
   let [told, wasPlaying] = [];
-  return { element: html("div", {}, story, news), draw({ text }) {
+  return { story, news, draw({ text }) {
     set(story, { text: text ? `The story so far: ${text}` : "The story has no word yet." });
     const isPlaying = pen.isPlaying;
     const isEnd = wasPlaying && !isPlaying;
