@@ -1,5 +1,7 @@
 """The story GPT in a browser: fed, asked, taken apart, by mouse, by key and by finger."""
 
+import re
+
 import pytest
 
 from tests.browser.support_explorer import PAINTED, opening, preset, press, touch, words
@@ -247,6 +249,16 @@ def test_what_is_written_is_heard_and_can_be_read(tab):
     assert "The story so far: Ann" in tab.locator("p.ce-heard").first.inner_text()
     click(tab, "undo")
     assert heard(tab).startswith("The story ends now: ")
+
+
+def test_what_a_head_looks_at_can_be_read(tab):
+    preset(tab, "who has the hat?")
+    tab.evaluate(PAINTED)
+    said = tab.get_by_text(re.compile(r"^Head \d\.\d looks at: ")).inner_text()
+    shares = [float(share) for share in re.findall(r"(\d\.\d\d) on word", said)]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.5 < sum(shares) < 1.05, "most of its weight, and each word once"
+    assert f"{shares[0]:.2f}" in words(tab), "the caption names the first of them"
 
 
 def test_the_focus_stays_where_a_button_can_do_no_more(tab):

@@ -104,7 +104,7 @@ class Shown {
     const controls = Object.values(this.controls).map(each => each.element);
     this.root.append(
       html("style", {}, this.view.own),
-      html("h3", { class: "course-title ce-title", id }, title),
+      html("h3", { class: "course-title ce-title", id, "aria-level": "2" }, title),
       this.buildPresets(presets),
       html(
         "div",
