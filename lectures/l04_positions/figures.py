@@ -105,6 +105,37 @@ def _scale(figure: Figure, image: AxesImage, where: tuple[float, float, float, f
     bar.set_ticks([low, 0, high], labels=[f"{end:.2g}".replace("-", "−") for end in (low, 0, high)])
 
 
+# What a pair adds to a score
+
+
+def draw_cosines(pairs: Mapping[str, np.ndarray], trained: int) -> AnnotatedFigure:
+    """What pairs add to the score over the distance, if query and key start together.
+
+    Args:
+        pairs: name → cosines at distance 0, 1, ...; at most seven.
+        trained: the largest distance in training.
+    """
+    figure = new_figure(8.0, 2.4)
+    parts = []
+    with course_style():
+        axes = figure.add_axes((0.075, 0.22, 0.8, 0.64))
+        longest = max(map(len, pairs.values())) - 1
+        axes.axvspan(0, trained, color=GRID, zorder=0)
+        axes.text(trained * 1.06, 1.06, "trained", color=MUTED, ha="right")
+        for (name, cosines), (colour, _, style) in zip(pairs.items(), LOOKS, strict=False):
+            axes.plot(cosines, color=colour, linestyle=style)
+            axes.text(1.01 * longest, cosines[-1], name, va="center")
+            low, lowest = cosines[: trained + 1].min(), cosines.min()
+            parts.append(f"{name} down to {low:.2f}, beyond it to {lowest:.2f}".replace("-", "−"))
+        axes.set(xlim=(0, longest), ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
+        axes.set(xlabel="distance m − n", ylabel="cosine")
+    caption = (
+        "Cosine between a query and a key that start together, over their distance. In training, "
+        f"up to distance {trained}: {'; '.join(parts)}."
+    )
+    return AnnotatedFigure(figure, caption)
+
+
 # Scores over both positions
 
 

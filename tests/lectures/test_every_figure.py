@@ -41,6 +41,7 @@ WAYS = ("none", "learned", "sinusoidal", "RoPE", "ALiBi", "interpolated", "NTK")
 RECALL = {way: [0.95, 0.93, 0.91, 0.90] for way in WAYS}
 DISTANCES = np.arange(29)[:, None] - np.arange(29)
 SCORES = {"relative": np.cos(0.3 * DISTANCES), "mixed": np.cos(0.3 * DISTANCES[:, ::-1])}
+COSINE_CURVES = {"pair 0": np.cos(np.arange(29) / 6), "pair 1": np.ones(29)}
 REACHES = {"right": 3.0 * np.tri(7), "off by one": np.tri(7, k=1)}
 DEPTHS = {d: np.linspace(2, 1, d) * RANDOM.uniform(0.9, 1.1, (5, 1)) for d in (2, 6, 48)}
 WHOLE = np.array([0.1, 0.2, 0.4])
@@ -86,6 +87,7 @@ FIGURES = {
         (CHANGES, [(3, 1)], "1 − cosine"), {}, "0.0365 0.0720 0.0380 35 72"),
     ("04", "draw_extrapolation"): (
         ({"near": RECALL, "away": RECALL}, [32, 64, 128, 256], 64), {}, "0.93 0.90 256"),
+    ("04", "draw_cosines"): ((COSINE_CURVES, 12), {}, "12 0.42 1.00"),
     ("04", "draw_relative_scores"): ((SCORES,), {}, "0.001 2"),
     ("05", "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     ("05", "draw_masks"): (

@@ -160,7 +160,7 @@ function makeCurve(box, hand) {
     label: "score over the distance m − n",
     height: 288,
     edge: { left: 30, top: 46, right: 12 },
-    x: { label: "key after the query  ←   m − n   →  key before it", scale: signedLog,
+    x: { label: "key after  ←  m − n, log scale  →  key before", scale: signedLog,
       domain: [-far, far], ticks: MARKS.map(mark => [mark, number(mark)]) },
     y: { label: LONG, domain: [-1, 1], ticks: [-1, 0, 1] },
   });
@@ -203,8 +203,8 @@ function drawCurve(drawn, dot, hand, state, width) {
     class: "rope-score", dy: -15, "text-anchor": side,
   });
   const isCut = state.wave.length < ALONG.length;
-  const what = isCut ? `: ${TURNS_DRAWN} turns` : " by itself";
-  drawn.text("each", 0, -1, `pair ${state.pair}${what}`, {
+  const what = isCut ? `, ${TURNS_DRAWN} turns` : "";
+  drawn.text("each", 0, -1, `thin: only pair ${state.pair}${what}`, {
     class: "rope-each", dx: drawn.inner.right - drawn.atX(0), dy: -6, "text-anchor": "end",
   });
 }
