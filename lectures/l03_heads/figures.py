@@ -99,7 +99,7 @@ def draw_runs(
     labels: list[float] = []  # how high the names of curves are
     with course_style():
         axes = figure.add_axes((0.08, 0.15, 0.68, 0.8))
-        axes.set(xlabel="training steps (square root)", ylabel="share of places with both right")
+        axes.set(xlabel="training steps (square root)", ylabel="share of positions with both right")
         axes.set(ylim=(0, 1.02))
         # Curves rise within the first hundreds of steps.
         axes.set_xscale("function", functions=(np.sqrt, np.square))

@@ -101,7 +101,8 @@ class SoftmaxJacobian(Explorer):
         "column for each score and a row for each weight: teal where the weight rises with the "
         "score, magenta where it falls. At temperature 2 a point of score counts half. Its "
         "strength is one number for all of it, the root of the sum of its squares (its norm). The "
-        "curve shows the strength at every temperature: low on the left, where the temperature is "
-        "high, and on the right, where one key has everything. The buttons with d_k have the "
-        "scores of a random query and random keys."
+        "temperature divides it, as it divides all slopes. The curve shows the strength at every "
+        "temperature: low on the left, where the temperature is high, and on the right, where one "
+        "key has everything. The buttons with d_k have the scores of a random query and random "
+        "keys."
     )

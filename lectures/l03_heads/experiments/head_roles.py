@@ -22,21 +22,21 @@ class Pair(NamedTuple):
     Attributes:
         text: the sentence.
         reader: the word that attends; where it stands twice, the last one is meant.
-        read: the word it should attend to.
-        other: a word of the same kind that it should not attend to.
+        right: the word it should attend to.
+        wrong: a word of the same kind that it should not attend to.
     """
 
     text: str
     reader: str
-    read: str
-    other: str
+    right: str
+    wrong: str
 
 
 class RelationWeights(NamedTuple):
-    """The weight of each head, for each pair, on the right word and on the other one."""
+    """The weight of each head, for each pair, on the right word and on the wrong one."""
 
-    read: Float[Tensor, "pairs layers H"]
-    other: Float[Tensor, "pairs layers H"]
+    right: Float[Tensor, "pairs layers H"]
+    wrong: Float[Tensor, "pairs layers H"]
 
 
 def _flipped(
@@ -127,21 +127,21 @@ SUBJECTS = (
 
 
 def relation_weights(pairs: Sequence[Pair]) -> RelationWeights:
-    """The weight that the reader puts on the right word, and on the other one, in each head.
+    """The weight that the reader puts on the right word, and on the wrong one, in each head.
 
-    >>> read, other = relation_weights(REFERENTS[:2])
-    >>> read.shape
+    >>> right, wrong = relation_weights(REFERENTS[:2])
+    >>> right.shape
     torch.Size([2, 6, 12])
     """
-    read, other = [], []
+    right, wrong = [], []
     for pair in pairs:
         reading = read_text(pair.text)
         tokens = reading.tokens
         row = len(tokens) - 1 - tokens[::-1].index(pair.reader)
         weights = torch.stack(reading.attentions)[:, :, row]  # (layers, H, T)
-        read.append(weights[..., tokens.index(pair.read)])
-        other.append(weights[..., tokens.index(pair.other)])
-    return RelationWeights(torch.stack(read), torch.stack(other))
+        right.append(weights[..., tokens.index(pair.right)])
+        wrong.append(weights[..., tokens.index(pair.wrong)])
+    return RelationWeights(torch.stack(right), torch.stack(wrong))
 
 
 def offset_weights(texts: Sequence[str], offset: int) -> Float[Tensor, "texts layers H"]:

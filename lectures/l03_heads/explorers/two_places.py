@@ -91,7 +91,7 @@ class TwoPlaces(Explorer):
         "are the three values, and the purple ring is the mixture. The nine circles are the nine "
         "pairs of letters one and three back, each where its output lands, with the right answer "
         "in it; it is filled where the readout says so. A linear readout can only cut the plane by "
-        "straight lines. These cuts are the ones with the lowest loss; drag the point where they "
-        "meet to try others. No cuts get all nine pairs right for both answers, unless there is a "
+        "straight lines. These cuts are the ones with the lowest loss; drag the ◇ where they meet "
+        "to try others. No cuts get all nine pairs right for both answers, unless there is a "
         "second head. Dots: all 81 texts."
     )

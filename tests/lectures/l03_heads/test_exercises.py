@@ -134,7 +134,7 @@ def test_one_suspect_in_five_is_not_equivariant(kind):
         assert (change > 0.01) == (name == "C"), name
 
 
-@pytest.mark.parametrize("pair", REFERENTS[:6:2], ids=lambda pair: pair.read)
+@pytest.mark.parametrize("pair", REFERENTS[:6:2], ids=lambda pair: pair.right)
 def test_the_solution_in_minilm(minilm, pair):
     assert previous_by_a_loop(torch.stack(minilm.read(pair.text).attentions)) == (0, 2)
     assert f"{offset_weights([pair.text], -1)[0, 0, 2].item():.2f}" == "1.00"

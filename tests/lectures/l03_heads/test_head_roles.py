@@ -28,9 +28,9 @@ LISTS = {
 def test_words_are_three_tokens(name):
     for pair in LISTS[name]:
         tokens = read_text(pair.text).tokens
-        assert {pair.reader, pair.read, pair.other} <= set(tokens)
-        assert len({pair.reader, pair.read, pair.other}) == 3
-        assert tokens.count(pair.read) == tokens.count(pair.other) == 1
+        assert {pair.reader, pair.right, pair.wrong} <= set(tokens)
+        assert len({pair.reader, pair.right, pair.wrong}) == 3
+        assert tokens.count(pair.right) == tokens.count(pair.wrong) == 1
     assert len(set(LISTS[name])) == len(LISTS[name])
 
 
@@ -38,9 +38,9 @@ def test_words_are_three_tokens(name):
 def test_a_favourite_noun_is_right_in_half(name):
     pairs = LISTS[name]
     for one, other in zip(pairs[::2], pairs[1::2], strict=True):
-        assert (one.read, one.other) == (other.other, other.read)
+        assert (one.right, one.wrong) == (other.wrong, other.right)
     # So is the first of the two nouns, which a head by position alone would read.
-    first = [pair.text.index(f" {pair.read} ") < pair.text.index(f" {pair.other} ")
+    first = [pair.text.index(f" {pair.right} ") < pair.text.index(f" {pair.wrong} ")
              for pair in pairs]  # fmt: skip
     assert sum(first) == len(pairs) / 2
 
@@ -97,13 +97,13 @@ def test_heads_of_the_neighbours():
 
 def test_head_of_the_famous_sentence():
     read, other, more = counted(REFERENTS, 3, 1)
-    assert float(weights_of(REFERENTS[:1]).read[0, 3, 1]) == pytest.approx(0.677, abs=1e-3)
+    assert float(weights_of(REFERENTS[:1]).right[0, 3, 1]) == pytest.approx(0.677, abs=1e-3)
     assert more == 5, "of 10: its noun is right as often as a favourite's"
     assert read + other > 0.6 and read - other < 0.1
     weights = weights_of(REFERENTS)
-    all_right = (weights.read > weights.other).sum(dim=0)
+    all_right = (weights.right > weights.wrong).sum(dim=0)
     assert int(all_right.max()) == 6, "of 72 heads, the best"
-    right = (weights.read > weights.other)[:, 3, 1]
+    right = (weights.right > weights.wrong)[:, 3, 1]
     assert bool((right[::2] != right[1::2]).all()), "the same noun in both sentences of each pair"
 
 
