@@ -243,7 +243,7 @@ def draw_head_spreads(trained: np.ndarray, fresh: np.ndarray) -> AnnotatedFigure
         axes = figure.add_axes((0.09, 0.14, 0.76, 0.83))
         axes.axhline(1, color=INK, linestyle="--", linewidth=1.4)
         axes.annotate(
-            "1, if q and k\nhave variance 1",
+            "1, for q and k\nof variance 1",
             (1.015, 1),
             xycoords=("axes fraction", "data"),
             va="center",
