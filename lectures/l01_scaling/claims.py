@@ -1,6 +1,6 @@
 """What lecture 01 claims of random draws; `make claims LECTURE=01` runs its cells again."""
 
-from course_utils.teaching.claims import Claim, Setting
+from course_utils.teaching.claims import LONGER, RATES, Claim, Setting
 
 QUERIES, KEYS = "torch.randn(2000, width)", "torch.randn(KEYS, width)"
 DIRECTIONS = "torch.randn(2, 8000, width)"
@@ -55,6 +55,29 @@ CLAIMS = (
             Setting("coin flips", edits={each: f"{each}.sign()" for each in (QUERIES, KEYS)}),
             Setting("128 keys", arguments={"KEYS": 128}),
         ),
+    ),
+    Claim(
+        name="undivided_queries_stay_stuck",
+        sentence="Give each of 1,000 random queries of 64 numbers one of 64 random keys as its "
+        "right one, and take 200 steps of gradient descent, at a rate of 10, that raise its "
+        "weight. Divided by √d_k, more than 90 % of the queries end with more than half of their "
+        "weight on their right key. Not divided, fewer than 40 % do, and fewer than 25 % of the "
+        "200 that began surest of one key.",
+        cells=("setup", "stuck"),
+        read=lambda cell: {
+            "not divided": cell.found["not divided"][0],
+            "not divided, surest": cell.found["not divided"][1],
+            "divided": cell.found["divided by √d"][0],
+        },
+        holds=lambda n: (
+            n["divided"] > 0.9 and n["not divided"] < 0.4 and n["not divided, surest"] < 0.25
+        ),
+        effect="not divided",
+        unit="of 1: share of queries",
+        rival="divided",
+        control=Setting("√d left out", edits={'"divided by √d": WIDTH**0.5': '"divided by √d": 1'}),
+        quick={"STEPS": 20},
+        settings=(*RATES, Setting("width 256", arguments={"WIDTH": 256}), LONGER),
     ),
     Claim(
         name="undivided_rows_are_sharp",

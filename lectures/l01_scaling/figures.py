@@ -243,7 +243,10 @@ def draw_head_spreads(trained: np.ndarray, fresh: np.ndarray) -> AnnotatedFigure
         axes = figure.add_axes((0.09, 0.14, 0.76, 0.83))
         axes.axhline(1, color=INK, linestyle="--", linewidth=1.4)
         axes.annotate(
-            "1, by the proof", (1.015, 1), xycoords=("axes fraction", "data"), va="center"
+            "1, for q and k\nof variance 1",
+            (1.015, 1),
+            xycoords=("axes fraction", "data"),
+            va="center",
         )
         for table, colour, marker, label in (
             (trained, TEAL, "s", "trained"),

@@ -23,6 +23,6 @@ class LargestWeight(Explorer):
     reading = (
         "Left: each bar is the weight that one query gives to one of its 64 keys; the dashed line "
         "is 1/64, an equal share. Choose a bar to read it. Right: the largest weight of each of "
-        "12 queries, and their mean; choose one to see its bars. All vectors are random, and the "
-        "scores are not divided by anything."
+        "12 queries, and their mean; choose a query to see its bars. All vectors are random, and "
+        "the scores are not divided by anything."
     )

@@ -26,7 +26,7 @@ function mount(stage, hand) {
   const scores = chart(box, { label: "histogram of scores", height: 228, edge: { ...EDGE, top: 46, bottom: 34 },
     x: { label: "", domain: [-50, 50], ticks: [] }, y: { label: "", domain: [0, 1.28], ticks: [] } });
   const weights = chart(box, { label: "key", height: 176, edge: { ...EDGE, top: 26, bottom: 26 },
-    x: { label: "", domain: [-0.8, 63.8], ticks: [[31.5, "weights of one query on its 64 keys: choose one"]] },
+    x: { label: "", domain: [-0.8, 63.8], ticks: [[31.5, "weights of one query on its 64 keys: choose a key"]] },
     y: { label: "", domain: [0, 1], ticks: [[0, "0"], [0.5, "½"], [1, "1"]] } });
   set(scores.svg, { role: "group" });
   const band = makeBand(scores, hand);

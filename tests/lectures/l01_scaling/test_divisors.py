@@ -61,7 +61,17 @@ def test_the_absorbed_divisor_takes_a_larger_step(ran):
     """Of the cell itself: the last of its two heads is the undivided one."""
     cell = ran("absorb")
     torch.testing.assert_close(cell.before, (cell.x @ cell.W_Q @ cell.keys.T / 8).softmax(-1))
-    assert (cell.after - cell.before).abs().max() > 0.5
+    divided = ran("absorb", edits={"{8: W_Q, 1: W_Q / 8}": "{8: W_Q}"})
+    far, near = ((each.after - each.before).abs().max().item() for each in (cell, divided))
+    assert far / near == pytest.approx(64, rel=0.1)
+
+
+def test_a_sure_query_stays_where_the_root_lets_it_go(ran):
+    """Beyond what the cell prints: most of the surest keep the key that they began with."""
+    cell = ran("stuck", edits={'"divided by √d": WIDTH**0.5': ""})
+    began, ended = ((q @ cell.k.T)[cell.surest].argmax(dim=-1) for q in (cell.start, cell.q))
+    assert (began == ended).float().mean() > 0.8
+    assert cell.found["not divided"][1] < cell.found["not divided"][0] < 0.3
 
 
 # By Isserlis' theorem for normal numbers: Σ_ij E[q_i q_j] E[k_i k_j], and E[q⁴] = 3.
