@@ -6,7 +6,6 @@ from course_utils.teaching.asks import asks
 from lectures.l06_gpt2_block.exercises.block import BLOCK
 from lectures.l06_gpt2_block.exercises.count import COUNT
 from lectures.l06_gpt2_block.exercises.fault import FAULT, faulty_gpt
-from lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 
 __all__ = ["faulty_gpt"]
 
@@ -16,6 +15,5 @@ globals().update(
         block=BLOCK,
         fault=FAULT,
         count=COUNT,
-        nucleus=NUCLEUS,
     )
 )

@@ -1,4 +1,4 @@
-"""What lecture 06 claims of random and trained models; `make claims LECTURE=06` runs it again."""
+"""What lecture 06b claims of random and trained models; `make claims LECTURE=06b` runs it again."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.teaching.claims import RATES, ProgramClaim, Setting
 from course_utils.tokens import train_bpe
 from course_utils.training import TEST_SEED, rate_factor
-from lectures.l06_gpt2_block import experiments
+from lectures.l06b_learning import experiments
 
 WARMUP, RATE = 30, 0.02
 FRESH = (
