@@ -178,8 +178,8 @@ _OFF = "With the same weights, one score is {gave}, expected {want}. "
 
 MY_GPT = Exercise(
     title="A GPT that can learn",
-    difficulty=2,
-    minutes=8,
+    difficulty=1,
+    minutes=6,
     function="MyGPT",
     kept_as="MyGPT",
     reference=MyGPT,
