@@ -164,7 +164,7 @@ def rule_exercises(notebook: NotebookNode) -> list[str]:
 
 
 def _check_of(notebook: NotebookNode, stub: int) -> int:
-    """The place of a stub's check: right after it, or later, where it is code that runs as it is."""
+    """The place of a stub's check: right after it; later, where it is code that runs as it is."""
     if FIX not in tags(notebook.cells[stub]):
         return stub + 1
     return next(
