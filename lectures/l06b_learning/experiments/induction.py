@@ -18,7 +18,6 @@ heads"; Olsson et al., "In-context learning and induction heads", 2022, whose sc
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 
 import torch
@@ -78,24 +77,20 @@ def repeat_loss(
 
 
 def train_induction(
+    config: GPT2Config = CONFIG,
     *,
     seeds: Iterable[int] = (0, 1, 2),
     steps: int = 1000,
-    num_layers: int = CONFIG.num_layers,
-    width: int = CONFIG.width,
+    learning_rate: float = 0.005,
 ) -> Training:
-    """Train GPT-2s of one or two layers to go on with shifted repeats, by ``repeat_loss``."""
-    config = dataclasses.replace(
-        CONFIG, num_layers=num_layers, width=width, feedforward_width=width
-    )
+    """Train GPT-2s to go on with shifted repeats, by ``repeat_loss``."""
     return train(
         lambda: drawn_for_width(config),
         shifted_repeats,
         repeat_loss,
         seeds=seeds,
         steps=steps,
-        learning_rate=0.005,
-        label=f"{num_layers} {'layer' if num_layers == 1 else 'layers'}",
+        learning_rate=learning_rate,
     )
 
 
