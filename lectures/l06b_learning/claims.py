@@ -107,7 +107,7 @@ CLAIMS = (
     Claim(
         name="a_high_rate_sticks",
         sentence="After 80 steps, a GPT that learns at 30 times the rate has a loss above 2.5 "
-        "nats, one at a hundredth of it a loss above 4.5, and one at the rate itself a loss below 2.",
+        "nats, one at a hundredth of it a loss above 4.5, and one at the rate itself below 2.",
         cells=FAULTS,
         read=read_faults,
         holds=lambda n: n["rate × 30"] > 2.5 and n["rate / 100"] > 4.5 and n["right"] < 2,

@@ -95,8 +95,8 @@ def both_low_ones_not_shifted(losses, unseen):
 
 @DIAGNOSE.mistake()
 def both_low_ones_one_batch(losses, unseen):
-    """A run ends at {last}, and pays {unseen} on new stories, too. What is learned by heart does not
-    help there: this one sees its answer."""
+    """A run ends at {last}, and pays {unseen} on new stories, too. What is learned by heart does
+    not help there: this one sees its answer."""
     kind = _diagnose(losses, unseen)
     return "one batch" if kind == "not shifted" else kind
 
@@ -120,7 +120,7 @@ def stuck_is_too_low(losses, unseen):
 
 @DIAGNOSE.mistake()
 def slow_is_right(losses, unseen):
-    """A run goes from {first} to {last} in 100 steps; you say it is right. A right one is below 2 by
-    then: its rate is too low."""
+    """A run goes from {first} to {last} in 100 steps; you say it is right. A right one is below
+    2 by then: its rate is too low."""
     kind = _diagnose(losses, unseen)
     return "right" if kind == "rate too low" else kind

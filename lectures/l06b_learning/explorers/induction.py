@@ -67,9 +67,10 @@ class Induction(Explorer):
         "The blue token asks for the next one. Each strip is a head: the darker a cell, the more "
         "weight the head gives to that token. Its switch takes away what the head writes; the one "
         "below the picture does that to the feed-forward parts. In the copy, the blue ring is the "
-        "earlier occurrence, the orange frame the token after it. The bars show the probability of the token that really comes next, and the loss is the mean "
-        "of −ln of the seven that can be known. The first half was never trained, so a model may "
-        "be sure of nonsense there. At the right, grey numbers are tokens outside this row."
+        "earlier occurrence, the orange frame the token after it. The bars show the probability "
+        "of the token that really comes next, and the loss is the mean of −ln of the seven that "
+        "can be known. The first half was never trained, so a model may be sure of nonsense there. "
+        "At the right, grey numbers are tokens outside this row."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
