@@ -2,7 +2,6 @@
 
 from lectures.l06b_learning.experiments.induction import (
     induction_scores,
-    previous_token_scores,
     repeat_loss,
     repeated_tokens,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "fit_power_law",
     "induction_scores",
     "load_induction_run",
-    "previous_token_scores",
     "repeat_loss",
     "repeated_tokens",
     "train_sizes",
