@@ -132,13 +132,13 @@ function drawTruth(plot, { xs, ys }, asked, isNarrow) {
   name("yours", asked[i], isNarrow ? "yours" : "your guess", !isHigher);
 }
 
-/** Heights to draw against, each a dotted line with its name. */
+/** Heights to draw against, each a dotted line with its name; names of neighbours stand apart. */
 function drawLevels(plot, levels, up) {
-  for (const [name, height] of Object.entries(levels)) {
+  Object.entries(levels).forEach(([name, height], i) => {
     plot.line(`level-${name}`, [0, 1], [up(height), up(height)], { class: "draw-level" });
-    plot.text(`name-${name}`, 1, up(height), `${name} ${written(height)}`,
+    plot.text(`name-${name}`, i % 2 ? 0.7 : 0.98, up(height), `${name} ${written(height)}`,
       { class: "draw-level-name", dy: -5, "text-anchor": "end" });
-  }
+  });
 }
 
 /** The area between two curves. */
