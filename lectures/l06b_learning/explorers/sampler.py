@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from course_utils.explorers.gpt.story import StoryGPT
 
 START = StoryGPT.presets["a new story"]
@@ -12,9 +14,10 @@ class Sampler(StoryGPT):
     """A story, a temperature and a cut → the words that may be drawn, and the one that is."""
 
     title = "Which words may the dice choose?"
+    inputs = {**StoryGPT.inputs, "text": replace(StoryGPT.inputs["text"], default=OLD_RED["text"])}
     presets = {
-        "a new story": START,
         "found an old red": OLD_RED,
+        "a new story": START,
         "temperature 0": {**OLD_RED, "temperature": 0.0},
         "temperature 2": {**OLD_RED, "temperature": 2.0},
         "top-k 3": {**OLD_RED, "k": 3},
