@@ -66,7 +66,7 @@ COURSE = (
         _MINILM,
     ),
     Lecture("01", "scaling", "Scaling", "Why divide by √d_k?", 35, _MINILM),
-    Lecture("02", "softmax", "Softmax", "What does a saturated softmax cost?", 35, _MINILM),
+    Lecture("02", "softmax", "Softmax", "What does a saturated softmax cost?", 32, _MINILM),
     Lecture("03", "heads", "Heads", "Why eight heads and not one?", 40, _MINILM),
     Lecture(
         "04",

@@ -24,7 +24,10 @@ SHA256 = {
     # As tools/scripts/train_expert_runs.py prints it.
     "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
     # As tools/scripts/train_induction_runs.py prints it.
-    "induction_runs.safetensors": "2e21569b56012a072f256342ed35661e07e28b32226f13347dac31a773ecfd84",  # noqa: E501
+    "induction_runs.safetensors": "ac22306c923de47915b531fd4d4ed89f32e7da1253425d3ae4f3da0d94277ad5",  # noqa: E501
+    # As tools/scripts/train_learning_runs.py prints them.
+    "learning_moments.safetensors": "7ea7a430394a81eeb2bd5e354873afac32283aca9ab46c3dc075b0bd3e75a14f",  # noqa: E501
+    "learning_curves.json": "6ba499408bdd3ad5c013849b2e9e4f418096d4f9f7b4bf2231bdf67417121f2c",
     # As tools/scripts/measure_depths.py prints it.
     "depth_runs.json": "57701a47b89134996ca8070c6f09796b935862a02f1e1e6eea3461d724c7cf1e",
     # As tools/scripts/measure_lora.py prints it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve to be drawn: where it was measured along x, and the heights that came out."""
+    """A curve to be drawn: where it was measured along x, and the heights that came out.
+
+    `levels` are heights to draw it against, by name, from the top down.
+    """
 
     x: Axis
     y: Axis
     at: tuple[float, ...]
     truth: tuple[float, ...]
+    levels: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -235,4 +239,5 @@ def _curve(table: dict[str, Any]) -> Curve:
         lists = {each: tuple(table[name][each]) for each in ("domain", "ticks")}
         return Axis(**{**table[name], **lists})
 
-    return Curve(axis("x"), axis("y"), tuple(table["at"]), tuple(table["truth"]))
+    heights = (tuple(table[name]) for name in ("at", "truth"))
+    return Curve(axis("x"), axis("y"), *heights, table.get("levels", {}))

@@ -43,9 +43,8 @@ DISTANCES = np.arange(29)[:, None] - np.arange(29)
 SCORES = {"relative": np.cos(0.3 * DISTANCES), "mixed": np.cos(0.3 * DISTANCES[:, ::-1])}
 COSINE_CURVES = {"pair 0": np.cos(np.arange(29) / 6), "pair 1": np.ones(29)}
 REACHES = {"right": 3.0 * np.tri(7), "off by one": np.tri(7, k=1)}
-DEPTHS = {d: np.linspace(2, 1, d) * RANDOM.uniform(0.9, 1.1, (5, 1)) for d in (2, 6, 48)}
-WHOLE = np.array([0.1, 0.2, 0.4])
-LEVELS = {"order unknown": 1.22, "guess": 2.77}
+FALLING = [5.0] * 50 + [1.25] * 50
+RIGHT = {"names": [0.0, 0.75, 0.8], "places": [0.0, 0.1, 0.1]}
 SIZES = np.array([7_001.0, 31_013.0, 120_011.0, 676_992.0])
 LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
 LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
@@ -92,11 +91,8 @@ FIGURES = {
     ("05", "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     ("05", "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
-    ("06b", "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
-    ("06b", "draw_ablation"): (
-        ({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40",
-    ),
-    ("06b", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
+    ("06b", "draw_training"): (({"ours": FALLING}, {"entropy": 0.523}), {}, "100 1.25 0.52"),
+    ("06b", "draw_arrivals"): (((0, 50, 100), RIGHT), {}, "100 50 0.80 0.10"),
     ("06b", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
     ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),

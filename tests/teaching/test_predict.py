@@ -182,3 +182,24 @@ def test_a_curve_is_kept_with_the_other_guesses(predictions):
     both.ask("c").set(guess=" ".join(["0.5"] * 25))
     row = both.guesses().given()["rows"][-1]
     assert row["curve"]["truth"] == (0.0, 1.0) and row["guess"].startswith("0.5 0.5")
+
+
+def test_levels_to_draw_against_are_read(tmp_path):
+    folder = tmp_path / "l09_sums"
+    folder.mkdir()
+    curve = """[fall]
+question = "How does it fall?"
+answer = "Slowly."
+
+[fall.curve]
+x = { label = "step", domain = [0, 9], ticks = [0, 9] }
+y = { label = "loss", domain = [0, 5], ticks = [0, 5] }
+at = [0, 4, 9]
+truth = [5, 3, 1]
+levels = { unigram = 4.25, entropy = 0.5 }
+"""
+    (folder / "predictions.toml").write_text(curve, encoding="utf-8")
+    asked = read_predictions(folder / "predictions.toml").ask("fall")
+    assert asked.prediction.curve.levels == {"unigram": 4.25, "entropy": 0.5}
+    assert asked.given()["curve"]["levels"] == {"unigram": 4.25, "entropy": 0.5}
+    assert "4.25" not in asked.in_words

@@ -25,17 +25,18 @@ export const shown = word => (word === END ? "↵" : word);
  * `weights[block][head]` (at + 1) are what a head gives to each word, null where Python computes.
  * `lens`, where it is looked at, has for each word read and each hidden state the most
  * probable id and its probability. `costs` are multiplications for the next word, with the cache
- * and without, and the numbers in the cache.
+ * and without, and the numbers in the cache. `moment` says which weights, where there are several.
  */
 export function compute(values, given) {
   const words = given.words;
-  const model = modelOf(given);
+  const sent = given.moments?.[values.moment] ?? given;
+  const model = modelOf(sent);
   const { text } = given.spoken ?? values;
   const { pieces, ids } = readStory(text, words, given.longest);
   const at = Math.min(values.at, ids.length - 1);
   const off = model ? switchedOff(values.heads) : [];
   const all = model ? reading(model, ids, values.cached) : spoken(given, ids);
-  const now = off.length ? withoutHeads(given, model, ids, all, off, values.cached) : all;
+  const now = off.length ? withoutHeads(sent, model, ids, all, off, values.cached) : all;
   const { temperature, k, p } = values;
   const dice = { temperature, k, p };
   const after = nextTokenProbabilities(now[at].logits, dice);
@@ -53,7 +54,7 @@ export function compute(values, given) {
     weights: model && now[at].weights,
     lens: model && values.look === "lens" ? now.map(each => lensOf(model, each)) : null,
     costs: model && costsOf(model.config, at),
-    look: model ? values.look : "dice", cached: values.cached, temperature, k, p,
+    moment: values.moment, look: model ? values.look : "dice", cached: values.cached, temperature, k, p,
   };
 }
 
@@ -79,8 +80,8 @@ const reading = (model, ids, isCached) =>
   readWith(model, "whole", "", ids, isCached, (cache, t) => step(model, cache, ids[t]));
 
 /** Every step with some heads giving their means. Below the first of them nothing changes. */
-function withoutHeads(given, model, ids, whole, off, isCached) {
-  const replaced = Object.fromEntries(off.map(each => [nameOf(each), meanOf(given, each)]));
+function withoutHeads(sent, model, ids, whole, off, isCached) {
+  const replaced = Object.fromEntries(off.map(each => [nameOf(each), meanOf(sent, each)]));
   const first = off[0][0];
   const passed = ({ weights, hidden_states }) =>
     ({ weights: weights.slice(0, first), hidden_states: hidden_states.slice(0, first + 1) });

@@ -24,7 +24,7 @@ COLOUR = f"{HAT} What colour is the hat? It is"
 WHO = f"{HAT} Who has the hat?"
 FINDS_THE_COLOUR, LAST_HEAD = 8, 15
 MEAN_OF = (20, 128)  # rows of stories, words: over these a head's mean is taken
-_KINDS = {
+KINDS = {
     "words": ALL_WORDS,
     "kinds": {"things": FILLERS["noun"], "he": FILLERS["he"], "she": FILLERS["she"]},
 }
@@ -42,7 +42,8 @@ PACKAGED = {
 }
 
 
-def _inputs(sizes: GPT2Config) -> dict[str, Any]:
+def inputs_of(sizes: GPT2Config) -> dict[str, Any]:
+    """The controls of a model of these sizes."""
     heads = ("#" * sizes.num_heads,) * sizes.num_layers
     last_head = sizes.num_layers * sizes.num_heads - 1
     head = min(FINDS_THE_COLOUR, last_head)
@@ -69,7 +70,7 @@ def _inputs(sizes: GPT2Config) -> dict[str, Any]:
 def _presets(sizes: GPT2Config, **others: Mapping[str, Any]) -> dict[str, Any]:
     """A new story, a question, and the question with other values."""
     heads = ["#" * sizes.num_heads] * sizes.num_layers
-    asked = {name: each.default for name, each in _inputs(sizes).items()} | {"heads": heads}
+    asked = {name: each.default for name, each in inputs_of(sizes).items()} | {"heads": heads}
     return {
         "a new story": {**asked, "text": ""},
         "what colour is the hat?": asked,
@@ -81,7 +82,7 @@ class StoryGPT(Explorer):
     """A story and switches for heads → the next word, what heads look at, the lens, the cache."""
 
     title = "A GPT writes in this page: where does each word come from?"
-    inputs = _inputs(STORY_GPT)
+    inputs = inputs_of(STORY_GPT)
     presets = _presets(STORY_GPT, **PACKAGED, **WHOLE)
     view = "story.js"
     reading = (
@@ -99,7 +100,7 @@ class StoryGPT(Explorer):
         if self._model is None:
             self.served, self.presets = ("text",), _presets(STORY_GPT)
         elif model is not None:
-            self.inputs = _inputs(self._model.config)
+            self.inputs = inputs_of(self._model.config)
             named = PACKAGED if self._model.config == STORY_GPT else {}
             self.presets = _presets(self._model.config, **named, **WHOLE)
         super().__init__(**values)
@@ -108,11 +109,11 @@ class StoryGPT(Explorer):
         """The words, and the model; or where it is none that the page can compute, its scores."""
         if self._model is None:
             assert self._own is not None
-            return {**_KINDS, **spoken(self._own, served["text"])}
+            return {**KINDS, **spoken(self._own, served["text"])}
         longest = self._model.config.max_positions
         rows, _ = story_batch(MEAN_OF[1], MEAN_OF[0])(torch.Generator().manual_seed(0))
         return {
-            **_KINDS,
+            **KINDS,
             "whose": "ours" if self._own is None else "yours",
             "longest": longest,
             "gpt": packed(self._model, half=self._own is None),

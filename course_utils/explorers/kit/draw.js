@@ -99,6 +99,7 @@ function makeDrawing(stage, curve) {
       isOver = heights.length > 0;
       if (isOver) shares = heights.map(each => clamp(up(each), 0, 1));
       plot.fit(width);
+      drawLevels(plot, curve.levels, up);
       const { left, right, top, bottom } = plot.inner;
       set(ground, { x: left, y: top, width: right - left, height: bottom - top });
       redraw();
@@ -129,6 +130,15 @@ function drawTruth(plot, { xs, ys }, asked, isNarrow) {
   });
   name("its", ys[i], "what came out", isHigher);
   name("yours", asked[i], isNarrow ? "yours" : "your guess", !isHigher);
+}
+
+/** Heights to draw against, each a dotted line with its name; names of neighbours stand apart. */
+function drawLevels(plot, levels, up) {
+  Object.entries(levels).forEach(([name, height], i) => {
+    plot.line(`level-${name}`, [0, 1], [up(height), up(height)], { class: "draw-level" });
+    plot.text(`name-${name}`, i % 2 ? 0.7 : 0.98, up(height), `${name} ${written(height)}`,
+      { class: "draw-level-name", dy: -5, "text-anchor": "end" });
+  });
 }
 
 /** The area between two curves. */

@@ -4,16 +4,12 @@ from pathlib import Path
 
 from course_utils.teaching.asks import asks
 from lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from lectures.l02_softmax.exercises.sampler import SAMPLER, mystery_sampler
 from lectures.l02_softmax.exercises.softmax import SOFTMAX
-
-__all__ = ["mystery_sampler"]
 
 globals().update(
     asks(
         Path(__file__).parents[1],
         softmax=SOFTMAX,
-        find_settings=SAMPLER,
         entropy_gradient=ENTROPY_GRADIENT,
     )
 )

@@ -1,4 +1,4 @@
-"""Exercise 3 of lecture 02: the gradient of the entropy of a softmax by its scores."""
+"""Exercise 2 of lecture 02: the gradient of the entropy of a softmax by its scores."""
 
 from __future__ import annotations
 

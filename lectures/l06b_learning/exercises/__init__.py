@@ -3,6 +3,21 @@
 from pathlib import Path
 
 from course_utils.teaching.asks import asks
+from lectures.l06b_learning.exercises.diagnose import DIAGNOSE, training_curves
 from lectures.l06b_learning.exercises.nucleus import NUCLEUS
+from lectures.l06b_learning.exercises.sampler import SAMPLER, mystery_sampler
+from lectures.l06b_learning.exercises.settled import SETTLED
+from lectures.l06b_learning.exercises.silence import SILENCE
 
-globals().update(asks(Path(__file__).parents[1], nucleus=NUCLEUS))
+__all__ = ["mystery_sampler", "training_curves"]
+
+globals().update(
+    asks(
+        Path(__file__).parents[1],
+        nucleus=NUCLEUS,
+        silence=SILENCE,
+        diagnose=DIAGNOSE,
+        settled=SETTLED,
+        find_settings=SAMPLER,
+    )
+)

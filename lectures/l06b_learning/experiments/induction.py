@@ -8,9 +8,10 @@ place which token stood before it. In layer 1 an **induction head** asks with th
 a place that was told so, and copies the token that stands there. One layer has no such head, for a
 token's key would have to know its neighbour first; its feed-forward part can learn the task.
 
-Trained are two-layer GPT-2s, on rows whose second time begins at any place of the first one
-and runs around its end: no fixed distance back is right. Only the tokens that can be known count in
-the loss. With the loss of all tokens, as language models have it, they learn several times later.
+Trained are GPT-2s of one and two layers, on rows whose second time begins at any place of the first
+one and runs around its end: no fixed distance back is right. Only the tokens that can be known
+count in the loss. With the loss of all tokens, as language models have it, they learn several times
+later.
 
 Sources: Elhage et al., "A mathematical framework for transformer circuits", 2021, "Induction
 heads"; Olsson et al., "In-context learning and induction heads", 2022, whose score this is.
@@ -18,7 +19,6 @@ heads"; Olsson et al., "In-context learning and induction heads", 2022, whose sc
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 
 import torch
@@ -28,7 +28,6 @@ from torch.nn.functional import cross_entropy
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
-from lectures.l06b_learning.experiments.ablation import without_heads
 from lectures.l06b_learning.experiments.sizes import drawn_for_width
 
 TOKENS, LENGTH = 16, 8
@@ -78,27 +77,24 @@ def repeat_loss(
 
 
 def train_induction(
+    config: GPT2Config = CONFIG,
     *,
     seeds: Iterable[int] = (0, 1, 2),
     steps: int = 1000,
-    num_layers: int = CONFIG.num_layers,
-    width: int = CONFIG.width,
+    learning_rate: float = 0.005,
 ) -> Training:
-    """Train GPT-2s of one or two layers to go on with shifted repeats, by ``repeat_loss``."""
-    config = dataclasses.replace(
-        CONFIG, num_layers=num_layers, width=width, feedforward_width=width
-    )
+    """Train GPT-2s to go on with shifted repeats, by ``repeat_loss``."""
     return train(
         lambda: drawn_for_width(config),
         shifted_repeats,
         repeat_loss,
         seeds=seeds,
         steps=steps,
-        learning_rate=0.005,
-        label=f"{num_layers} {'layer' if num_layers == 1 else 'layers'}",
+        learning_rate=learning_rate,
     )
 
 
+@torch.no_grad()
 def induction_scores(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
     """Return how much each head attends, from the second half, to the token after the earlier one.
 
@@ -110,29 +106,5 @@ def induction_scores(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor
     """
     n = token_ids.shape[1] // 2
     queries = torch.arange(n, 2 * n - 1)
-    return _mean_weights(model, token_ids, queries, queries - n + 1)
-
-
-def previous_token_scores(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
-    """Return how much each head attends, within the first half, to the token one place back.
-
-    On average over the rows and over the places 1 to n - 1. These are the places that an
-    induction head attends to; what a head does in the second half does not matter to it.
-    """
-    queries = torch.arange(1, token_ids.shape[1] // 2)
-    return _mean_weights(model, token_ids, queries, queries - 1)
-
-
-@torch.no_grad()
-def _mean_weights(model: GPT2, token_ids: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     layers = [block.weights for block in model.trace(token_ids).heads if block]
-    return torch.stack([weights[:, :, queries, keys].mean(dim=(0, -1)) for weights in layers])
-
-
-@torch.no_grad()
-def loss_without_each_head(model: GPT2, token_ids: Int[Tensor, "B T"]) -> Float[Tensor, "layers H"]:
-    """Return ``repeat_loss`` with one head silent at a time, in nats."""
-    layers, heads = range(model.config.num_layers), range(model.config.num_heads)
-    return torch.tensor(
-        [[repeat_loss(without_heads(model, [(i, h)]), token_ids) for h in heads] for i in layers]
-    )
+    return torch.stack([each[:, :, queries, queries - n + 1].mean((0, -1)) for each in layers])

@@ -5,21 +5,33 @@
 
 import dataclasses
 from functools import lru_cache
+from typing import NamedTuple
 
 import safetensors.torch
 import torch
 from torch import Tensor
 
 from course_utils.data.package_files import read_packaged
-from course_utils.models.gpt2 import GPT2
+from course_utils.models.gpt2 import GPT2, GPT2Config
 from lectures.l06b_learning.experiments.induction import CONFIG
 
 INDUCTION_RUNS_FILE = "induction_runs.safetensors"
-# Name → number of layers, seed.
+
+
+class Run(NamedTuple):
+    """How one of them was trained: its sizes, its seed, the learning rate and the steps."""
+
+    config: GPT2Config
+    seed: int
+    rate: float
+    steps: int
+
+
+ONE_LAYER = dataclasses.replace(CONFIG, num_layers=1, width=64, feedforward_width=256)
 INDUCTION_RUNS = {
-    "with an induction head": (2, 2),
-    "learned without one": (2, 5),
-    "one layer": (1, 0),
+    "with an induction head": Run(CONFIG, 2, 0.005, 1000),
+    "learned without one": Run(CONFIG, 5, 0.005, 1000),
+    "one layer": Run(ONE_LAYER, 0, 0.005 / 3, 4000),
 }
 
 
@@ -34,9 +46,8 @@ def load_induction_run(name: str) -> GPT2:
     >>> load_induction_run("one layer").config.num_layers
     1
     """
-    config = dataclasses.replace(CONFIG, num_layers=INDUCTION_RUNS[name][0])
     with torch.device("meta"):  # no weights are drawn: the reader's random numbers stay as they are
-        model = GPT2(config)
+        model = GPT2(INDUCTION_RUNS[name].config)
     start = f"{name}/"
     saved = {
         key.removeprefix(start): value.float()

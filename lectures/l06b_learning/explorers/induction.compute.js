@@ -14,25 +14,28 @@ export const nameOf = ([layer, head]) => `layer${layer}_head${head}`;
  * one that followed it there is at `target`: both -1 in the first half. `truth` is the token that
  * comes next, -1 after the last.
  *
- * `heads` are the pairs [layer, head] that the model has, `off` those that are off. `weights`
+ * `heads` are the pairs [layer, head] that the model has, `off` those that are off; so are the
+ * feed-forward parts where `feedforward` is false. `weights`
  * (heads, 16) says how each head spreads its weight for the token that asks, `expected` (16) how
  * probable each token is to be the next, `right` (15) how probable the one that comes is, at each
- * position. `loss` is that of the copy, in nats, `whole_loss` the same with all heads on.
+ * position. `loss` is that of the copy, in nats, `whole_loss` the same with everything on.
  */
 export function compute(values, given) {
   const { model, position, start } = values;
+  const { feedforward } = values;
   const gpt = given.models[model];
   const tokens = rowOf(values, given);
   const heads = HEADS.filter(([layer]) => layer < gpt.config.num_layers);
   const off = heads.filter(each => !values[nameOf(each)]);
   const key = [model, values.row, start].join();
   const whole = remembered(given, key, () => run(gpt, tokens, []));
-  const { weights, shares } = off.length
-    ? remembered(given, `${key},${off.join()}`, () => run(gpt, tokens, off)) : whole;
+  const { weights, shares } = off.length || !feedforward
+    ? remembered(given, `${key},${off.join()},${feedforward}`,
+      () => run(feedforward ? gpt : withoutFeedforward(gpt), tokens, off)) : whole;
   const isInside = position >= HALF;
   const earlier = (start + position) % HALF;
   return {
-    model, tokens, position, heads, off,
+    model, tokens, position, heads, off, feedforward,
     earlier: isInside ? earlier : -1,
     target: isInside ? (earlier + 1) % HALF : -1,
     truth: tokens[position + 1] ?? -1,
@@ -57,6 +60,15 @@ function run(gpt, tokens, off) {
     shares: steps.map(step => softmax(step.logits)),
   };
 }
+
+/** The same model, whose feed-forward parts add nothing to the stream. */
+function withoutFeedforward({ config, weights }) {
+  const silenced = Object.entries(weights).map(([name, weight]) =>
+    [name, name.includes("feedforward.contract") ? zerosLike(weight) : weight]);
+  return { config, weights: Object.fromEntries(silenced) };
+}
+
+const zerosLike = weight => Object.assign(new Float64Array(weight.length), { shape: weight.shape });
 
 /** The heads' weights one after another, 0 for the tokens that come later. */
 function sideBySide(heads) {
@@ -94,17 +106,18 @@ function remembered(given, key, make) {
 
 /** The state in words. */
 export function caption(state) {
-  const { expected, tokens, position, earlier, off, loss } = state;
+  const { expected, tokens, position, earlier, off, feedforward, loss } = state;
   const best = expected.indexOf(Math.max(...expected));
   const which = earlier < 0 ? "first" : "second";
   const after = `fter the ${which} [q:${tokens[position]}] the model expects`;
-  const start = off.length ? `Without ${named(state)}, a${after}` : `A${after}`;
+  const start = off.length || !feedforward ? `Without ${named(state)}, a${after}` : `A${after}`;
   return `${start} [b:${best}], ${number(expected[best], 2)}${judged(state, best)}. ` +
     `Loss of the copy: [b:${number(loss, 2)}] nats.`;
 }
 
-/** The heads that are off, in at most five words. */
-function named({ off, heads }) {
+/** What is off, in few words. */
+function named({ off, heads, feedforward }) {
+  if (!feedforward) return off.length ? "feed-forward parts and heads" : "feed-forward parts";
   const [layer, head] = off[0];
   if (off.length === 1) return `layer ${layer}'s head ${head}`;
   if (off.length === heads.length) return "any head";

@@ -20,13 +20,20 @@ HEADS = tuple((layer, head) for layer in range(2) for head in range(2))
 NAMES = tuple(f"layer{layer}_head{head}" for layer, head in HEADS)
 
 
-def _preset(model: str = WITH, start: int = 0, position: int = 12, off: str = "") -> dict[str, Any]:
+def _preset(
+    model: str = WITH,
+    start: int = 0,
+    position: int = 12,
+    off: str = "",
+    feedforward: bool = True,
+) -> dict[str, Any]:
     return {
         "model": model,
         "row": 2,
         "start": start,
         "position": position,
         **{name: name != off for name in NAMES},
+        "feedforward": feedforward,
     }
 
 
@@ -43,6 +50,7 @@ class Induction(Explorer):
             name: Toggle(f"layer {layer}, head {head}", True, in_picture=True)
             for name, (layer, head) in zip(NAMES, HEADS, strict=True)
         },
+        "feedforward": Toggle("feed-forward parts", True),
     }
     presets = {
         "whole model": _preset(),
@@ -51,16 +59,18 @@ class Induction(Explorer):
         "layer 1, one off": _preset(off="layer1_head1"),
         "layer 0, one off": _preset(off="layer0_head1"),
         "learned without one": _preset(WITHOUT),
-        "one layer": _preset(ONE, position=10),
+        "one layer": _preset(ONE),
+        "one layer, no feed-forward": _preset(ONE, feedforward=False),
     }
     view = "induction.js"
     reading = (
         "The blue token asks for the next one. Each strip is a head: the darker a cell, the more "
-        "weight the head gives to that token. Its switch takes away what the head writes. In the "
-        "copy, the blue ring is the earlier occurrence, the orange frame the token after it. The "
-        "bars show the probability of the token that really comes next, and the loss is the mean "
-        "of −ln of the seven that can be known. The first half was never trained, so a model may "
-        "be sure of nonsense there. At the right, grey numbers are tokens outside this row."
+        "weight the head gives to that token. Its switch takes away what the head writes; the one "
+        "below the picture does that to the feed-forward parts. In the copy, the blue ring is the "
+        "earlier occurrence, the orange frame the token after it. The bars show the probability "
+        "of the token that really comes next, and the loss is the mean of −ln of the seven that "
+        "can be known. The first half was never trained, so a model may be sure of nonsense there. "
+        "At the right, grey numbers are tokens outside this row."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:

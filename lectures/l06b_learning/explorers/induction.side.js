@@ -49,14 +49,15 @@ function makeLoss() {
   }));
   const element = svg("g", {}, name, said, whole, rail, fill, ghost, end,
     ...marks.flatMap(each => [each.line, each.text]));
-  return { element, draw({ loss, whole_loss: all, off }, width) {
+  return { element, draw({ loss, whole_loss: all, off, feedforward }, width) {
+    const isLess = off.length > 0 || !feedforward;
     const at = linear([0, MOST], [0, width]);
     set(value, { text: number(loss, 2) });
-    set(whole, { x: width, text: off.length ? `all heads on: ${number(all, 2)}` : "" });
+    set(whole, { x: width, text: isLess ? `all of it on: ${number(all, 2)}` : "" });
     set(rail, { width });
     set(end, { x: width });
     set(fill, { width: at(Math.min(loss, MOST)) });
-    set(ghost, { d: off.length ? `M${at(all)} ${RAIL - 4}v18` : "" });
+    set(ghost, { d: isLess ? `M${at(all)} ${RAIL - 4}v18` : "" });
     marks.forEach(({ cost, line, text }, i) => {
       set(line, { d: `M${at(cost)} ${RAIL - 3}v${44 - 16 * i}` });
       set(text, { x: at(cost) + 6 });

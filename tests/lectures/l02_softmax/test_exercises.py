@@ -7,12 +7,9 @@ import torch.nn.functional as F
 from course_utils.attention import effective_tokens, masked_softmax, softmax_jacobian
 from lectures.l02_softmax.exercises import (
     check_entropy_gradient,
-    check_find_settings,
     check_softmax,
-    mystery_sampler,
 )
 from lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from lectures.l02_softmax.exercises.sampler import SAMPLER
 from lectures.l02_softmax.exercises.softmax import SOFTMAX
 
 # Softmax
@@ -102,28 +99,6 @@ def test_softmax_is_the_formula(stage):
 def test_limits_that_the_messages_state():
     assert torch.exp(torch.tensor([88.72, 88.73])).isinf().tolist() == [False, True]
     assert torch.exp(torch.tensor(-104.0)) == 0 < torch.exp(torch.tensor(-87.0))
-
-
-# The sampler
-
-
-def by_doubling(sampler):
-    """Another way: the logits of three words, and 2 ** n equal ones."""
-    p = sampler(torch.tensor([0.0, 0.02, -5.0], dtype=torch.float64)).log()
-    kept = [int(sampler(torch.zeros(2**n)).count_nonzero()) for n in (7, 12)]
-    cut = ("top-k", kept[0]) if kept[0] == kept[1] else ("top-p", kept[1] / 2**12)
-    return (0.02 / (p[1] - p[0])).item(), *cut
-
-
-def test_another_way_finds_the_settings():
-    assert check_find_settings(by_doubling).passed
-
-
-@pytest.mark.parametrize("settings", [{"k": 2}, {"p": 0.75, "temperature": 3.0}])
-def test_settings_of_other_boxes(settings):
-    temperature, cut, size = SAMPLER.reference(mystery_sampler(**settings))
-    assert temperature == pytest.approx(settings.get("temperature", 0.7), rel=1e-4)
-    assert {cut.removeprefix("top-"): size}.items() <= settings.items()
 
 
 # The gradient of the entropy

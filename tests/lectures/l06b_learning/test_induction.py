@@ -5,13 +5,10 @@ import math
 import torch
 from torch.nn.functional import one_hot
 
-from lectures.l06b_learning.experiments.ablation import without_heads
 from lectures.l06b_learning.experiments.induction import (
     LENGTH,
     TOKENS,
     induction_scores,
-    loss_without_each_head,
-    previous_token_scores,
     repeat_loss,
     repeated_tokens,
     shifted_repeats,
@@ -60,8 +57,8 @@ def test_the_loss_counts_what_can_be_known():
 def test_scores_are_means_of_single_weights():
     model, rows = random_model(), rows_for_random_model()
     traced = model.trace(rows).heads
-    induction, previous = induction_scores(model, rows), previous_token_scores(model, rows)
-    assert induction.shape == previous.shape == (L, H)
+    induction = induction_scores(model, rows)
+    assert induction.shape == (L, H)
     for layer in range(L):
         for head in range(H):
             weights = traced[layer].weights[:, head]
@@ -71,14 +68,4 @@ def test_scores_are_means_of_single_weights():
                 for r in range(3)
                 for t in range(n, 2 * n - 1)
             ]
-            before = [weights[r, t, t - 1].item() for r in range(3) for t in range(1, n)]
             assert abs(induction[layer, head].item() - sum(after) / len(after)) < 1e-6
-            assert abs(previous[layer, head].item() - sum(before) / len(before)) < 1e-6
-
-
-def test_loss_without_each_head():
-    model, rows = random_model(), rows_for_random_model()
-    found = loss_without_each_head(model, rows)
-    assert found.shape == (L, H)
-    expected = repeat_loss(without_heads(model, [(1, 2)]), rows)
-    assert abs(found[1, 2].item() - expected.item()) < 1e-6

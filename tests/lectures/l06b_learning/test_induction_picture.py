@@ -10,7 +10,6 @@ import torch
 
 from course_utils.threads import one_thread
 from lectures.l06b_learning.experiments.induction import (
-    CONFIG,
     LENGTH,
     induction_scores,
     repeat_loss,
@@ -30,9 +29,6 @@ from lectures.l06b_learning.explorers.induction import (
     Induction,
 )
 from tests.explorers.support_browser import InBrowser, differences
-
-D = CONFIG.head_width
-KNOWS_WHAT_IS_LEFT = math.log(math.factorial(7)) / 7  # nats, without the order
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +59,10 @@ def all_rows():
 @cache
 @one_thread()
 @torch.no_grad()
-def run_without(name, off):
+def run_without(name, off, feedforward=True):
     """Maps and next probabilities of all rows, where what these heads mixed is zeroed on its way.
+
+    Without `feedforward` what the feed-forward parts give is zeroed, too.
 
     Maps are (rows, starts, heads, 16, 16), probabilities (rows, starts, 16, 16).
     """
@@ -79,10 +77,16 @@ def run_without(name, off):
         return hook
 
     model = loaded(name)
+    D = model.config.head_width
     hooks = [
         block.attention.output.register_forward_pre_hook(silenced(layer))
         for layer, block in enumerate(model.blocks)
     ]
+    if not feedforward:
+        hooks += [
+            block.feedforward.register_forward_hook(lambda part, inputs, out: torch.zeros_like(out))
+            for block in model.blocks
+        ]
     tokens = torch.from_numpy(all_rows()).long()
     trace = model.trace(tokens.flatten(0, 1))
     shares = model.logits(trace.hidden_states[-1]).softmax(dim=-1)
@@ -92,17 +96,18 @@ def run_without(name, off):
     return [each.unflatten(0, tokens.shape[:2]).numpy() for each in (maps, shares)]
 
 
-def by_torch(model, row, start, position, **switches):
+def by_torch(model, row, start, position, feedforward, **switches):
     heads = HEADS[: 2 * len(loaded(model).blocks)]
     off = tuple(each for each in heads if not switches[NAMES[HEADS.index(each)]])
     tokens, at = all_rows()[row - 1, start], (row - 1, start)
-    maps, shares = (each[at] for each in run_without(model, off))
+    maps, shares = (each[at] for each in run_without(model, off, feedforward))
     whole = run_without(model, ())[1][at]
     right, whole_right = (each[np.arange(15), tokens[1:]] for each in (shares, whole))
     return {
         "tokens": tokens,
         "heads": heads,
         "off": off,
+        "feedforward": feedforward,
         "weights": maps[:, position],
         "expected": shares[position],
         "right": right,
@@ -149,9 +154,8 @@ def test_the_models_are_what_their_names_say(rows):
     score = {name: float(induction_scores(model, front).max()) for name, model in models.items()}
     assert score[WITH] > 0.9
     assert score[WITHOUT] < 0.2
-    assert max(loss[WITH], loss[WITHOUT]) < 0.1
-    assert loss[ONE] > KNOWS_WHAT_IS_LEFT
-    assert models[ONE].config.num_layers == 1
+    assert max(loss.values()) < 0.1
+    assert models[ONE].config.num_layers == 1 and score[ONE] < 0.2
 
 
 @torch.no_grad()
@@ -174,7 +178,8 @@ def test_presets_show_what_they_say(picture):
     assert Induction().values == presets["whole model"], "it opens with all heads on"
     for name in ("layer 1, one off", "layer 0, one off"):
         assert states[name].loss > math.log(16)
-    assert KNOWS_WHAT_IS_LEFT < states["one layer"].loss < math.log(16)
+    assert states["one layer"].loss < 0.1
+    assert states["one layer, no feed-forward"].loss > math.log(16)
     wrapped = states["copy wraps"]
     assert (wrapped.earlier, wrapped.target) == (LENGTH - 1, 0)
 
@@ -192,11 +197,13 @@ def test_what_is_off_in_words(picture):
 def test_in_the_one_without_one_head_has_the_content_and_one_the_address(head, moves_content):
     tokens = repeated_tokens(torch.Generator().manual_seed(83), batch=256)
     model, query = load_induction_run(WITHOUT), LENGTH + 2
+    D = model.config.head_width
+    mine = slice(head * D, (head + 1) * D)
     place, other = query - LENGTH + 2, 6  # two after the earlier occurrence; further on
 
     def swapped(module, inputs):
         mixed = inputs[0].clone()
-        mixed[:, place, head * D : (head + 1) * D] = inputs[0][:, other, head * D : (head + 1) * D]
+        mixed[:, place, mine] = inputs[0][:, other, mine]
         return (mixed,)
 
     model.blocks[0].attention.output.register_forward_pre_hook(swapped)

@@ -1,4 +1,4 @@
-"""Exercise 2 of lecture 02: find out what a sampler does to its logits."""
+"""Find out what a sampler does to its logits."""
 
 from __future__ import annotations
 
