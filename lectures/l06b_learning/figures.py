@@ -69,16 +69,15 @@ def draw_training(
 
 def _apart(heights: Sequence[float], top: float) -> list[float]:
     """Places for labels, none nearer to the next than a line of text."""
-    order = np.argsort(heights)
-    placed, lowest = np.zeros(len(heights)), 0.0
+    order, line = np.argsort(heights), 0.07 * top
+    placed, lowest = [0.0] * len(heights), 0.0
     for i in order:
-        placed[i] = lowest = max(heights[i], lowest)
-        lowest += 0.07 * top
-    over = max(0.0, placed.max() - top)
+        placed[i] = max(heights[i], lowest)
+        lowest = placed[i] + line
     for i in order[::-1]:
-        placed[i] = min(placed[i], top if over else placed[i])
-        top = placed[i] - 0.07 * top if over else top
-    return placed.tolist()
+        placed[i] = min(placed[i], top)
+        top = placed[i] - line
+    return placed
 
 
 def draw_arrivals(steps: Sequence[int], shares: Mapping[str, Sequence[float]]) -> AnnotatedFigure:

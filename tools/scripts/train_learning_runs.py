@@ -1,7 +1,7 @@
 """Train what the package carries for lecture 06b, with the lecture's own cells.
 
     python -m tools.scripts.train_learning_runs moments    half a minute: one training, four moments
-    python -m tools.scripts.train_learning_runs curves     a minute: trainings with a fault, and without
+    python -m tools.scripts.train_learning_runs curves     a minute: right and faulty trainings
 
 What is printed last is for course_utils/data/package_files.py.
 """
