@@ -16,15 +16,16 @@ YOURS, OURS, BROKEN = "yours", "ours", "broken"
 
 # Where each part is: left, top, width and height in pixels; a part that uses another is around it.
 PLACES = {
-    "block": (6, 26, 328, 214),
-    "MultiHead": (44, 54, 280, 130),
-    "apply_rope": (54, 82, 128, 26),
-    "step": (194, 82, 120, 26),
-    "attend": (54, 116, 260, 58),
-    "causal_mask": (64, 142, 132, 26),
-    "softmax": (204, 142, 100, 26),
+    "MyGPT": (4, 4, 340, 298),
+    "block": (12, 54, 328, 214),
+    "MultiHead": (50, 82, 280, 130),
+    "apply_rope": (60, 110, 128, 26),
+    "step": (200, 110, 120, 26),
+    "attend": (60, 144, 260, 58),
+    "causal_mask": (70, 170, 132, 26),
+    "softmax": (210, 170, 100, 26),
 }
-WIDTH, HEIGHT = 340, 266
+WIDTH, HEIGHT = 350, 308
 BLUE, ORANGE = "var(--jp-brand-color1, #1976d2)", "var(--jp-warn-color1, #e07b00)"
 LOOKS = {
     YOURS: f'fill="{BLUE}" fill-opacity="0.14" stroke="{BLUE}" stroke-width="2"',
@@ -35,16 +36,16 @@ MARKS = {YOURS: "✓ ", OURS: "", BROKEN: "✗ "}
 SAID = {YOURS: "Yours", OURS: "The course’s", BROKEN: "In your file, but it does not pass"}
 # The stream of the tokens' vectors, what leaves it, and what is added to it.
 STREAM = (
-    '<g fill="none" stroke="currentColor" stroke-opacity="0.7" stroke-width="1.5">'
+    '<g transform="translate(6 28)" fill="none" stroke="currentColor" stroke-width="1.5">'
+    '<g stroke-opacity="0.7">'
     '<path d="M24 20V248M18 242L24 250L30 242" stroke-width="3"/>'
     '<path d="M24 68H44M44 170H31M24 200H44M44 222H31"/>'
     '<rect x="44" y="194" width="280" height="34" rx="6" stroke-opacity="0.3"/></g>'
-    '<g fill="none" stroke="currentColor" stroke-width="1.5">'
     '<path d="M18 170h12M24 164v12M18 222h12M24 216v12"/>'
     '<circle cx="24" cy="170" r="7"/><circle cx="24" cy="222" r="7"/></g>'
 )
-GIVEN = ((12, 14, "tokens"), (54, 215, "feed-forward part"), (40, 256, "the next word"),
-         (266, 100, "cache"))  # fmt: skip
+GIVEN = ((18, 42, "tokens"), (60, 243, "feed-forward part"), (46, 284, "the next word"),
+         (272, 128, "cache"))  # fmt: skip
 
 
 def map_of_file(folder: Path) -> str:
@@ -62,7 +63,7 @@ def draw_map(states: Mapping[str, str]) -> str:
     Args:
         states: part → YOURS, OURS or BROKEN; what is not named is ours.
 
-    >>> "Yours: softmax. The course’s: block" in draw_map({"softmax": YOURS})
+    >>> "Yours: softmax. The course’s: MyGPT, block" in draw_map({"softmax": YOURS})
     True
     """
     states = {name: states.get(name, OURS) for name in PLACES}
@@ -78,7 +79,7 @@ def draw_map(states: Mapping[str, str]) -> str:
         f'viewBox="0 0 {WIDTH} {HEIGHT}" style="display: block; max-width: 100%; height: auto; '
         'font: 13px var(--jp-ui-font-family, system-ui, sans-serif);">'
         f"{STREAM}{given}{boxes}</svg>"
-        '<figcaption aria-hidden="true" style="max-width: 340px; font-size: 13px;">'
+        '<figcaption aria-hidden="true" style="max-width: 350px; font-size: 13px;">'
         f"{words}</figcaption></figure>"
     )
 

@@ -1,7 +1,8 @@
 """The reader's GPT: `my_gpt.py`, beside the reader's copies, keeps the parts that pass their check.
 
 An exercise with ``kept_as`` builds a part. Its code is kept once it passes the check a second time,
-run from the file and without the notebook. What the reader writes into the file stays.
+run from the file and without the notebook. It brings along what it uses: functions and classes of
+other cells, and imports. What the reader writes into the file stays.
 """
 
 from __future__ import annotations
@@ -12,20 +13,21 @@ import importlib.util
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from course_utils.files import write_whole
 from course_utils.teaching.part_source import (
+    Brought,
+    bring,
+    code_of,
     find,
-    functions_of,
-    how_to_bring,
     is_without_text,
-    lines_of,
     source_of,
-    unknown_names,
+    with_code,
+    with_imports,
 )
 from course_utils.teaching.time_limit import OutOfTimeError, within
 from course_utils.teaching.usual_torch import usual_torch
@@ -111,31 +113,32 @@ def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
 
 def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
     part, path = exercise.kept_as, folder / FILE
-    source, before = _source(answer, part), _read(path)
+    _must_have_code(answer, part)
+    before = _read(path)
     text = _text(before or b"")
     text = text if text.strip() else HEADER
-    lines, place = lines_of(text), find(text, part)
-    there = "".join(lines[place]) if place else ""
-    if there and ast.dump(ast.parse(there)) == ast.dump(ast.parse(source)):
+    brought = bring(answer, part, text)
+    _must_be_complete(brought)
+    there = {name: old for name in brought.definitions if (old := code_of(text, name))}
+    others = [name for name, old in there.items() if not _same(old, brought.definitions[name])]
+    if len(there) == len(brought.definitions) and not (others or brought.imports):
         return f"`{part}` is in {FILE}."
-    if there and not replace:
+    if others and not replace:
         call = f"exercises.check_{exercise.function}({answer.__name__}, replace=True)"
-        return f"{FILE} has another `{part}`. To replace it by this one, run `{call}`."
+        return f"{FILE} has another {_listed(others)}. To replace it by this one, run `{call}`."
     if before is not None and not path.stat().st_mode & stat.S_IWUSR:
         raise PartsError("the file is read-only.")
-    if place:
-        lines[place] = [source]
-    else:
-        lines += [f"\n\n# {_heading(exercise)}\n", source]
-    text = "".join(lines)
+    text = _with_definitions(exercise, text, brought, others)
     with _module_put_back():
-        _must_pass_alone(exercise, answer, source, text, path)
-    if there:
+        _must_pass_alone(exercise, text, path)
+    if others:
         with open(folder / REPLACED, "a", encoding="utf-8", newline="") as stream:
-            stream.write(f"{there.rstrip()}\n\n\n")
+            stream.writelines(f"{there[name].rstrip()}\n\n\n" for name in others)
     _write(path, text.encode(), before)
-    moved = f" The other one is now in {REPLACED}." if there else ""
-    return f"Kept as `{part}` in {FILE}.{moved}"
+    helpers = [name for name in brought.definitions if name not in there and name != part]
+    also = f", with {_listed(helpers)}" if helpers else ""
+    moved = f" The other one is now in {REPLACED}." if others else ""
+    return f"Kept as `{part}` in {FILE}{also}.{moved}"
 
 
 def _heading(exercise: Exercise) -> str:
@@ -145,32 +148,57 @@ def _heading(exercise: Exercise) -> str:
     return f"{exercise.kept_as}: {place}{exercise.title}"
 
 
-def _source(answer: Any, part: str) -> str:
-    """The code that the reader wrote, defining ``part``."""
+def _must_have_code(answer: Any, part: str) -> None:
+    """Whether the reader wrote it: at the left edge of a cell, and where Python keeps its text."""
     ours = str(getattr(answer, "__module__", "")).startswith("course_utils.")
-    source = "" if ours else source_of(answer, part)
-    if not source and not ours and is_without_text(answer):
+    if not ours and source_of(answer, part):
+        return
+    if not ours and is_without_text(answer):
         raise PartsError(
             "its code was run by a magic such as `%%time` or by `exec`, and cannot be found. Run "
             "it in a cell without that, then this one again."
         )
-    if not source:
-        raise PartsError(
-            f"write it yourself, as `def {part}` or `class {part}` at the left edge of a cell."
-        )
-    return source
+    raise PartsError(
+        f"write it yourself, as `def {part}` or `class {part}` at the left edge of a cell."
+    )
 
 
-def _must_pass_alone(exercise: Exercise, answer: Any, source: str, text: str, path: Path) -> None:
-    """Run the file with the new part, and check that part as the exercise does."""
-    part = exercise.kept_as
-    if unknown := unknown_names(source, text):
-        names = functions_of(answer)[0].__globals__
-        missing = ", ".join(how_to_bring(name, names) for name in unknown)
+def _must_be_complete(brought: Brought) -> None:
+    if brought.missing:
+        user = next(iter(brought.missing.values()))
+        missing = ", ".join(f"the definition of `{name}`" for name in brought.missing)
         raise PartsError(
-            f"`{part}` uses names from elsewhere in the notebook. Write this inside it, then run "
+            f"`{user}` uses names from elsewhere in the notebook. Write this inside it, then run "
             f"its cell and this one again: {missing}."
         )
+
+
+def _with_definitions(
+    exercise: Exercise, text: str, brought: Brought, others: Sequence[str]
+) -> str:
+    """The file with what is new: at its end, or above the part if the part is there."""
+    text = with_imports(text, brought.imports)
+    for name in others:
+        text = with_code(text, name, brought.definitions[name])
+    new = [source for name, source in brought.definitions.items() if not find(text, name)]
+    if find(text, exercise.kept_as):
+        above = "".join(f"{source}\n\n" for source in new)
+        return with_code(text, exercise.kept_as, above + code_of(text, exercise.kept_as))
+    return f"{text}\n\n# {_heading(exercise)}\n" + "\n\n".join(new)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are the same code, whatever their spaces and comments are."""
+    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _must_pass_alone(exercise: Exercise, text: str, path: Path) -> None:
+    """Run the file with the new part, and check that part as the exercise does."""
+    part = exercise.kept_as
     verdict = judge_alone(exercise, _run(text, path)[part])
     if not verdict.passed:
         raise PartsError(f"run from that file, `{part}` does not pass. {verdict.message}")

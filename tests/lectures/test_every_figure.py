@@ -14,8 +14,8 @@ from course_utils.explorers import charts
 from course_utils.explorers.show import folded
 from lectures import COURSE, find_lecture
 from lectures.l01_scaling.figures import cosine_density
-from lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
-from lectures.l06_gpt2_block.figures import line_band
+from lectures.l06b_learning.experiments.scaling_law import fit_power_law
+from lectures.l06b_learning.figures import line_band
 from tests.support_figures import overhang
 
 RANDOM = np.random.default_rng(6)
@@ -90,12 +90,12 @@ FIGURES = {
     ("05", "draw_reach"): ((REACHES, np.tri(7, dtype=bool)), {}, "28 49 34 6"),
     ("05", "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
-    ("06", "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
-    ("06", "draw_ablation"): (
+    ("06b", "draw_gradient_norms"): (({"post-LN": DEPTHS, "pre-LN": DEPTHS},), {}, "5 48 0.5"),
+    ("06b", "draw_ablation"): (
         ({"whole": WHOLE, "without": WHOLE + 3}, LEVELS), {}, "3.20 3.10 3.40",
     ),
-    ("06", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
-    ("06", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
+    ("06b", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
+    ("06b", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
     ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
     ("07", "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
@@ -119,10 +119,12 @@ def draw(number, name):
 
 def test_every_figure_is_here():
     numbers = (None, *(lecture.number for lecture in COURSE))
+    modules = {number: module_of(number) for number in numbers}
     found = {
-        (number, name) for number in numbers for name in vars(module_of(number))
-        if name.startswith("draw_") and vars(module_of(number))[name].__module__
-        == module_of(number).__name__
+        (number, name)
+        for number, module in modules.items() if module
+        for name, made in vars(module).items()
+        if name.startswith("draw_") and made.__module__ == module.__name__
     }  # fmt: skip
     assert found == set(FIGURES)
 

@@ -52,7 +52,7 @@ def test_a_verdict_shows_the_map_of_what_is_kept(folder):
     reader.run(solution(lecture.stem, exercise.function)[0])
     verdict = reader.run(check)
     bundle = verdict._repr_mimebundle_()
-    assert "Your GPT. Yours: attend. The course’s: block, MultiHead" in bundle["text/html"]
+    assert "Your GPT. Yours: attend. The course’s: MyGPT, block" in bundle["text/html"]
     assert bundle["text/plain"] == repr(verdict) and "Your GPT" not in repr(verdict)
 
 

@@ -33,14 +33,15 @@ def boxes(states):
 @pytest.mark.parametrize(
     ("states", "words"),
     [
-        ({}, "Your GPT. The course’s: block, MultiHead, apply_rope, step, attend, causal_mask, "
-         "softmax."),
+        ({}, "Your GPT. The course’s: MyGPT, block, MultiHead, apply_rope, step, attend, "
+         "causal_mask, softmax."),
         ({"attend": YOURS, "softmax": YOURS}, "Your GPT. Yours: attend, softmax. The course’s: "
-         "block, MultiHead, apply_rope, step, causal_mask."),
-        (dict.fromkeys(PLACES, YOURS), "Your GPT. Yours: block, MultiHead, apply_rope, step, "
+         "MyGPT, block, MultiHead, apply_rope, step, causal_mask."),
+        (dict.fromkeys(PLACES, YOURS), "Your GPT. Yours: MyGPT, block, MultiHead, apply_rope, step, "
          "attend, causal_mask, softmax."),
-        ({**dict.fromkeys(PLACES, YOURS), "softmax": BROKEN}, "Your GPT. Yours: block, MultiHead, "
-         "apply_rope, step, attend, causal_mask. In your file, but it does not pass: softmax."),
+        ({**dict.fromkeys(PLACES, YOURS), "softmax": BROKEN}, "Your GPT. Yours: MyGPT, block, "
+         "MultiHead, apply_rope, step, attend, causal_mask. In your file, but it does not "
+         "pass: softmax."),
     ],
     ids=["none", "some", "all", "one broken"],
 )  # fmt: skip
@@ -68,10 +69,10 @@ def test_a_part_is_within_what_uses_it_and_beside_the_rest():
 
     assert all(is_within(name, "attend") for name in ("causal_mask", "softmax"))
     assert all(is_within(name, "MultiHead") for name in ("attend", "apply_rope", "step"))
-    assert is_within("MultiHead", "block")
+    assert is_within("MultiHead", "block") and is_within("block", "MyGPT")
     for pair in combinations(PLACES, 2):
         assert is_apart(*pair) or is_within(*pair) or is_within(*pair[::-1])
-    assert edges("block")[2] < WIDTH <= 360 and edges("block")[3] < HEIGHT
+    assert edges("MyGPT")[2] < WIDTH <= 360 and edges("MyGPT")[3] < HEIGHT
 
 
 def test_it_has_no_colour_of_one_theme_alone():

@@ -110,38 +110,108 @@ class TestKept:
         assert verdict.message == "Half of what is right." and not reader.file.exists()
 
 
-class TestAlone:
-    def test_names_from_other_cells_are_named(self, reader):
-        reader.run("import math\nimport numpy as np\nfrom course_utils.masks import causal_mask")
-        reader.run("def helper(x):\n    return x")
-        cell = (
-            "def shares(x):\n    np.ones(1), causal_mask(3), math.pi\n"
-            "    return helper(x).softmax(-1)"
-        )
-        assert reader.check("shares", cell) == (
-            "Not kept in my_gpt.py: `shares` uses names from elsewhere in the notebook. Write this "
-            "inside it, then run its cell and this one again: `from course_utils.masks import "
-            "causal_mask`, the definition of `helper`, `import numpy as np`."
-        )
-        assert not reader.file.exists()
+class TestBrought:
+    """What a part uses from the notebook comes with it."""
 
-    def test_a_name_that_no_probe_reaches_counts(self, reader):
+    def test_functions_classes_and_imports(self, reader, folder):
+        reader.run("import numpy as np\nfrom course_utils.masks import causal_mask")
+        reader.run("from functools import partial as with_some")
+        reader.run("def inner(x):\n    return with_some(torch.mul, x)(np.float32(1))\n")
+        reader.run("class Outer(nn.Module):\n    def forward(self, x):\n        return inner(x)\n")
+        cell = (
+            "def shares(x):\n    causal_mask(3), math.pi\n    return Outer()(x).softmax(-1)"
+        )
+        reader.run("import math")
+        assert reader.check("shares", cell) == (
+            "Kept as `shares` in my_gpt.py, with `inner`, `Outer`."
+        )
+        assert torch.allclose(my_parts(folder)["shares"](X), X.softmax(-1))
+        assert re.findall(r"^(?:def|class) (\w+)", reader.text, re.M) == [
+            "inner", "Outer", "shares",
+        ]  # fmt: skip
+        top = reader.text.split("# shares")[0].splitlines()
+        assert {"import numpy as np", "from course_utils.masks import causal_mask"} <= {*top}
+        assert "from functools import partial as with_some" in top
+        assert top.count("import math") == 1  # which the file has from the beginning
+
+    def test_again_it_is_there_already(self, reader):
+        reader.run("import numpy as np\ndef helper(x):\n    return np.float32(1) * x\n")
+        cell = "def shares(x):\n    return helper(x).softmax(-1)"
+        reader.check("shares", cell)
+        before = reader.text
+        assert reader.check("shares", cell) == "`shares` is in my_gpt.py."
+        assert reader.text == before
+
+    def test_another_helper_is_replaced_when_asked(self, reader, folder):
+        reader.run("def helper(x):\n    return 1.0 * x\n")
+        cell = "def shares(x):\n    return helper(x).softmax(-1)"
+        reader.check("shares", cell)
+        before = reader.text
+        reader.run("def helper(x):\n    return x.clone()\n")
+        said = reader.check("shares", cell)
+        assert "has another `helper`" in said and "replace=True" in said and reader.text == before
+        assert "Kept" in reader.check("shares", cell, replace=True)
+        assert reader.text == before.replace("1.0 * x", "x.clone()")
+        assert "1.0 * x" in reader.replaced.read_text("utf-8")
+
+    def test_a_new_helper_of_a_part_that_is_there(self, reader, folder):
+        reader.check("shares", SIMPLE)
+        reader.run("def helper(x):\n    return 1.0 * x\n")
+        cell = "def shares(x):\n    return helper(x).softmax(-1)"
+        reader.check("shares", cell, replace=True)
+        assert reader.text.index("def helper") < reader.text.index("def shares")
+        assert torch.allclose(my_parts(folder)["shares"](X), X.softmax(-1))
+
+    def test_functions_that_call_each_other(self, reader, folder):
+        reader.run("def even(n):\n    return n == 0 or odd(n - 1)\n")
+        reader.run("def odd(n):\n    return n > 0 and even(n - 1)\n")
+        reader.check("shares", "def shares(x):\n    return x.softmax(-1) if even(4) else 0")
+        assert torch.allclose(my_parts(folder)["shares"](X), X.softmax(-1))
+
+    def test_a_class_comes_after_what_it_is_made_from(self, reader, folder):
+        reader.run("class Base:\n    def run(self, x):\n        return x.softmax(-1)\n")
+        reader.run("class Heir(Base):\n    def go(self, x):\n        return self.run(x)\n")
+        reader.check("shares", "def shares(x):\n    return Heir().go(x)")
+        assert torch.allclose(my_parts(folder)["shares"](X), X.softmax(-1))
+
+    def test_a_part_of_another_exercise_and_then_that_exercise(self, reader):
+        reader.run(SHARES_CELL)
+        assert reader.check("mix_rows", MIX_CELL) == "Kept as `mix` in my_gpt.py, with `shares`."
+        assert reader.check("shares") == "`shares` is in my_gpt.py."
+
+    def test_what_comes_from_the_file_stays_there(self, reader, folder):
+        """The notebook's `shares` is the file's own."""
+        reader.check("shares", SHARES_CELL)
+        reader.names["shares"] = my_parts(folder)["shares"]
+        assert reader.check("mix_rows", MIX_CELL) == "Kept as `mix` in my_gpt.py."
+        assert reader.text.count("def shares") == 1 and "import shares" not in reader.text
+
+
+class TestAlone:
+    @pytest.mark.parametrize(
+        "value", ["width = 64", "width = lambda: 1", "width = nn.Linear(2, 2)", "'nothing'"]
+    )
+    def test_what_cannot_be_brought_is_named(self, reader, value):
+        reader.run(value)
         said = reader.check(
             "shares", "def shares(x):\n    return x.softmax(-1) if len(x) else width"
         )
-        assert "the definition of `width`" in said
+        assert said == (
+            "Not kept in my_gpt.py: `shares` uses names from elsewhere in the notebook. Write this "
+            "inside it, then run its cell and this one again: the definition of `width`."
+        )
+        assert not reader.file.exists()
 
-    def test_a_part_that_came_before_its_own_parts(self, reader):
-        reader.run(SHARES_CELL)
-        assert "the definition of `shares`" in reader.check("mix_rows", MIX_CELL)
-        reader.check("shares")
-        assert reader.check("mix_rows") == "Kept as `mix` in my_gpt.py."
+    def test_of_a_helper_too(self, reader):
+        reader.run("width = 64\ndef helper(x):\n    return x + 0 * width\n")
+        said = reader.check("shares", "def shares(x):\n    return helper(x).softmax(-1)")
+        assert "`helper` uses names from elsewhere" in said and not reader.file.exists()
 
-    def test_a_part_that_is_other_in_the_file(self, reader):
-        """In the notebook it leans on a `shares` of which the file has a broken one."""
+    def test_a_part_that_is_other_in_the_file(self, reader, folder):
+        """In the notebook it uses the course's `shares`, and the file has a broken one."""
         reader.file.write_text("def shares(x):\n    return x\n", encoding="utf-8")
-        reader.run(SHARES_CELL)
-        said = reader.check("mix_rows", MIX_CELL)
+        reader.names["shares"] = torch.special.softmax
+        said = reader.check("mix_rows", "def mix_rows(x):\n    return shares(x, dim=-1) @ x.T\n")
         assert said.startswith("Not kept in my_gpt.py: run from that file, `mix` does not pass. ")
         assert reader.text == "def shares(x):\n    return x\n"
 
@@ -370,9 +440,9 @@ class TestTime:
         assert reader.text == content
 
     def test_a_part_that_never_ends_in_the_file(self, reader):
-        reader.file.write_text("def shares(x):\n    while True:\n        pass\n", encoding="utf-8")
-        reader.run(SHARES_CELL)
-        said = reader.check("mix_rows", MIX_CELL)
+        reader.file.write_text("def shares(*x):\n    while True:\n        pass\n", encoding="utf-8")
+        reader.names["shares"] = torch.special.softmax
+        said = reader.check("mix_rows", MIX_CELL.replace("shares(x)", "shares(x, -1)"))
         assert "run from the file, `mix` was stopped after 0.5 s" in said
         assert "mix" not in reader.text
 

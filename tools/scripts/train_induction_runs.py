@@ -13,13 +13,13 @@ import torch
 
 from course_utils.models.gpt2 import GPT2
 from course_utils.training import TEST_SEED
-from lectures.l06_gpt2_block.experiments.induction import (
+from lectures.l06b_learning.experiments.induction import (
     induction_scores,
     repeat_loss,
     repeated_tokens,
     train_induction,
 )
-from lectures.l06_gpt2_block.experiments.induction_runs import (
+from lectures.l06b_learning.experiments.induction_runs import (
     INDUCTION_RUNS,
     INDUCTION_RUNS_FILE,
 )

@@ -17,7 +17,7 @@ LAYERS = ("query", "key", "value", "output")
 CLOSE = NanAlike(relative=1e-4, absolute=1e-4)
 
 
-class _MultiHead(nn.Module):
+class MultiHead(nn.Module):
     """The right layer; each mistake replaces one of its steps."""
 
     def __init__(self, width, num_heads):
@@ -51,7 +51,7 @@ class _MultiHead(nn.Module):
 
 def _with(**steps: Callable[..., Any]) -> type:
     """The layer with other steps."""
-    return type("MultiHead", (_MultiHead,), steps)
+    return type("MultiHead", (MultiHead,), steps)
 
 
 class _NotSetUp(nn.Module):
@@ -85,7 +85,7 @@ def _zeroed(self, scores, may_attend):
 
 
 def _opposite(self, scores, may_attend):
-    return _MultiHead.weights(self, scores, None if may_attend is None else ~may_attend)
+    return MultiHead.weights(self, scores, None if may_attend is None else ~may_attend)
 
 
 def _is_unwritten(answer: type, name: str) -> bool:
@@ -128,7 +128,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     x, C, H = inputs["x"], inputs["width"], inputs["num_heads"]
     facts: dict[str, Any] = {"C": C, "H": H, "D": C // H, "T": x.shape[1]}
     facts |= {"root_C": math.sqrt(C), "root_D": math.sqrt(C // H)}
-    right = _applied(_MultiHead)(*inputs.values())
+    right = _applied(MultiHead)(*inputs.values())
     if isinstance(got, torch.Tensor) and got.shape == right.shape:
         worst = int((got - right).abs().nan_to_num(nan=torch.inf).argmax())
         facts |= {"gave": float(got.flatten()[worst]), "want": float(right.flatten()[worst])}
@@ -143,7 +143,7 @@ MULTI_HEAD = Exercise(
     minutes=12,
     function="MultiHead",
     kept_as="MultiHead",
-    reference=_MultiHead,
+    reference=MultiHead,
     watch=_applied,
     probes=(
         _probe(2, 5, 6, 3),

@@ -6,7 +6,7 @@ from course_utils.teaching.asks import asks
 from lectures.l06_gpt2_block.exercises.block import BLOCK
 from lectures.l06_gpt2_block.exercises.count import COUNT
 from lectures.l06_gpt2_block.exercises.fault import FAULT, faulty_gpt
-from lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
+from lectures.l06_gpt2_block.exercises.my_gpt import MY_GPT
 
 __all__ = ["faulty_gpt"]
 
@@ -14,8 +14,8 @@ globals().update(
     asks(
         Path(__file__).parents[1],
         block=BLOCK,
+        MyGPT=MY_GPT,
         fault=FAULT,
         count=COUNT,
-        nucleus=NUCLEUS,
     )
 )

@@ -61,7 +61,7 @@ def _function(module: nn.Module) -> Callable[[Tensor], Tensor]:
     return lambda x: module(x)
 
 
-def _block(x, norm_1, attention, norm_2, feedforward):
+def block(x, norm_1, attention, norm_2, feedforward):
     x = x + attention(norm_1(x))
     return x + feedforward(norm_2(x))
 
@@ -74,7 +74,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The stream's sizes (root mean square), and the number that is furthest off."""
     x = inputs["x"]
     with torch.no_grad():
-        right = _block(*inputs.values())
+        right = block(*inputs.values())
         after = x + inputs["attention"](inputs["norm_1"](x))
     facts = {"size_in": _rms(x), "size_right": _rms(right), "size_middle": _rms(after)}
     if isinstance(got, Tensor) and got.shape == right.shape:
@@ -97,7 +97,7 @@ BLOCK = Exercise(
     minutes=8,
     function="block",
     kept_as="block",
-    reference=_block,
+    reference=block,
     probes=(_probe(2, 5, 6, 3, 11, 3.0), _probe(3, 7, 10, 2, 13, 0.6)),
     parts=("out",),
     facts=_facts,

@@ -1,39 +1,5 @@
-"""What the lecture trains and measures."""
+"""What the lecture measures."""
 
-from lectures.l06_gpt2_block.experiments.ablation import without_heads
-from lectures.l06_gpt2_block.experiments.induction import (
-    induction_scores,
-    loss_without_each_head,
-    previous_token_scores,
-    repeat_loss,
-    repeated_tokens,
-    train_induction,
-)
-from lectures.l06_gpt2_block.experiments.norms import gradient_norms, train_with_warmup
-from lectures.l06_gpt2_block.experiments.scaling_law import fit_power_law
-from lectures.l06_gpt2_block.experiments.sizes import final_losses, train_sizes
-from lectures.l06_gpt2_block.experiments.small_text import (
-    LIVE_GPT,
-    bigram_loss,
-    train_gpt,
-)
 from lectures.l06_gpt2_block.experiments.symbols import symbol_table
 
-__all__ = [
-    "LIVE_GPT",
-    "bigram_loss",
-    "final_losses",
-    "fit_power_law",
-    "gradient_norms",
-    "induction_scores",
-    "loss_without_each_head",
-    "previous_token_scores",
-    "repeat_loss",
-    "repeated_tokens",
-    "symbol_table",
-    "train_gpt",
-    "train_induction",
-    "train_sizes",
-    "train_with_warmup",
-    "without_heads",
-]
+__all__ = ["symbol_table"]

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from course_utils.models.gpt2 import GPT2, GPT2Block, GPT2Config
-from course_utils.sampling import with_top_p
 from lectures.l06_gpt2_block.exercises.block import BLOCK
 from lectures.l06_gpt2_block.exercises.count import COUNT
 from lectures.l06_gpt2_block.exercises.fault import (
@@ -16,7 +15,6 @@ from lectures.l06_gpt2_block.exercises.fault import (
     faulty_gpt,
     trace,
 )
-from lectures.l06_gpt2_block.exercises.nucleus import NUCLEUS
 
 
 def block_in_place(x, norm_1, attention, norm_2, feedforward):
@@ -102,28 +100,3 @@ def test_a_fault_is_where_it_was_planted_and_hides_in_weights_and_shapes(number)
     at = [*mine].index(first)
     assert max(gaps[:at]) < 0.3 * 1e-4 and gaps[at] > 2 * 1e-4  # no rounding decides
     assert mine[""].shape == theirs[""].shape and gaps[-1] > 3 * max(gaps[:at])
-
-
-def nucleus_counted(probabilities, p):
-    kept, total = torch.zeros(len(probabilities)), 0.0
-    for token in sorted(range(len(probabilities)), key=lambda i: -probabilities[i]):
-        if total >= p - 1e-6:
-            break
-        kept[token] = probabilities[token]
-        total += probabilities[token].item()
-    return kept / total
-
-
-def nucleus_of_the_library(probabilities, p):
-    return with_top_p(probabilities.log(), p)
-
-
-@pytest.mark.parametrize("answer", [nucleus_counted, nucleus_of_the_library])
-def test_other_right_nuclei_pass(answer):
-    assert NUCLEUS.check(answer).passed
-
-
-def test_the_library_keeps_the_same():
-    probabilities = torch.randn(7, 23).mul(2).softmax(dim=-1)
-    for row, p in zip(probabilities, (0.05, 0.3, 0.5, 0.8, 0.9, 0.99, 1.0), strict=True):
-        torch.testing.assert_close(NUCLEUS.reference(row, p), with_top_p(row.log(), p))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_utils.threads import one_thread
-from lectures.l06_gpt2_block.experiments.induction import (
+from lectures.l06b_learning.experiments.induction import (
     CONFIG,
     LENGTH,
     induction_scores,
@@ -17,11 +17,11 @@ from lectures.l06_gpt2_block.experiments.induction import (
     repeated_tokens,
     shifted_repeats,
 )
-from lectures.l06_gpt2_block.experiments.induction_runs import (
+from lectures.l06b_learning.experiments.induction_runs import (
     INDUCTION_RUNS,
     load_induction_run,
 )
-from lectures.l06_gpt2_block.explorers.induction import (
+from lectures.l06b_learning.explorers.induction import (
     HEADS,
     NAMES,
     ONE,

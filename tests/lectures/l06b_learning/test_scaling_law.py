@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from lectures.l06_gpt2_block.experiments.scaling_law import (
+from lectures.l06b_learning.experiments.scaling_law import (
     T_95,
     _student,
     fit_power_law,

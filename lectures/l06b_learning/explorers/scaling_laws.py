@@ -1,4 +1,4 @@
-"""Lecture 06: what three published scaling laws make of a budget, and models that were trained."""
+"""Lecture 06b: what three published scaling laws make of a budget, and models that were trained."""
 
 from __future__ import annotations
 

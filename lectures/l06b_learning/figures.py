@@ -1,4 +1,4 @@
-"""Static figures of lecture 06. Its learning curves and times are `explorers.charts`."""
+"""Static figures of lecture 06b. Its learning curves and times are `explorers.charts`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from course_utils.explorers.style import (
     course_style,
     new_figure,
 )
-from lectures.l06_gpt2_block.experiments.scaling_law import PowerLaw
+from lectures.l06b_learning.experiments.scaling_law import PowerLaw
 
 Depths = Mapping[int, np.ndarray]
 UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}

@@ -1,4 +1,4 @@
-"""Lecture 06's explorer of scaling laws: what is drawn is what the published laws say."""
+"""Lecture 06b's explorer of scaling laws: what is drawn is what the published laws say."""
 
 import math
 from functools import cache
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lectures.l06_gpt2_block.explorers.scaling_laws import ScalingLaws
+from lectures.l06b_learning.explorers.scaling_laws import ScalingLaws
 from tests.explorers.support_browser import InBrowser, differences
 
 PLACES = np.linspace(6.5, 13.5, 101)  # of the curves, in powers of ten

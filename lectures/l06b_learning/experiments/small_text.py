@@ -11,7 +11,7 @@ from course_utils.models.small_gpt import SMALL_GPT
 from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Float, Int
 from course_utils.training import rate_factor, with_bar
-from lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
+from lectures.l06b_learning.experiments.sizes import drawn_for_width
 
 LIVE_GPT = dataclasses.replace(SMALL_GPT, num_layers=2)  # in half a minute a third does not pay
 

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 from course_utils.masks import causal_mask
 from course_utils.training import train
 from course_utils.two_heads_task import LENGTH, TOKENS, copy_batch, copy_loss
-from lectures.l06_gpt2_block.experiments.norms import (
+from lectures.l06b_learning.experiments.norms import (
     WIDTH,
     DeepCopier,
     gradient_norms,

@@ -1,4 +1,4 @@
-"""Lecture 06: small GPTs that copy a row; each of their heads can be switched off."""
+"""Lecture 06b: small GPTs that copy a row; each of their heads can be switched off."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 from course_utils.explorers import Explorer
 from course_utils.explorers.gpt import packed
 from course_utils.explorers.inputs import Choice, Slider, Toggle
-from lectures.l06_gpt2_block.experiments.induction import LENGTH, repeated_tokens
-from lectures.l06_gpt2_block.experiments.induction_runs import INDUCTION_RUNS, load_induction_run
+from lectures.l06b_learning.experiments.induction import LENGTH, repeated_tokens
+from lectures.l06b_learning.experiments.induction_runs import INDUCTION_RUNS, load_induction_run
 
 ROWS = 8
 WITH, WITHOUT, ONE = INDUCTION_RUNS

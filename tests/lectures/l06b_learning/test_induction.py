@@ -5,8 +5,8 @@ import math
 import torch
 from torch.nn.functional import one_hot
 
-from lectures.l06_gpt2_block.experiments.ablation import without_heads
-from lectures.l06_gpt2_block.experiments.induction import (
+from lectures.l06b_learning.experiments.ablation import without_heads
+from lectures.l06b_learning.experiments.induction import (
     LENGTH,
     TOKENS,
     induction_scores,

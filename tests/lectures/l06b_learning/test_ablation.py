@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lectures.l06_gpt2_block.experiments.ablation import without_heads
+from lectures.l06b_learning.experiments.ablation import without_heads
 from tests.core.support_gpt2 import CLOSE, D, H, ours, some_ids
 
 IDS = some_ids(2, 7)

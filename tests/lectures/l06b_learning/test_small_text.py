@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import torch
 
-from lectures.l06_gpt2_block.experiments.small_text import bigram_loss, train_gpt
+from lectures.l06b_learning.experiments.small_text import bigram_loss, train_gpt
 
 V = 7
 

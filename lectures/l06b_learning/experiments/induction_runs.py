@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_utils.data.package_files import read_packaged
 from course_utils.models.gpt2 import GPT2
-from lectures.l06_gpt2_block.experiments.induction import CONFIG
+from lectures.l06b_learning.experiments.induction import CONFIG
 
 INDUCTION_RUNS_FILE = "induction_runs.safetensors"
 # Name → number of layers, seed.

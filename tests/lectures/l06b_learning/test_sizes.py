@@ -7,7 +7,7 @@ import torch
 
 from course_utils.data.course_text import course_prose
 from course_utils.models.gpt2 import GPT2
-from lectures.l06_gpt2_block.experiments.sizes import (
+from lectures.l06b_learning.experiments.sizes import (
     WIDTHS,
     course_bytes,
     drawn_for_width,

@@ -28,8 +28,8 @@ from torch.nn.functional import cross_entropy
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.shapes import Float, Int
 from course_utils.training import Training, train
-from lectures.l06_gpt2_block.experiments.ablation import without_heads
-from lectures.l06_gpt2_block.experiments.sizes import drawn_for_width
+from lectures.l06b_learning.experiments.ablation import without_heads
+from lectures.l06b_learning.experiments.sizes import drawn_for_width
 
 TOKENS, LENGTH = 16, 8
 CONFIG = GPT2Config(TOKENS, 2 * LENGTH, 32, num_layers=2, num_heads=2, feedforward_width=32)
