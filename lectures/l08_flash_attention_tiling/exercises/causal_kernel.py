@@ -19,11 +19,36 @@ from torch.nn.functional import pad
 from course_utils.attention import attend
 from course_utils.masks import causal_mask
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.outcomes import NanAlike, is_untouched, observe
+from course_utils.teaching.outcomes import NanAlike, Outcome, is_untouched
+from course_utils.teaching.parts import PartsFile
 from lectures.l08_flash_attention_tiling import numpy_triton
 
 BLOCK = 4
 TRITONS_BLOCK = 16  # its `dot` takes no smaller one
+# A file of its own: a reader without Triton loses no other part.
+MY_KERNELS = PartsFile(
+    "my_kernels.py",
+    '''\
+"""Your kernels: each is what you wrote in a lecture, and it passed its check.
+
+The file is yours to change. `make parts` shows which are here and whether they still pass.
+"""
+
+import os
+
+import torch
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported
+try:
+    import triton
+    import triton.language as tl
+except ModuleNotFoundError:  # Triton is made for Linux; this runs the same source in NumPy
+    from lectures.l08_flash_attention_tiling import numpy_triton as triton
+
+    tl = triton
+''',
+)
 
 
 def _launched(answer: Any) -> Callable[..., Any]:
@@ -32,7 +57,7 @@ def _launched(answer: Any) -> Callable[..., Any]:
         if callable(answer) and len(inspect.signature(answer).parameters) > 3:
             return _without_jit
         return answer
-    if is_untouched(answer.fn, observe(lambda: None, {})):
+    if is_untouched(answer.fn, Outcome()):
         return lambda *inputs: ...
     kernel = numpy_triton.stand_in(answer)
 
@@ -177,7 +202,7 @@ CAUSAL_KERNEL = Exercise(
     tolerance=NanAlike(relative=1e-4, absolute=1e-5),
     praise="One tile gives the right rows.",
     kept_as="causal_flash",
-    kept_in="my_kernels.py",
+    kept_in=MY_KERNELS,
 )
 
 

@@ -1,7 +1,8 @@
-"""What the lecture counts."""
+"""What the lecture counts and times."""
 
 from course_utils.kernels.gpus import GPUS
 from lectures.l08_flash_attention_tiling.experiments.gpu_table import gpu_table
+from lectures.l08_flash_attention_tiling.experiments.in_turn import time_in_turn
 from lectures.l08_flash_attention_tiling.experiments.roofline import least_times
 from lectures.l08_flash_attention_tiling.experiments.traffic import (
     naive_backward,
@@ -18,4 +19,5 @@ __all__ = [
     "naive_forward",
     "tiled_backward",
     "tiled_forward",
+    "time_in_turn",
 ]

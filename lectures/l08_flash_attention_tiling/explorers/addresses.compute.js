@@ -1,6 +1,8 @@
 // A tile of a matrix in memory: the place of each number, and whether it exists.
 
-export const [ROWS, COLUMNS, BLOCK] = [7, 6, 4];
+export const ROWS = 7;
+export const COLUMNS = 6;
+export const BLOCK = 4;
 const PLACES = Array.from({ length: BLOCK * BLOCK }, (_, n) => n);
 const numbers = first => Array.from({ length: BLOCK }, (_, i) => first + i);
 
