@@ -12,6 +12,16 @@ from tools.notebook_file import SOLUTION, Cell, lecture_file, read_cells
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
+# A solution that uses what other cells of its lecture define.
+_USES = {"MyGPT": ("setup", "norm", "feedforward", "collect", "block-class")}
+
+
+def cells_before(stem: str, function_name: str) -> list[str]:
+    """The cells that a reader has run before they solve an exercise, as far as it uses them."""
+    sources = {cell.id: cell.source for cell in _cells(stem)}
+    return [sources[name] for name in _USES.get(function_name, ())]
+
+
 def stub(stem: str, function_name: str) -> Cell:
     """Return the cell tagged `exercise` that defines `function_name`."""
     (found,) = [
@@ -34,9 +44,12 @@ def solution(stem: str, function_name: str) -> tuple[str, str]:
     return found
 
 
-def defined(source: str, function_name: str):
-    """Run `source` as a lecture would, with what lectures import, and return what it defines."""
+def defined(stem: str, source: str, function_name: str):
+    """Run `source` as its lecture would, with what lectures import, and return what it defines."""
     names = {"torch": torch, "math": math, "nn": torch.nn, "F": torch.nn.functional}
+    names["__name__"] = "__main__"
+    for before in cells_before(stem, function_name):
+        exec(compile(before, f"<before {function_name}>", "exec"), names)
     exec(compile(source, f"<{function_name}>", "exec"), names)
     return names[function_name]
 

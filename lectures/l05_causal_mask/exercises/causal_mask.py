@@ -130,6 +130,8 @@ CAUSAL_MASK = Exercise(
     kept_as="causal_mask",
 )
 
+causal_mask = CAUSAL_MASK.reference  # so that it can be imported
+
 
 @CAUSAL_MASK.mistake()
 def aligned_at_the_top_left(g):
