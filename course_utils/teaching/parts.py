@@ -1,8 +1,9 @@
 """The reader's GPT: `my_gpt.py`, beside the reader's copies, keeps the parts that pass their check.
 
-An exercise with ``kept_as`` builds a part, and may set another file with ``kept_in``. Its code is kept once it passes the check a second time,
-run from the file and without the notebook. It brings along what it uses: functions and classes of
-other cells, and imports. What the reader writes into the file stays.
+An exercise with ``kept_as`` builds a part, and may set another file with ``kept_in``. Its code is
+kept once it passes the check a second time, run from the file and without the notebook. It brings
+along what it uses: functions and classes of other cells, and imports. What the reader writes into
+the file stays.
 """
 
 from __future__ import annotations

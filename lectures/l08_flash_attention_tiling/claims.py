@@ -53,12 +53,8 @@ CLAIMS = (
         unit="of the output",
         rival="float32",
         control=Setting(
-            "sums in float32", edits={"(torch.float32, torch.float16, torch.bfloat16)": (
-                "(torch.float32, torch.float16)"
-            ), "    return {name: ((out - exact)": (
-                '    outputs["tiles, sums in torch.bfloat16"] = outputs["tiles, sums in torch.float32"]\n'
-                "    return {name: ((out - exact)"
-            )},
+            "all sums in float32",
+            edits={"tiled_in(dtype, *narrow)": "tiled_in(torch.float32, *narrow)"},
         ),
         quick={"KEYS": 512},
         settings=SETTINGS,

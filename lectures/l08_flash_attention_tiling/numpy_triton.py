@@ -68,7 +68,9 @@ class Memory:
             )
         for place in self.writers.keys() & {*places.tolist()} if self.writers else ():
             if self.writers[place] != _running:
-                one, other = (number[0] for number in (self.writers[place], _running))
+                one, other = (
+                    ", ".join(map(str, number)) for number in (self.writers[place], _running)
+                )
                 raise RuntimeError(
                     f"programs {one} and {other} both use place {place}, and one of them writes "
                     "it: on a GPU nobody knows which is first"
