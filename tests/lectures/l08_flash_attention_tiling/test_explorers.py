@@ -268,14 +268,19 @@ def places_by_torch(row, column, entry, stride, masked):
     }
 
 
-def test_places_are_those_of_a_strided_view():
-    assert differences(InBrowser(explore_addresses()), places_by_torch) == []
+@pytest.fixture(scope="module")
+def addresses():
+    with InBrowser(explore_addresses()) as browser:
+        yield browser
 
 
-def test_what_a_tile_without_a_mask_takes_is_counted():
-    browser = InBrowser(explore_addresses())
+def test_places_are_those_of_a_strided_view(addresses):
+    assert differences(addresses, places_by_torch) == []
+
+
+def test_what_a_tile_without_a_mask_takes_is_counted(addresses):
     corner = {"row": ROWS - 1, "column": COLUMNS - 1, "masked": False}
-    (state,) = browser.states([{**browser.explorer.presets["first tile"], **corner}])
+    (state,) = addresses.states([{**addresses.explorer.presets["first tile"], **corner}])
     places = {int(p) for p, e in zip(state.places, state.exists, strict=True) if not e}
     outside = sum(place >= ROWS * COLUMNS for place in places)
     assert (len(places), outside) == (15, 15)
