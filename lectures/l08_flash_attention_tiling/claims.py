@@ -33,7 +33,10 @@ CLAIMS = (
         effect="float32",
         unit="of the output",
         rival="whole grid",
-        control=Setting("old sums not rescaled", arguments={"RESCALED": 0}),
+        control=Setting(
+            "old sums not rescaled",
+            edits={"alpha, p = (m - m_new).exp(),": "alpha, p = torch.ones_like(m),"},
+        ),
         quick={"KEYS": 512},
         settings=SETTINGS,
     ),

@@ -53,13 +53,15 @@ function makeMatrix(box, hand) {
     const { row, column } = hand.values;
     go(isAcross ? row : row - by, isAcross ? column + by : column);
   });
-  return ({ rows, columns, places, used, stride, entry }) => {
-    const taken = new Set(places.filter((_, n) => used[n]));
+  return ({ rows, columns, places, exists, used, stride, entry }) => {
+    const [taken, wrong] = [true, false].map(its =>
+      new Set(places.filter((_, n) => used[n] && exists[n] === its)));
     cells.forEach(({ rect, text }, n) => {
       const place = Math.floor(n / COLUMNS) * stride + (n % COLUMNS);
       set(text, { text: place });
       rect.classList.toggle("addr-taken", taken.has(place));
-      rect.classList.toggle("addr-followed", taken.has(place) && place === places[entry]);
+      rect.classList.toggle("addr-wrong", wrong.has(place));
+      rect.classList.toggle("addr-followed", used[entry] && place === places[entry]);
     });
     set(frame, { x: LEFT + columns[0] * SIDE, y: TOP + rows[0] * SIDE, "aria-valuenow": rows[0],
       "aria-valuetext": `first row ${rows[0]}, first column ${columns[0]}` });
