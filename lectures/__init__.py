@@ -84,7 +84,7 @@ COURSE = (
         35,
         _MINILM,
     ),
-    Lecture("06", "gpt2_block", "A GPT that writes", "What is inside a GPT that writes?", 50),
+    Lecture("06", "gpt2_block", "A GPT that writes", "What is inside a GPT that writes?", 40),
     Lecture("06b", "learning", "How a GPT learns", "How does a GPT learn?", 50),
     Lecture("07", "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 45),
     Lecture(
@@ -92,7 +92,7 @@ COURSE = (
         "flash_attention_tiling",
         "FlashAttention",
         "Why is memory, not arithmetic, the limit?",
-        60,
+        55,
         _KERNELS,
     ),
 )

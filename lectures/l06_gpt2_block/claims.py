@@ -1,6 +1,6 @@
 """What lecture 06 claims of fresh and trained models; `make claims LECTURE=06` runs its cells."""
 
-from course_utils.teaching.claims import RATES, Claim, Setting
+from course_utils.teaching.claims import Claim, Setting
 
 FRESH = ("setup", "norm", "feedforward", "collect", "block-class", "gpt", "untrained", "cause")
 LARGE = {"std=0.02)  # PyTorch's own start is 1": "std=1)"}
@@ -8,7 +8,7 @@ WIDTHS = tuple(Setting(f"width {width}", arguments={"WIDTH": width}) for width i
 
 
 def read_fresh(cell):
-    """The first loss, in units of C / √2, and how often the word just read is the first choice."""
+    """The first loss, and how often the word just read is the first choice."""
     return {
         "loss over C/√2": cell.untrained / (cell.WIDTH / 2**0.5),
         "repeats": cell.same,
@@ -17,7 +17,7 @@ def read_fresh(cell):
 
 
 def read_cured(cell):
-    """The first loss from small numbers, over ln 180."""
+    """The first loss from small numbers, and from large ones."""
     loss = cell.loss_of(cell.my_gpt, cell.read, cell.answers)
     return {"loss": loss.detach(), "large": cell.untrained}
 
@@ -57,18 +57,5 @@ CLAIMS = (
         control=Setting("from N(0, 1)", edits=LARGE),
         quick={"WIDTH": 32},
         settings=WIDTHS,
-    ),
-    Claim(
-        name="learns_in_a_hundred_steps",
-        sentence="A GPT of two blocks of width 64 whose embeddings start from N(0, 0.02²) pays less "
-        "than 1.8 nats on new short stories after 100 steps of Adam at a rate of 0.003.",
-        cells=(*FRESH, "cure", "write", "learn"),
-        read=lambda cell: {"loss": cell.trained},
-        holds=lambda n: n["loss"] < 1.8,
-        effect="loss",
-        unit="nats",
-        control=Setting("from N(0, 1)", edits=LARGE),
-        quick={"STEPS": 3},
-        settings=RATES,
     ),
 )

@@ -30,7 +30,7 @@ from numpy import maximum, minimum
 from torch import Tensor, from_numpy
 
 __all__ = [
-    "arange", "cdiv", "constexpr", "dot", "exp", "exp2", "float16", "float32", "full", "jit",
+    "PlacesError", "arange", "cdiv", "constexpr", "dot", "exp", "exp2", "float16", "float32", "full", "jit",
     "load", "max", "maximum", "minimum", "program_id", "store", "sum", "where", "zeros",
 ]  # fmt: skip
 
@@ -51,6 +51,10 @@ def _block(values: Any) -> Block:
     return np.asarray(values).view(Block)
 
 
+class PlacesError(Exception):
+    """Places that a program must not use, which a GPU would not notice."""
+
+
 class Memory:
     """A tensor's memory, and which program has written each place of it."""
 
@@ -59,10 +63,10 @@ class Memory:
         self.writers: dict[int, tuple[int, ...]] = {}
 
     def check(self, places: np.ndarray) -> None:
-        """A GPU would not notice: it takes what happens to lie there, or overwrites it."""
+        """A GPU takes what happens to lie there, or overwrites it."""
         size = self.numbers.size
         if places.size and not 0 <= places.min() <= places.max() < size:
-            raise IndexError(
+            raise PlacesError(
                 f"places {places.min()} to {places.max()} of a tensor that has 0 to {size - 1}: "
                 "`mask` says which of a block exist"
             )
@@ -71,7 +75,7 @@ class Memory:
                 one, other = (
                     ", ".join(map(str, number)) for number in (self.writers[place], _running)
                 )
-                raise RuntimeError(
+                raise PlacesError(
                     f"programs {one} and {other} both use place {place}, and one of them writes "
                     "it: on a GPU nobody knows which is first"
                 )

@@ -152,7 +152,8 @@ def rule_exercises(notebook: NotebookNode) -> list[str]:
             found.append(f"{where}: a stub and the tag {EXERCISE} belong together")
     stubs = [i for i, cell in enumerate(notebook.cells) if EXERCISE in tags(cell)]
     for i in stubs:
-        check, hint, solution = [*notebook.cells[i + 1 : i + 4], None, None, None][:3]
+        first = _check_of(notebook, i)
+        check, hint, solution = [*notebook.cells[first : first + 3], None, None, None][:3]
         if not (check and any(name.startswith("check_") for name in called(check))):
             found.append(f"exercise in cell {i + 1}: no check in the next cell")
         if not (hint and "<details>" in hint.source and "hint" in hint.source.lower()):
@@ -160,6 +161,17 @@ def rule_exercises(notebook: NotebookNode) -> list[str]:
         if not (solution and re.search(r"<summary>.*Solution.*\d+ min", solution.source)):
             found.append(f"exercise in cell {i + 1}: no folded solution with its minutes")
     return found + ([] if stubs else [f"no cell tagged {EXERCISE}"])
+
+
+def _check_of(notebook: NotebookNode, stub: int) -> int:
+    """The place of a stub's check: right after it; later, where it is code that runs as it is."""
+    if FIX not in tags(notebook.cells[stub]):
+        return stub + 1
+    return next(
+        i
+        for i, cell in enumerate(notebook.cells)
+        if i > stub and any(name.startswith("check_") for name in called(cell))
+    )
 
 
 def rule_quiz(notebook: NotebookNode) -> list[str]:

@@ -37,8 +37,8 @@ def boxes(states):
          "causal_mask, softmax."),
         ({"attend": YOURS, "softmax": YOURS}, "Your GPT. Yours: attend, softmax. The course’s: "
          "MyGPT, block, MultiHead, apply_rope, step, causal_mask."),
-        (dict.fromkeys(PLACES, YOURS), "Your GPT. Yours: MyGPT, block, MultiHead, apply_rope, step, "
-         "attend, causal_mask, softmax."),
+        (dict.fromkeys(PLACES, YOURS), "Your GPT. Yours: MyGPT, block, MultiHead, apply_rope, "
+         "step, attend, causal_mask, softmax."),
         ({**dict.fromkeys(PLACES, YOURS), "softmax": BROKEN}, "Your GPT. Yours: MyGPT, block, "
          "MultiHead, apply_rope, step, attend, causal_mask. In your file, but it does not "
          "pass: softmax."),

@@ -118,9 +118,7 @@ class TestBrought:
         reader.run("from functools import partial as with_some")
         reader.run("def inner(x):\n    return with_some(torch.mul, x)(np.float32(1))\n")
         reader.run("class Outer(nn.Module):\n    def forward(self, x):\n        return inner(x)\n")
-        cell = (
-            "def shares(x):\n    causal_mask(3), math.pi\n    return Outer()(x).softmax(-1)"
-        )
+        cell = "def shares(x):\n    causal_mask(3), math.pi\n    return Outer()(x).softmax(-1)"
         reader.run("import math")
         assert reader.check("shares", cell) == (
             "Kept as `shares` in my_gpt.py, with `inner`, `Outer`."

@@ -155,7 +155,9 @@ def _probe(V: int, P: int, C: int, L: int, H: int, B: int, T: int) -> Mapping[st
     """Sizes, weights of these sizes and by these names, and tokens."""
     sizes = dict(zip(SIZES, (V, P, C, L, H), strict=True))
     with own_random_numbers(0):
-        shapes = {name: each.shape for name, each in GPT2(GPT2Config(V, P, C, L, H)).named_parameters()}
+        shapes = {
+            name: each.shape for name, each in GPT2(GPT2Config(V, P, C, L, H)).named_parameters()
+        }
     weights = {
         name: ("norm.weight" in name) + 0.5 * wave(*shape, phase=0.7 + place)
         for place, (name, shape) in enumerate(shapes.items())
