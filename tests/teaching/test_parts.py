@@ -184,6 +184,13 @@ class TestBrought:
         assert reader.check("mix_rows", MIX_CELL) == "Kept as `mix` in my_gpt.py."
         assert reader.text.count("def shares") == 1 and "import shares" not in reader.text
 
+    def test_another_name_for_what_is_in_the_file(self, reader, folder):
+        """The file cannot import from itself."""
+        reader.check("shares", SHARES_CELL)
+        reader.names["other"] = my_parts(folder)["shares"]
+        said = reader.check("mix_rows", MIX_CELL.replace("shares", "other"))
+        assert "the definition of `other`" in said and "import shares" not in reader.text
+
 
 class TestAlone:
     @pytest.mark.parametrize(
