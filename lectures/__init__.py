@@ -92,7 +92,7 @@ COURSE = (
         "flash_attention_tiling",
         "FlashAttention",
         "Why is memory, not arithmetic, the limit?",
-        50,
+        55,
         _KERNELS,
     ),
 )

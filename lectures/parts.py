@@ -9,7 +9,7 @@ from typing import Any
 
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.part_map import BROKEN, OURS, YOURS, draw_map
-from course_utils.teaching.parts import PartsError, judge_alone, my_parts
+from course_utils.teaching.parts import FILE, PartsError, judge_alone, my_parts
 from lectures import COURSE, Lecture
 
 __all__ = ["Parts", "collect_parts", "judge_part", "parts_of_the_course"]
@@ -46,11 +46,16 @@ class Parts:
         return {"text/html": draw_map(states) + table, "text/plain": repr(self)}
 
 
-def parts_of_the_course() -> Iterator[tuple[Lecture, Exercise]]:
-    """Yield the exercises that build a part, each with its lecture, in the course's order."""
+def parts_of_the_course(file: str | None = FILE) -> Iterator[tuple[Lecture, Exercise]]:
+    """Yield the exercises that build a part, each with its lecture, in the course's order.
+
+    Args:
+        file: which keeps the part; None for any.
+    """
     for lecture in COURSE:
-        module = lecture.module("exercises")
-        yield from ((lecture, each) for each in getattr(module, "EXERCISES", ()) if each.kept_as)
+        for each in getattr(lecture.module("exercises"), "EXERCISES", ()):
+            if each.kept_as and file in (None, each.kept_in.name):
+                yield lecture, each
 
 
 def judge_part(exercise: Exercise, mine: Mapping[str, Any]) -> tuple[str, str]:

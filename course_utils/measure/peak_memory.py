@@ -5,10 +5,8 @@ same code gives the same number on every machine. Memory that an operator alloca
 internally is not counted, nor are tensors that existed before.
 """
 
-import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from statistics import linear_regression
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.threads import one_thread
 
-__all__ = ["growth_exponent", "peak_bytes"]
+__all__ = ["peak_bytes"]
 
 
 def peak_bytes(function: Callable[[], object]) -> int:
@@ -38,22 +36,6 @@ def peak_bytes(function: Callable[[], object]) -> int:
     with one_thread(), _Allocations() as count:
         function()
     return count.peak
-
-
-def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the least-squares slope of log(value) over log(size).
-
-    A slope of 2 means that twice the size gives four times the value.
-
-    Args:
-        sizes: positive numbers, at least two different ones.
-        values: as many positive numbers.
-
-    >>> round(growth_exponent([2, 4, 8], [12, 48, 192]), 6)
-    2.0
-    """
-    x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
-    return linear_regression(x, y).slope
 
 
 class _Allocations(TorchDispatchMode):

@@ -22,7 +22,7 @@ from course_utils.teaching.outcomes import (
     wrong_kind,
 )
 from course_utils.teaching.part_map import map_of_file
-from course_utils.teaching.parts import folder_of_copies, keep
+from course_utils.teaching.parts import MY_GPT, PartsFile, folder_of_copies, keep
 from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
 
@@ -79,6 +79,7 @@ class Exercise:
         then: further stages, each asked when the one before is passed (:meth:`stage`).
         kept_as: the name of the part of the reader's GPT that this exercise builds, under which
             `my_gpt.py` keeps it; empty where it builds none.
+        kept_in: the file that keeps it, if it is not `my_gpt.py`.
         made_in: the default dtype in which its probes were made, and in which it is judged.
 
     >>> double = Exercise(
@@ -110,6 +111,7 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
     then: list[Exercise] = field(default_factory=list)
     kept_as: str = ""
+    kept_in: PartsFile = MY_GPT
     made_in: torch.dtype = field(default_factory=torch.get_default_dtype)
 
     def mistake(self, part: int | None = None, begins: str = "") -> Callable[[Wrong], Wrong]:
@@ -158,7 +160,8 @@ class Exercise:
         if not (verdict.passed and self.kept_as and (folder := folder_of_copies())):
             return verdict
         kept = keep(self, answer, folder, replace)
-        message, picture = f"{verdict.message} {kept}", map_of_file(folder)
+        message = f"{verdict.message} {kept}"
+        picture = map_of_file(folder) if self.kept_in is MY_GPT else ""
         return dataclasses.replace(verdict, message=message, picture=picture)
 
     def judge(self, answer: Any) -> Verdict:

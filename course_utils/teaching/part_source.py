@@ -52,10 +52,17 @@ def with_code(text: str, name: str, source: str) -> str:
 
 
 def functions_of(answer: Any) -> list[FunctionType]:
-    """The function itself, or the methods that a class defines; below their decorators."""
+    """The function itself, or the methods that a class defines; below their decorators.
+
+    A kernel of Triton's has its function as ``fn``.
+    """
     members = vars(answer).values() if inspect.isclass(answer) else (answer,)
-    unwrapped = (inspect.unwrap(each) for each in members if callable(each))
+    unwrapped = (_plain(inspect.unwrap(each)) for each in members if callable(each))
     return [each for each in unwrapped if inspect.isfunction(each)]
+
+
+def _plain(value: Any) -> Any:
+    return getattr(value, "fn", value)
 
 
 def is_without_text(answer: Any) -> bool:
@@ -124,7 +131,7 @@ def bring(answer: Any, part: str, text: str) -> Brought:
 
 
 def _is_of_the_notebook(value: Any) -> bool:
-    return getattr(value, "__module__", None) in (None, "__main__")
+    return getattr(_plain(value), "__module__", None) in (None, "__main__")
 
 
 def _names_of(text: str) -> set[str]:

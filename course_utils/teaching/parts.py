@@ -1,8 +1,9 @@
 """The reader's GPT: `my_gpt.py`, beside the reader's copies, keeps the parts that pass their check.
 
-An exercise with ``kept_as`` builds a part. Its code is kept once it passes the check a second time,
-run from the file and without the notebook. It brings along what it uses: functions and classes of
-other cells, and imports. What the reader writes into the file stays.
+An exercise with ``kept_as`` builds a part, and may set another file with ``kept_in``. Its code is
+kept once it passes the check a second time, run from the file and without the notebook. It brings
+along what it uses: functions and classes of other cells, and imports. What the reader writes into
+the file stays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from course_utils.teaching.verdict import Verdict
 
 SECONDS = 30.0  # for the file, and for the check of each part
-MODULE, FILE, REPLACED = "my_gpt", "my_gpt.py", "my_gpt_replaced.py"
+FILE = "my_gpt.py"
 COPY = b'"course_edition"'  # in the metadata of a reader's copy, and of no other notebook
 HEADER = '''\
 """Your GPT: each part is what you wrote in a lecture, and it passed its check.
@@ -51,6 +53,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 '''
+
+
+@dataclass(frozen=True)
+class PartsFile:
+    """A file of parts beside the reader's copies.
+
+    Attributes:
+        name: of the file.
+        header: what it begins with.
+    """
+
+    name: str
+    header: str
+
+    @property
+    def replaced(self) -> str:
+        """The file with what was replaced."""
+        return self.name.replace(".py", "_replaced.py")
+
+
+MY_GPT = PartsFile(FILE, HEADER)
 
 
 class PartsError(Exception):
@@ -67,16 +90,16 @@ def folder_of_copies() -> Path | None:
         return None
 
 
-def my_parts(folder: Path | None = None) -> dict[str, Any]:
-    """Run `my_gpt.py` and return what it defines, by name; nothing where there is no such file.
+def my_parts(folder: Path | None = None, file: str = FILE) -> dict[str, Any]:
+    """Run a file of parts and return what it defines, by name; nothing where there is none.
 
-    It is then the module ``my_gpt``, as after an import.
+    It is then a module, ``my_gpt``, as after an import.
 
     Raises:
         PartsError: if the file cannot be read or stops.
     """
     folder = folder or folder_of_copies()
-    path = folder / FILE if folder else None
+    path = folder / file if folder else None
     try:
         content = _read(path) if path else None
     except OSError as error:
@@ -101,44 +124,46 @@ def judge_alone(exercise: Exercise, part: Any) -> Verdict:
 
 def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
     """Keep an answer that passed as a part; return the sentence that its verdict adds."""
+    file = exercise.kept_in.name
     try:
         return _keep(exercise, answer, folder, replace)
     except PartsError as error:
-        return f"Not kept in {FILE}: {error}"
+        return f"Not kept in {file}: {error}"
     except OSError as error:
-        return f"Not kept in {FILE}: it cannot be read or written ({error.strerror})."
+        return f"Not kept in {file}: it cannot be read or written ({error.strerror})."
     except Exception as error:  # whatever it is, the answer has passed
-        return f"Not kept in {FILE}: {type(error).__name__}: {error}."
+        return f"Not kept in {file}: {type(error).__name__}: {error}."
 
 
 def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
-    part, path = exercise.kept_as, folder / FILE
+    part, file = exercise.kept_as, exercise.kept_in.name
+    path = folder / file
     _must_have_code(answer, part)
     before = _read(path)
     text = _text(before or b"")
-    text = text if text.strip() else HEADER
+    text = text if text.strip() else exercise.kept_in.header
     brought = bring(answer, part, text)
     _must_be_complete(brought)
     there = {name: old for name in brought.definitions if (old := code_of(text, name))}
     others = [name for name, old in there.items() if not _same(old, brought.definitions[name])]
     if len(there) == len(brought.definitions) and not (others or brought.imports):
-        return f"`{part}` is in {FILE}."
+        return f"`{part}` is in {file}."
     if others and not replace:
         call = f"exercises.check_{exercise.function}({answer.__name__}, replace=True)"
-        return f"{FILE} has another {_listed(others)}. To replace it by this one, run `{call}`."
+        return f"{file} has another {_listed(others)}. To replace it by this one, run `{call}`."
     if before is not None and not path.stat().st_mode & stat.S_IWUSR:
         raise PartsError("the file is read-only.")
     text = _with_definitions(exercise, text, brought, others)
-    with _module_put_back():
+    with _module_put_back(path.stem):
         _must_pass_alone(exercise, text, path)
     if others:
-        with open(folder / REPLACED, "a", encoding="utf-8", newline="") as stream:
+        with open(folder / exercise.kept_in.replaced, "a", encoding="utf-8", newline="") as stream:
             stream.writelines(f"{there[name].rstrip()}\n\n\n" for name in others)
     _write(path, text.encode(), before)
     helpers = [name for name in brought.definitions if name not in there and name != part]
     also = f", with {_listed(helpers)}" if helpers else ""
-    moved = f" The other one is now in {REPLACED}." if others else ""
-    return f"Kept as `{part}` in {FILE}{also}.{moved}"
+    moved = f" The other one is now in {exercise.kept_in.replaced}." if others else ""
+    return f"Kept as `{part}` in {file}{also}.{moved}"
 
 
 def _heading(exercise: Exercise) -> str:
@@ -206,15 +231,15 @@ def _must_pass_alone(exercise: Exercise, text: str, path: Path) -> None:
 
 def _run(text: str, path: Path) -> dict[str, Any]:
     """Run the file as an import does; return its names. It is the reader's own code."""
-    spec = importlib.util.spec_from_file_location(MODULE, path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec
-    module = sys.modules[MODULE] = importlib.util.module_from_spec(spec)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     code = compile(text, str(path), "exec", dont_inherit=True)
     try:
         with usual_torch():
             within(SECONDS, lambda: exec(code, vars(module)))
     except BaseException as error:
-        sys.modules.pop(MODULE, None)
+        sys.modules.pop(path.stem, None)
         if isinstance(error, OutOfTimeError):
             inside = [at for at in extract_tb(error.__traceback__) if at.filename == str(path)]
             raise PartsError(
@@ -229,15 +254,15 @@ def _run(text: str, path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _module_put_back() -> Iterator[None]:
-    """Afterwards ``my_gpt`` is the module that the reader has imported, or none."""
-    before = sys.modules.get(MODULE)
+def _module_put_back(name: str) -> Iterator[None]:
+    """Afterwards the module of that name is the one that the reader has imported, or none."""
+    before = sys.modules.get(name)
     try:
         yield
     finally:
-        sys.modules.pop(MODULE, None)
+        sys.modules.pop(name, None)
         if before:
-            sys.modules[MODULE] = before
+            sys.modules[name] = before
 
 
 def _read(path: Path) -> bytes | None:

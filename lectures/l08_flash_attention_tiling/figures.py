@@ -11,17 +11,12 @@ from course_utils.explorers.draw import mute_axes
 from course_utils.explorers.show import AnnotatedFigure
 from course_utils.explorers.style import (
     INK,
-    MAGENTA,
     MUTED,
     TEAL,
     course_style,
     new_figure,
 )
-from course_utils.formats import describe_bytes
 from course_utils.kernels.gpus import GB, GPUS, MB
-from course_utils.measure.peak_memory import growth_exponent
-
-COLOURS = (MAGENTA, TEAL, INK, MUTED)
 
 
 def draw_levels(gpu: str) -> AnnotatedFigure:
@@ -77,54 +72,6 @@ def draw_levels(gpu: str) -> AnnotatedFigure:
 
 def _square(left: float, bottom: float, side: float, colour: str) -> Rectangle:
     return Rectangle((left, bottom), side, side, facecolor=colour, linewidth=0)
-
-
-def draw_memory(lengths: np.ndarray, peaks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Peak memory at each sequence length, as squares whose area is to scale.
-
-    Args:
-        lengths: (lengths,) sequence lengths, rising.
-        peaks: name → (lengths,) bytes, at most four.
-    """
-    slopes = {
-        name: growth_exponent(lengths.tolist(), bytes_.tolist()) for name, bytes_ in peaks.items()
-    }
-    most = max(bytes_.max() for bytes_ in peaks.values())
-    least = 0.46 * np.sqrt(most)  # of the width for a square and its label
-    figure = new_figure(8.0, 3.4)
-    left = 0.0
-    with course_style():
-        axes = figure.add_axes((0.02, 0.12, 0.96, 0.8))
-        for column, length in enumerate(lengths):
-            start = left
-            for (name, bytes_), colour in zip(peaks.items(), COLOURS, strict=False):
-                side = np.sqrt(bytes_[column])
-                axes.add_patch(_square(left, 0, side, colour))
-                label = f"{name}\n{describe_bytes(bytes_[column])}"
-                if column:
-                    label += f"\n{bytes_[column] / bytes_[column - 1]:.1f} × as much"
-                axes.annotate(
-                    label, (left, side), (0, 4), textcoords="offset points", va="bottom",
-                    color=colour,
-                )  # fmt: skip
-                left += max(side, least) + 0.06 * np.sqrt(most)
-            axes.annotate(
-                f"N = {length:,.0f}", (start, 0), (0, -6), textcoords="offset points", va="top"
-            )
-            left += 0.12 * np.sqrt(most)
-        axes.set(xlim=(0, left), ylim=(0, 1.3 * np.sqrt(most)), aspect="equal", anchor="SW")
-        mute_axes(axes)
-    parts = [
-        f"{name} from {describe_bytes(bytes_[0])} to {describe_bytes(bytes_[-1])}, "
-        "like N to the power "
-        f"{slopes[name]:.1f}"
-        for name, bytes_ in peaks.items()
-    ]
-    return AnnotatedFigure(
-        figure,
-        f"Peak memory for sequence lengths from {lengths[0]:,.0f} to {lengths[-1]:,.0f}, as areas: "
-        f"{'; '.join(parts)}. A power of 2 means four times the memory for twice the length.",
-    )
 
 
 def draw_times(times: Mapping[str, np.ndarray], reference: str) -> AnnotatedFigure:

@@ -7,7 +7,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from course_utils.attention import attend
-from course_utils.measure.peak_memory import growth_exponent, peak_bytes
+from course_utils.measure.peak_memory import peak_bytes
 
 KILO = 4 * 1000  # bytes of a thousand float32 numbers
 
@@ -81,11 +81,3 @@ def test_it_is_what_the_allocator_sees(tmp_path):
     # The allocator also sees a few bytes of scalars; a matrix more would be 876,488 bytes.
     assert counted == pytest.approx(profiled_peak(lambda: attend(q, k, v), tmp_path), abs=1024)
     assert counted >= 2 * 2 * 331 * 331 * 4
-
-
-def test_growth_exponents_of_powers():
-    sizes = [3, 5, 17, 101]
-    for power in (0, 1, 2, -0.5):
-        assert growth_exponent(sizes, [7 * size**power for size in sizes]) == pytest.approx(power)
-    # Not the slope between the ends alone: the middle counts.
-    assert growth_exponent([1, 10, 100], [1, 100, 100]) == pytest.approx(1)

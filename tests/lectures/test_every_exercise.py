@@ -138,7 +138,7 @@ def test_who_follows_the_advice_passes(number, function, name, follow):
     )
     (mistake,) = (mistake for mistake in exercise.mistakes if mistake.name == name)
     advice = re.findall("`(.+?)`", mistake.message)[-1]
-    verdict = exercise.judge(defined(follow(advice), function))
+    verdict = exercise.judge(defined(number, follow(advice), function))
     assert verdict.passed, verdict.message
 
 

@@ -54,7 +54,6 @@ SHARES = {"nothing": np.array([[0.0, 0.02, 0.98, 0.0], [0.1, 0.9, 0, 0], [0, 0.3
 STEPS = np.array([0, 25, 50])
 ROUTERS = {name: np.array([[0.9, 1.0, 0.7], [0.4, 0.3, 0.5]]) for name in "abcd"}
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
-PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
 TIMES = {"SDPA": np.array([0.040, 0.050, 0.060]), "tiled": np.array([0.020, 0.025, 0.036])}
 WITH = np.array([[0.010, 0.010, 0.012], [0.011, 0.010, 0.010], [0.010, 0.011, 0.011]])
 WITHOUT = np.array([[0.012, 0.030, 0.220], [0.011, 0.020, 0.240]])
@@ -98,7 +97,6 @@ FIGURES = {
     ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
     ("07", "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
     ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
-    ("08", "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
     ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
     (None, "draw_learning_curves"): (({"SGD": PANEL, "Adam": PANEL}, 2.08), {}, "0.20 3 2.08"),
     (None, "draw_losses"): ((PANEL, 2.4, "ln 11"), {}, "2.400 0.200 3 40"),
@@ -180,13 +178,6 @@ def test_times_are_medians_of_ratios():
         .figure.axes[0]
     )
     assert [bar.get_width() for bar in axes.patches] == pytest.approx([1, 0.5, 5])
-
-
-def test_areas_are_to_scale():
-    axes = draw("08", "draw_memory").figure.axes[0]
-    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
-    expected = np.stack(list(PEAKS.values()), axis=1)
-    assert np.reshape(areas, expected.shape) == pytest.approx(expected)
 
 
 def test_curves_are_runs_and_their_median():

@@ -44,7 +44,7 @@ def settings():
 
 @pytest.mark.parametrize(("lecture", "exercise"), EXERCISES)
 def test_no_verdict_changes(lecture, exercise):
-    right = defined(solution(lecture.stem, exercise.function)[0], exercise.function)
+    right = defined(lecture.stem, solution(lecture.stem, exercise.function)[0], exercise.function)
     wrong = exercise.mistakes[0].answer
     usual = exercise.judge(wrong)
     with set_otherwise():
@@ -61,7 +61,7 @@ from lectures import COURSE
 from tests.teaching.support_exercises import defined, solution
 for lecture in COURSE:
     for exercise in lecture.module("exercises").EXERCISES:
-        right = defined(solution(lecture.stem, exercise.function)[0], exercise.function)
+        right = defined(lecture.stem, solution(lecture.stem, exercise.function)[0], exercise.function)
         verdict = exercise.judge(right)
         if not verdict.passed:
             print(lecture.stem, exercise.function, verdict)

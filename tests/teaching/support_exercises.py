@@ -1,6 +1,7 @@
 """Stubs and published solutions of a lecture, and the functions or classes they define."""
 
 import ast
+import linecache
 import math
 import re
 from functools import cache
@@ -13,7 +14,10 @@ _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 # A solution that uses what other cells of its lecture define.
-_USES = {"MyGPT": ("setup", "norm", "feedforward", "collect", "block-class")}
+_USES = {
+    "MyGPT": ("setup", "norm", "feedforward", "collect", "block-class"),
+    "causal_flash": ("steps-import",),
+}
 
 
 def cells_before(stem: str, function_name: str) -> list[str]:
@@ -48,9 +52,10 @@ def defined(stem: str, source: str, function_name: str):
     """Run `source` as its lecture would, with what lectures import, and return what it defines."""
     names = {"torch": torch, "math": math, "nn": torch.nn, "F": torch.nn.functional}
     names["__name__"] = "__main__"
-    for before in cells_before(stem, function_name):
-        exec(compile(before, f"<before {function_name}>", "exec"), names)
-    exec(compile(source, f"<{function_name}>", "exec"), names)
+    for cell in (*cells_before(stem, function_name), source):
+        name = f"<{function_name}, {hash(cell)}>"
+        linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        exec(compile(cell, name, "exec"), names)
     return names[function_name]
 
 

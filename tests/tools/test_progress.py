@@ -82,7 +82,7 @@ class TestCopies:
         assert set(found["quiz"]) == {"not answered"} and found["notes"] == []
 
     def test_solved(self, notebook, progress):
-        solve(notebook, 1, 2, 3, 4)
+        solve(notebook, 1, 2, 3)
         cell(notebook, "quiz").source = f'exercises.QUIZ.with_answers("{RIGHT_LETTERS}")'
         found = progress(notebook)
         assert {mark["state"] for mark in found["exercises"]} == {"passed"}
@@ -90,7 +90,7 @@ class TestCopies:
 
     def test_wrong_answer_is_diagnosed(self, notebook, progress):
         mistake = EXERCISES[1].mistakes[0]
-        wrong = "tiled_bytes = exercises.EXERCISES[1].mistakes[0].answer"
+        wrong = "causal_flash = exercises.EXERCISES[1].mistakes[0].answer"
         cell(notebook, "ex-2-stub").source = wrong
         mark = progress(notebook)["exercises"][1]
         assert mark["state"] == "not yet"
@@ -119,10 +119,10 @@ class TestCopies:
         assert states(notebook)[:2] == ["passed", "deleted"]
 
     def test_ids_are_missing(self, notebook, states):
-        solve(notebook, 1, 2, 3)
+        solve(notebook, 1, 2)
         for each in notebook.cells:
             del each["id"]
-        assert states(notebook) == ["passed"] * 3 + ["not started"]
+        assert states(notebook) == ["passed"] * 2 + ["not started"]
 
     @pytest.mark.parametrize(("below", "state"), [(True, "not yet"), (False, "passed")])
     def test_last_attempt_counts(self, notebook, states, below, state):
@@ -224,12 +224,11 @@ class TestHostileCopies:
 
     @pytest.mark.slow
     def test_what_ends_a_cell_alone(self, notebook, save):
-        solve(notebook, 4)
         cell(notebook, "ex-1-stub").source = "while True: pass"
-        cell(notebook, "ex-2-stub").source = "def tiled_bytes(*a):\n    while True: pass"
+        cell(notebook, "ex-2-stub").source = "def causal_flash(q, k, v):\n    while True: pass"
         cell(notebook, "ex-3-stub").source = "online_attention = torch.ones(10**10)"
         marks = examine(save(notebook), 60).exercises
-        assert [mark.state for mark in marks] == ["not yet"] * 3 + ["passed"]
+        assert [mark.state for mark in marks] == ["not yet"] * 3
         assert [mark.message.endswith("stopped after 15 s.") for mark in marks[:2]] == [True, True]
         assert os.name == "nt" or "memory" in marks[2].message
 
@@ -237,14 +236,14 @@ class TestHostileCopies:
 class TestCommand:
     def test_one_copy_in_full(self, notebook, save, capsys):
         solve(notebook, 1, 3)
-        wrong = "def tiled_bytes(*a):\n    raise ValueError('\\x1b[2J')"
+        wrong = "def causal_flash(q, k, v):\n    raise ValueError('\\x1b[2J')"
         cell(notebook, "ex-2-stub").source = wrong
         path = save(notebook)
         assert command.main([str(path)]) == 1
         said = capsys.readouterr().out
         assert said.startswith(f"{path}, lecture 08\n\n1 · {EXERCISES[0].title}: passed\n")
         assert "ValueError: �[2J" in said and "\x1b" not in said
-        assert said.endswith("\n2 of 4 exercises passed, 0 of 5 questions right.\n")
+        assert said.endswith("\n2 of 3 exercises passed, 0 of 5 questions right.\n")
 
     @pytest.fixture
     def judged(self, monkeypatch):

@@ -109,7 +109,7 @@ def _exercises(lecture: Lecture) -> dict[str, Exercise]:
     """The exercises of a lecture, in its order, by the name of their check.
 
     >>> list(_exercises(_LECTURES["08"]))
-    ['check_merge', 'check_tiled_bytes', 'check_missing_rescale', 'check_causal_kernel']
+    ['check_merge', 'check_causal_flash', 'check_missing_rescale']
     """
     module = import_module(f"{lecture.package}.exercises")
     checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}

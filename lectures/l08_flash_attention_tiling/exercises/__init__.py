@@ -6,14 +6,12 @@ from course_utils.teaching.asks import asks
 from lectures.l08_flash_attention_tiling.exercises.causal_kernel import CAUSAL_KERNEL
 from lectures.l08_flash_attention_tiling.exercises.merge import MERGE
 from lectures.l08_flash_attention_tiling.exercises.missing_rescale import MISSING_RESCALE
-from lectures.l08_flash_attention_tiling.exercises.tiled_bytes import TILED_BYTES
 
 globals().update(
     asks(
         Path(__file__).parents[1],
         merge=MERGE,
-        tiled_bytes=TILED_BYTES,
+        causal_flash=CAUSAL_KERNEL,
         missing_rescale=MISSING_RESCALE,
-        causal_kernel=CAUSAL_KERNEL,
     )
 )

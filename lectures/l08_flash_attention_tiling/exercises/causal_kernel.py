@@ -1,8 +1,9 @@
-"""Exercise 4: the loop of a causal kernel, written in Triton's words.
+"""The part: a causal kernel in Triton's words.
 
-An answer is launched on the stand-in for Triton, and judged by what it stored: first one tile, then
-several, then whether it leaves out the dead ones. That shows where the values of later tiles are
-NaN, since a weight of 0 times NaN is NaN.
+An answer is launched on the stand-in for Triton, which says more than a GPU does, and judged by
+what it stored: one tile, several, a last one that is not full; then whether it leaves out the dead
+ones. That shows where the values of later tiles are NaN, since a weight of 0 times NaN is NaN. Then
+inputs of 16 bits, and at last Triton itself, where it is installed.
 """
 
 from __future__ import annotations
@@ -17,49 +18,85 @@ from torch.nn.functional import pad
 
 from course_utils.attention import attend
 from course_utils.masks import causal_mask
-from course_utils.teaching.outcomes import NanAlike
-from lectures.l08_flash_attention_tiling.exercises.to_fix import ToFix
+from course_utils.teaching.exercise import Exercise
+from course_utils.teaching.outcomes import NanAlike, Outcome, is_untouched
+from course_utils.teaching.parts import PartsFile
+from lectures.l08_flash_attention_tiling import numpy_triton
 
 BLOCK = 4
+TRITONS_BLOCK = 16  # its `dot` takes no smaller one
+# A file of its own: a reader without Triton loses no other part.
+MY_KERNELS = PartsFile(
+    "my_kernels.py",
+    '''\
+"""Your kernels: each is what you wrote in a lecture, and it passed its check.
 
-AS_GIVEN = """\
-from lectures.l08_flash_attention_tiling import numpy_triton as nt
-
-
-@nt.jit
-def causal_flash(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, D, BLOCK):
-    block, d = nt.arange(0, BLOCK)[:, None], nt.arange(0, D)[None, :]
-    rows = nt.program_id(0) * BLOCK + block  # (BLOCK, 1): the queries of this program
-    q = nt.load(q_ptr + rows * D + d, mask=rows < N, other=0.0) * scale
-    m = nt.full((BLOCK,), -float("inf"), nt.float32)
-    l, acc = nt.zeros((BLOCK,), nt.float32), nt.zeros((BLOCK, D), nt.float32)
-    for first in range(0, N, BLOCK):
-        keys = first + block  # (BLOCK, 1): the keys of this tile
-        ...
-    nt.store(out_ptr + rows * D + d, acc / l[:, None], mask=rows < N)
+The file is yours to change. `make parts` shows which are here and whether they still pass.
 """
+
+import os
+
+import torch
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported
+try:
+    import triton
+    import triton.language as tl
+except ModuleNotFoundError:  # Triton is made for Linux; this runs the same source in NumPy
+    from lectures.l08_flash_attention_tiling import numpy_triton as triton
+
+    tl = triton
+''',
+)
 
 
 def _launched(answer: Any) -> Callable[..., Any]:
-    """A kernel as a function of q, k and v that returns what it stored."""
-    if not hasattr(answer, "function"):  # as kernels of the stand-in have
-        function = getattr(answer, "fn", answer)  # Triton's own kernels
-        if callable(function) and len(inspect.signature(function).parameters) > 3:
+    """A kernel as a function of q, k and v that returns what it stored, on the stand-in."""
+    if not hasattr(answer, "fn"):
+        if callable(answer) and len(inspect.signature(answer).parameters) > 3:
             return _without_jit
         return answer
+    if is_untouched(answer.fn, Outcome()):
+        return lambda *inputs: ...
+    kernel = numpy_triton.stand_in(answer)
 
     def run(q, k, v):
-        N, D = q.shape
-        out = torch.full_like(q, torch.nan)
         with np.errstate(all="ignore"):  # NaN and infinity are diagnosed, not warned about
-            answer[(-(-N // BLOCK),)](q, k, v, out, N, D**-0.5, D, BLOCK)
-        return out[: _rows(v)]
+            return _stored(kernel, q, k, v, BLOCK)
 
     return run
 
 
+def _stored(kernel: Any, q, k, v, block: int):
+    N, D = q.shape
+    out = torch.full_like(q, torch.nan)
+    kernel[(-(-N // block),)](q, k, v, out, N, D**-0.5, D, block)
+    return out[: _rows(v)]
+
+
 def _without_jit(q, k, v):
-    raise TypeError("the kernel needs `@nt.jit` above it, with the nt of its cell")
+    raise TypeError("the kernel needs `@triton.jit` above it")
+
+
+def _on_triton(answer: Any) -> Callable[..., Any]:
+    """The same in Triton: on a GPU, or in its interpreter. Where neither is there, it passes."""
+    if not hasattr(answer, "fn"):
+        return answer
+    on_gpu = torch.cuda.is_available()
+    if isinstance(answer, numpy_triton.Kernel):
+        return _right
+    if not on_gpu and type(answer).__name__ != "InterpretedFunction":
+        return _right
+
+    def run(*inputs):
+        tensors = (x.cuda() if on_gpu else x for x in inputs)
+        try:
+            return _stored(answer, *tensors, TRITONS_BLOCK).cpu()
+        except Exception as error:
+            raise RuntimeError(str(error.__cause__ or error).strip().splitlines()[-1]) from None
+
+    return run
 
 
 def _rows(v) -> int:
@@ -69,7 +106,8 @@ def _rows(v) -> int:
 
 def _right(q, k, v):
     rows = _rows(v)
-    return attend(q[:rows], k[:rows], v[:rows], may_attend=causal_mask(rows))[0]
+    q, k, v = (x[:rows].float() for x in (q, k, v))
+    return attend(q, k, v, may_attend=causal_mask(rows))[0]
 
 
 def _by_tiles(
@@ -80,22 +118,25 @@ def _by_tiles(
     may_attend=lambda keys, rows, N: keys <= rows,
     hide=lambda scores, mask: torch.where(mask, scores, -torch.inf),
     stop=lambda first_row, N: first_row + BLOCK,
+    order=lambda tiles: tiles,
     scale=lambda D: D**-0.5,
     top=lambda scores, hidden: hidden.amax(dim=1, keepdim=True),
     maximum=torch.maximum,
     on_l=lambda alpha: alpha,
     on_acc=lambda alpha: alpha,
     next_m=lambda m, m_new: m_new,
+    beyond=0.0,
 ):
     """The loop but for what is given. As in a kernel, rows and keys beyond the end are 0."""
     N, D = q.shape
-    q, k, v = (pad(x, (0, 0, 0, -N % BLOCK)) for x in (q, k, v))
+    q = pad(q, (0, 0, 0, -N % BLOCK))
+    k, v = (pad(x, (0, 0, 0, -N % BLOCK), value=beyond) for x in (k, v))
     out = torch.empty_like(q)
     for first_row in range(0, N, BLOCK):
         rows = torch.arange(first_row, first_row + BLOCK)[:, None]
         m = torch.full((BLOCK, 1), -torch.inf)
         l, acc = torch.zeros(BLOCK, 1), torch.zeros(BLOCK, D)  # noqa: E741
-        for first in range(0, stop(first_row, N), BLOCK):
+        for first in order(range(0, stop(first_row, N), BLOCK)):
             keys = torch.arange(first, first + BLOCK)
             scores = q[rows[:, 0]] @ k[keys].T * scale(D)
             hidden = hide(scores, may_attend(keys, rows, N))
@@ -129,48 +170,46 @@ def _with_large_future(probe: dict[str, torch.Tensor]) -> dict[str, torch.Tensor
     return {**probe, "k": k}
 
 
+def _wide(N: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """N tokens, as wide as Triton's `dot` wants them."""
+    waves = (torch.sin(torch.arange(16 * N) * step).reshape(N, 16) for step in (1.7, 2.3, 1.9))
+    return {name: x.to(dtype) for name, x in zip("qkv", waves, strict=True)}
+
+
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The first row that is wrong, what was stored there, and what is right."""
     right = _right(**inputs)
     if not (isinstance(got, torch.Tensor) and got.shape == right.shape):
         return {}
-    wrong = ~torch.isclose(got, right, rtol=1e-4, atol=1e-5).all(dim=1)
+    wrong = ~torch.isclose(got.float(), right, rtol=1e-4, atol=1e-5).all(dim=1)
     row = int(wrong.int().argmax())
     return {"row": row, "gave": float(got[row, 0]), "right": float(right[row, 0])}
 
 
 _OFF = "Row {row} begins with {gave}, expected {right}. "
 
-CAUSAL_KERNEL = ToFix(
+CAUSAL_KERNEL = Exercise(
     title="A causal kernel of your own",
     difficulty=3,
-    minutes=20,
+    minutes=25,
     function="causal_flash",
-    as_given=AS_GIVEN,
-    untouched="The kernel is untouched: replace the `...` by the loop, run its cell, then this "
-    "one. As it stands, `acc / l` is 0/0.",
     reference=_right,
     watch=_launched,
     # One tile: here the end of the loop does not matter.
-    probes=(_probe(3, 0.7), _probe(4, 0.3), _with_large_future(_probe(4, 1.3))),
+    probes=(_probe(BLOCK, 0.7), _probe(BLOCK, 0.3), _with_large_future(_probe(BLOCK, 1.3))),
     parts=("out",),
     facts=_facts,
     tolerance=NanAlike(relative=1e-4, absolute=1e-5),
     praise="One tile gives the right rows.",
+    kept_as="causal_flash",
+    kept_in=MY_KERNELS,
 )
-
-
-@CAUSAL_KERNEL.mistake(begins=_OFF)
-def no_mask_at_all(*inputs):
-    """Nothing is hidden, not even the keys beyond the last, whose scores are 0. A key that comes
-    after its query gets the score −∞: compare `keys.T`, a row, with `rows`, a column."""
-    return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys < BLOCK)
 
 
 @CAUSAL_KERNEL.mistake(begins=_OFF)
 def not_causal(*inputs):
     """Your loop is right for attention to every key. Here a key that comes after its query gets the
-    score −∞ as well: compare `keys.T` with `rows`."""
+    score −∞: compare `keys.T`, a row, with `rows`, a column."""
     return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys < N)
 
 
@@ -190,7 +229,7 @@ def mask_upside_down(*inputs):
 
 @CAUSAL_KERNEL.mistake(begins=_OFF)
 def the_other_two_of_where(*inputs):
-    """You hide what may be seen. `nt.where(condition, a, b)` is a where the condition holds, so the
+    """You hide what may be seen. `tl.where(condition, a, b)` is a where the condition holds, so the
     scores come first and −∞ second."""
     return _by_tiles(*inputs, may_attend=lambda keys, rows, N: keys > rows)
 
@@ -218,19 +257,25 @@ def no_maximum(*inputs):
 
 @CAUSAL_KERNEL.mistake(begins=_OFF)
 def scaled_twice(*inputs):
-    """Your scores are too small by the root of D: `q` is scaled when it is loaded."""
+    """Your scores are too small by the root of D: they are scaled twice."""
     return _by_tiles(*inputs, scale=lambda D: 1 / D)
+
+
+@CAUSAL_KERNEL.mistake(begins=_OFF)
+def not_scaled(*inputs):
+    """Your scores are too large by the root of D: multiply them by `scale`."""
+    return _by_tiles(*inputs, scale=lambda D: 1)
 
 
 @CAUSAL_KERNEL.mistake()
 def the_diagonal_tile_left_out(*inputs):
-    """The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. The tile of the
-    block's own rows belongs to the loop."""
+    """The first rows are NaN: their program visits no tile, and `acc / l` is 0/0. A tile is skipped
+    too early: the one of the block's own rows belongs to the loop."""
     return _by_tiles(*inputs, stop=lambda first_row, N: first_row)
 
 
 TILES = CAUSAL_KERNEL.stage(
-    probes=(_probe(11, 0.3), _probe(11, 1.1, size=60.0), _probe(11, 2.0, size=-60.0)),
+    probes=(_probe(12, 0.3), _probe(12, 1.1, size=60.0), _probe(12, 2.0, size=-60.0)),
     praise="Several tiles give the right rows.",
 )
 
@@ -267,14 +312,34 @@ def m_stays_minus_infinity(*inputs):
 def m_is_that_of_the_tile(*inputs):
     """Right while scores are small. Your maximum is that of the last tile alone; where an earlier
     one was larger by 100, `alpha` is exp(100) and infinite. The maximum never falls:
-    `nt.maximum(m, …)`."""
+    `tl.maximum(m, …)`."""
     return _by_tiles(*inputs, maximum=lambda m, tile: tile)
+
+
+@TILES.mistake()
+def a_hidden_tile_first(*inputs):
+    """Rows are NaN, since their first tile is all hidden: its maximum is −∞, and −∞ − (−∞) is NaN.
+    Begin with the tile of key 0, of which every query may see something, or guard the difference as
+    section 2 does."""
+    return _by_tiles(*inputs, stop=lambda first_row, N: N, order=reversed)
+
+
+RAGGED = CAUSAL_KERNEL.stage(
+    probes=(_probe(11, 0.3), _probe(7, 1.1)), praise="The last tile may have fewer rows."
+)
+
+
+@RAGGED.mistake()
+def nobody_knows_what_is_beyond(*inputs):
+    """The last rows are NaN. Their tile of values goes beyond the end, and you load it with `mask`
+    and without `other`: then nobody knows what is there. A weight of 0 does not help, since 0 times
+    NaN is NaN: `other=0.0`."""
+    return _by_tiles(*inputs, beyond=torch.nan)
 
 
 DEAD_TILES = CAUSAL_KERNEL.stage(
     probes=(_with_values_unknown(_probe(7, 0.9)), _with_values_unknown(_probe(11, 0.2))),
-    praise="It is causal, it visits no dead tile, and its maximum keeps large scores finite. "
-    "Triton takes the same lines, once D and BLOCK are `tl.constexpr` and not too small.",
+    praise="No dead tile is visited.",
 )
 
 
@@ -284,3 +349,28 @@ def dead_tiles_visited(*inputs):
     are NaN, your first rows are, too. A weight of 0 is computed all the same. Let the loop end with
     the tile of the block's own rows."""
     return _by_tiles(*inputs, stop=lambda first_row, N: N)
+
+
+HALF = CAUSAL_KERNEL.stage(
+    probes=(_wide(7, torch.float16), _wide(11, torch.float16)),
+    tolerance=NanAlike(relative=4e-3, absolute=2e-3),
+    praise="It takes 16 bits.",
+)
+
+
+@HALF.mistake()
+def two_dtypes_in_a_product(q, k, v):
+    """Right in float32. Now q, k and v are float16, and `tl.dot` needs two factors of one dtype.
+    One of yours is float32: q, if you multiply it by `scale` (multiply the scores, after the
+    product), or p, which becomes `p.to(v.dtype)`."""
+    wide = numpy_triton.full((4, 4), 1, numpy_triton.float32)
+    return numpy_triton.dot(wide, wide.to(numpy_triton.float16))
+
+
+CAUSAL_KERNEL.stage(
+    watch=_on_triton,
+    probes=(_wide(37, torch.float32), _wide(37, torch.float16)),
+    tolerance=HALF.tolerance,
+    praise="It is causal, it visits no dead tile, its maximum keeps large scores finite, and it "
+    "takes 16 bits as well.",
+)

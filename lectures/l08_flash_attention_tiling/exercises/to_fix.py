@@ -34,7 +34,7 @@ class ToFix(Exercise):
 
     def _is_as_given(self, answer: Any) -> bool:
         """Whether this compiles to what the published cell does; comments and spaces are free."""
-        code = getattr(getattr(answer, "function", answer), "__code__", None)
+        code = getattr(answer, "__code__", None)
         return code is not None and any(_alike(code, given) for given in self._compiled())
 
     def _compiled(self) -> Iterator[CodeType]:

@@ -110,7 +110,7 @@ class TestMultiHead:
         assert "Yours has qkv.bias, qkv.weight" in check_MultiHead(Fused).message
 
     def test_the_part_takes_the_weights_of_gpt2s_layers(self):
-        part = defined(solution("03_heads", "MultiHead")[0], "MultiHead")
+        part = defined("03_heads", solution("03_heads", "MultiHead")[0], "MultiHead")
         block = GPT2Block(GPT2Config(vocab_size=11, max_positions=7, width=30, num_heads=5))
         mine = part(30, 5)
         mine.load_state_dict(block.attention.state_dict())

@@ -15,9 +15,11 @@ from lectures.l08_flash_attention_tiling.experiments.traffic import (
     tiled_forward,
 )
 from lectures.l08_flash_attention_tiling.explorers import (
+    explore_addresses,
     explore_roofline,
     explore_tile_by_tile,
 )
+from lectures.l08_flash_attention_tiling.explorers.addresses import BLOCK, COLUMNS, ROWS
 from lectures.l08_flash_attention_tiling.explorers.tile_by_tile import (
     KEYS,
     QUERIES,
@@ -244,3 +246,42 @@ def test_every_point_is_inside_the_plot(roof, name):
     ):
         assert (state.intensity > 0.6).all() and (state.intensity < 6e4).all()
         assert (state.rate > 7e11).all() and state.exps < 4e15
+
+
+# Addresses
+
+
+def places_by_torch(row, column, entry, stride, masked):
+    """Where the numbers of a tile are, from a view that knows its strides."""
+    memory = torch.arange(4 * ROWS * stride)
+    matrix = memory.as_strided((ROWS, COLUMNS), (stride, 1))
+    tile = memory.as_strided((BLOCK, BLOCK), (stride, 1), row * stride + column)
+    exists = torch.zeros(BLOCK, BLOCK, dtype=torch.bool)
+    inside = matrix[row : row + BLOCK, column : column + BLOCK]
+    exists[: inside.shape[0], : inside.shape[1]] = True
+    assert torch.equal(tile[exists], inside.flatten())
+    return {
+        "places": tile.numpy(),
+        "exists": exists.numpy(),
+        "used": (exists | (not masked)).numpy(),
+        "size": ROWS * stride,
+    }
+
+
+@pytest.fixture(scope="module")
+def addresses():
+    with InBrowser(explore_addresses()) as browser:
+        yield browser
+
+
+def test_places_are_those_of_a_strided_view(addresses):
+    assert differences(addresses, places_by_torch) == []
+
+
+def test_what_a_tile_without_a_mask_takes_is_counted(addresses):
+    corner = {"row": ROWS - 1, "column": COLUMNS - 1, "masked": False}
+    (state,) = addresses.states([{**addresses.explorer.presets["first tile"], **corner}])
+    places = {int(p) for p, e in zip(state.places, state.exists, strict=True) if not e}
+    outside = sum(place >= ROWS * COLUMNS for place in places)
+    assert (len(places), outside) == (15, 15)
+    assert "No mask: 0 are numbers of other rows, 15 beyond the end." in state.words

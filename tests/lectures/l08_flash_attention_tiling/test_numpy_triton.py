@@ -10,15 +10,15 @@ from lectures.l08_flash_attention_tiling import numpy_triton
 from tools.notebook_file import lecture_file, read_cells
 
 CELLS = {cell.id: cell.source for cell in read_cells(lecture_file("08"))}
-STEPS = ("steps-add", "steps-rows", "steps-tile", "steps-flash", "steps-flash-run")
+STEPS = ("steps-add", "steps-rows", "steps-tile", "steps-dot", "steps-flash", "steps-flash-run")
 
 
 def run(*edits):
     """Run the lecture's first kernels on the stand-in, after replacing each text by another."""
     torch.manual_seed(5)
-    q, k, v = torch.randn(3, 2, 5, 203, 64)
+    q, k, v = torch.randn(3, 203, 64)
     names = {"torch": torch, "device": "cpu", "check_close": check_close, "q": q, "k": k, "v": v}
-    names |= {"triton": numpy_triton, "tl": numpy_triton, "expected": attend(q, k, v)[0]}
+    names |= {"triton": numpy_triton, "tl": numpy_triton, "attend": attend}
     source = "\n".join(CELLS[step] for step in STEPS)
     for old, new in edits:
         assert source.count(old) == 1, f"{old!r} is not in the kernels once"
@@ -35,7 +35,8 @@ def run(*edits):
 def test_the_lectures_kernels_agree(capsys):
     run()
     said = [line.partition(",")[0] for line in capsys.readouterr().out.splitlines()]
-    assert said == ["agrees: add", "agrees: softmax of each row", "agrees: flash"]
+    names = ("add", "softmax of each row", "transpose", "scores", "flash", "flash")
+    assert said == [f"agrees: {name}" for name in names]
 
 
 @pytest.mark.parametrize(
@@ -47,12 +48,13 @@ def test_the_lectures_kernels_agree(capsys):
         ("l * alpha", "l"),
         ("acc * alpha[:, None]", "acc"),
         ("m, l, acc = take_tile", "_, l, acc = take_tile"),
-        ("keys.T < N", "keys.T <= N"),
-        ("flash[(triton.cdiv(203, 64),)]", "flash[(203 // 64,)]"),
+        ("columns * N + rows, tile", "columns * D + rows, tile"),
+        ("tl.where(keys.T < N", "tl.where(keys.T <= N"),
+        ("flash[(triton.cdiv(203, 32),)]", "flash[(203 // 32,)]"),
     ],
 )
 def test_a_wrong_kernel_fails(old, new):
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, numpy_triton.PlacesError)):
         run((old, new))
 
 
@@ -64,13 +66,45 @@ def test_flash_at_other_sizes(N, D, BLOCK):
     torch.testing.assert_close(out, attend(q, k, v)[0])
 
 
+def memory(*numbers):
+    return numpy_triton.Pointer(numpy_triton.Memory(torch.tensor(numbers)))
+
+
 def test_masked_places_are_neither_read_nor_written():
-    memory = np.arange(5.0, dtype=np.float32)
-    at = numpy_triton.Pointer(memory) + 3 + np.arange(4)  # 3 to 6: two of them do not exist
+    pointer = memory(0.0, 1.0, 2.0, 3.0, 4.0)
+    at = pointer + 3 + np.arange(4)  # 3 to 6: two of them do not exist
     exists = np.arange(4) < 2
     read = numpy_triton.load(at, mask=exists, other=-1.0)
     assert read.tolist() == [3, 4, -1, -1] and read.dtype == np.float32
     numpy_triton.store(at, 10 * read, mask=exists)
-    assert memory.tolist() == [0, 1, 2, 30, 40]
-    with pytest.raises(IndexError):
+    assert pointer.memory.numbers.tolist() == [0, 1, 2, 30, 40]
+    assert np.isnan(numpy_triton.load(at, mask=exists)).tolist() == [False, False, True, True]
+    with pytest.raises(numpy_triton.PlacesError):
         numpy_triton.load(at)
+
+
+@numpy_triton.jit
+def shift(x_ptr, out_ptr, step, BLOCK):
+    at = numpy_triton.program_id(0) * step + numpy_triton.arange(0, BLOCK)
+    numpy_triton.store(out_ptr + at, numpy_triton.load(x_ptr + at))
+
+
+def test_two_programs_at_one_place_are_a_race():
+    x, out = torch.arange(8.0), torch.zeros(8)
+    shift[(2,)](x, out, 4, BLOCK=4)
+    assert out.tolist() == x.tolist()
+    shift[(2,)](x, out, 4, BLOCK=4)  # another launch comes after the first
+    with pytest.raises(numpy_triton.PlacesError, match="programs 0 and 1 both use place 3"):
+        shift[(2,)](x, out, 3, BLOCK=4)
+
+
+def test_dtypes_are_those_of_a_compiled_kernel():
+    half = numpy_triton.load(memory(1.0, 2.0) + np.arange(2)).to(numpy_triton.float16)
+    (scale,) = [numpy_triton._as_given(0.5)]
+    assert (half * scale).dtype == np.float32 and (half * 0.5).dtype == np.float16
+    tile = half.reshape(1, 2)
+    assert numpy_triton.dot(tile, tile.T).dtype == np.float32
+    with pytest.raises(TypeError, match="float16 and float32"):
+        numpy_triton.dot(tile, tile.T.to(numpy_triton.float32))
+    with pytest.raises(TypeError, match="float16"):
+        numpy_triton.exp(half)
