@@ -50,9 +50,19 @@ LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
 LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
 RULES = {"magnitude": np.array([[0.97, 0.95, 0.9, 0.5, 0.1]]).repeat(3, 0)}
 SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])
-SHARES = {"nothing": np.array([[0.0, 0.02, 0.98, 0.0], [0.1, 0.9, 0, 0], [0, 0.3, 0.03, 0.67]])}
-STEPS = np.array([0, 25, 50])
-ROUTERS = {name: np.array([[0.9, 1.0, 0.7], [0.4, 0.3, 0.5]]) for name in "abcd"}
+STORIES = [
+    {"layer": layer, "rate": rate, "steps": 1000, "loss": loss}
+    for layer, rate, loss in (
+        ("dense", 1.0, 0.81), ("dense", 1.0, 0.93), ("8 experts", 1.0, 0.88), ("dense", 3.0, 0.71),
+    )
+]  # fmt: skip
+BOOKS = [
+    {"names": names, "width": 64, "hidden": 32, "layer": layer, "known": 0.5, "parameters": count}
+    for names, layer, count in (
+        (64, "dense", 16_832), (64, "8 experts", 20_480),
+        (32, "dense", 9_000), (32, "8 experts", 9_000),
+    )
+]  # fmt: skip
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
 PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
 TIMES = {"SDPA": np.array([0.040, 0.050, 0.060]), "tiled": np.array([0.020, 0.025, 0.036])}
@@ -97,8 +107,9 @@ FIGURES = {
     ("06", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
     ("06", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
-    ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
-    ("07", "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
+    ("07", "draw_dispatch"): ((((0, 2), (2, 1)),), {"experts": 4}, "2 4 1, 1, 2, 0"),
+    ("07", "draw_story_experts"): ((STORIES,), {}, "4 0.81 0.93 0.88 0.71"),
+    ("07", "draw_facts"): ((BOOKS,), {}, "4,096 1,024 0.73 3.00"),
     ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
     ("08", "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
     ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),

@@ -1,15 +1,6 @@
 """What the lecture trains and measures."""
 
-from lectures.l07_dynamic_pruning.experiments.experts import (
-    ROUTERS,
-    PlaneExperts,
-    expert_angles,
-    expert_shares,
-    follow_largest_share,
-    plane_batch,
-    plane_error,
-    train_experts,
-)
+from lectures.l07_dynamic_pruning.experiments.measured import book_runs, story_runs
 from lectures.l07_dynamic_pruning.experiments.pruning import (
     pruned_accuracies,
     pruned_in_rounds,
@@ -18,16 +9,10 @@ from lectures.l07_dynamic_pruning.experiments.pruning import (
 )
 
 __all__ = [
-    "ROUTERS",
-    "PlaneExperts",
-    "expert_angles",
-    "expert_shares",
-    "follow_largest_share",
-    "plane_batch",
-    "plane_error",
+    "book_runs",
     "pruned_accuracies",
     "pruned_in_rounds",
     "rescale_units",
+    "story_runs",
     "train_digit_readers",
-    "train_experts",
 ]

@@ -2,15 +2,17 @@
 
 import copy
 import itertools
+from itertools import pairwise
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss
-from lectures.l07_dynamic_pruning.exercises import check_balance, check_dispatch
+from lectures.l07_dynamic_pruning.exercises import check_balance, check_dispatch, check_mixture
 from lectures.l07_dynamic_pruning.exercises.balance import BALANCE
 from lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
+from lectures.l07_dynamic_pruning.exercises.mixture import BANDWIDTH, MODELS
 
 # 1 · Dispatch the tokens
 
@@ -86,3 +88,26 @@ def balance_by_one_hot(probabilities, chosen):
 @pytest.mark.parametrize("answer", [balance_by_loop, balance_by_one_hot])
 def test_other_right_balances(answer):
     assert check_balance(answer)
+
+
+# 3 · Which of these is a mixture?
+
+
+def by_the_largest_step(measure):
+    """The first hundred texts, one by one: a dense model's steps are all the same."""
+    sizes = [measure(texts)[0] for texts in range(1, 101)]
+    steps = {after - before for before, after in pairwise(sizes)}
+    return "mixture" if len(steps) > 1 else "dense"
+
+
+def test_other_right_ways_to_tell_a_mixture():
+    assert check_mixture(by_the_largest_step)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_bytes_and_seconds_of_a_step(model):
+    size, seconds = model(1000)
+    weights = model.rest + model.experts * model.expert
+    assert size == weights + 1000 * model.cache, "all experts are read by many texts"
+    assert seconds >= size / BANDWIDTH
+    assert model(1)[0] == model.rest + model.k * model.expert + model.cache

@@ -1,4 +1,4 @@
-"""Lecture 07's explorer: what is drawn is what plain loops, formulas and packaged runs give."""
+"""The points of the plane: what is drawn is what plain loops and packaged runs give."""
 
 import re
 
