@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -141,111 +140,40 @@ def draw_dispatch(chosen: Sequence[Sequence[int]], experts: int) -> AnnotatedFig
     )
 
 
-def draw_story_experts(runs: Sequence[Mapping[str, Any]]) -> AnnotatedFigure:
-    """Loss on unseen stories of dense layers and of experts: a row for each setting, a dot a run.
+def draw_known(layers: Sequence[Mapping[str, int]], names: int) -> AnnotatedFigure:
+    """How many numbers are known, against the parameters of a layer and against its products.
 
     Args:
-        runs: as ``experiments.story_runs`` returns them.
+        layers: each with ``experts``, ``known``, ``parameters`` and ``multiplications``.
+        names: how many numbers there are.
     """
-    settings = {(run["rate"], run["steps"]): _setting(run) for run in runs}
-    layers = list(dict.fromkeys(run["layer"] for run in runs))
-    figure = new_figure(8.0, 0.62 * len(settings) + 1.25)
-    with course_style():
-        axes = figure.add_axes((0.2, 0.3, 0.77, 0.66))
-        for place, setting in enumerate(settings):
-            for layer, colour, marker, shift in zip(
-                layers,
-                (INK, TEAL, MUTED, MAGENTA),
-                "osv^",
-                (0.24, 0.08, -0.08, -0.24),
-                strict=False,
-            ):
-                losses = [
-                    run["loss"] for run in runs
-                    if run["layer"] == layer and (run["rate"], run["steps"]) == setting
-                ]  # fmt: skip
-                axes.plot(
-                    losses, [shift - place] * len(losses), marker, color=colour, markersize=7,
-                    label=layer if place == 0 else None,
-                )  # fmt: skip
-        axes.set_yticks([-place for place in range(len(settings))], list(settings.values()))
-        axes.set_ylim(0.5 - len(settings), 0.5)
-        axes.set_xlabel("loss on unseen stories (nats a word)")
-        axes.grid(axis="x")
-        figure.legend(loc="lower center", ncols=4, frameon=False, handletextpad=0.2)
-    parts = []
-    for setting, words in settings.items():
-        found = {}
-        for run in runs:
-            if (run["rate"], run["steps"]) == setting:
-                found.setdefault(run["layer"], []).append(run["loss"])
-        losses = (f"{name} {_each(each)}" for name, each in found.items())
-        parts.append(f"{words}: {'; '.join(losses)}")
-    return AnnotatedFigure(
-        figure,
-        f"Loss on unseen stories, in nats a word, of {_count(len(runs), 'small GPT')}. "
-        f"{'. '.join(parts)}.",
-    )
-
-
-def _setting(run: Mapping[str, Any]) -> str:
-    rate = {1.0: "", 0.333: ", ⅓ × rate", 3.0: ", 3 × rate"}[run["rate"]]
-    return f"{run['steps']:,} steps{rate}"
-
-
-def _each(losses: Sequence[float]) -> str:
-    return " and ".join(f"{loss:.2f}" for loss in losses)
-
-
-def draw_facts(runs: Sequence[Mapping[str, Any]]) -> AnnotatedFigure:
-    """Bits known for each parameter and for each multiplication, of several telephone books.
-
-    Args:
-        runs: as ``experiments.book_runs`` returns them.
-    """
-    books = list(dict.fromkeys((run["names"], run["width"]) for run in runs))
-    layers = list(dict.fromkeys(run["layer"] for run in runs))
-    measures = {"bits for a parameter": _per_parameter, "bits for a multiplication": _per_product}
-    figure, parts = new_figure(8.0, 3.4), []
+    figure = new_figure(8.0, 3.3)
     with course_style():
         grid = figure.subplots(1, 2, sharey=True)
-        figure.subplots_adjust(left=0.2, right=0.98, bottom=0.3, top=0.96, wspace=0.08)
-        for axes, (title, measure) in zip(grid, measures.items(), strict=True):
-            for place, (layer, colour) in enumerate(zip(layers, (INK, MUTED, TEAL), strict=False)):
-                found = [
-                    np.median([measure(run) for run in runs if _is_of(run, layer, book)])
-                    for book in books
-                ]
-                rows = 0.26 * (1 - place) - np.arange(len(books))
-                name = layer if axes is grid[0] else None
-                axes.barh(rows, found, height=0.24, color=colour, label=name)
-                parts.append(f"{title}, {layer}: {', '.join(f'{each:.2f}' for each in found)}")
-            axes.set(xlabel=title)
-            axes.grid(axis="x")
-        labels = [f"{names**2:,} names,\nwidth {width}" for names, width in books]
-        grid[0].set_yticks(-np.arange(len(books)), labels)
-        figure.legend(loc="lower center", ncols=3, frameon=False)
-    said = ", ".join(f"{names**2:,} names at width {width}" for names, width in books)
-    runs_each = _count(len(runs) // len(books) // len(layers), "run")
+        figure.subplots_adjust(left=0.1, right=0.98, bottom=0.18, top=0.97, wspace=0.06)
+        for axes, cost in zip(grid, ("parameters", "multiplications"), strict=True):
+            for experts, (colour, line) in zip(
+                sorted({each["experts"] for each in layers}), LINES, strict=False
+            ):
+                mine = [each for each in layers if each["experts"] == experts]
+                name = "one network" if experts == 1 else f"{experts} experts"
+                axes.plot(
+                    [each[cost] for each in mine], [each["known"] for each in mine], line[0],
+                    color=colour, markersize=6, label=name,
+                )  # fmt: skip
+            axes.axhline(names, color=MUTED, linestyle=":", linewidth=1.4)
+            axes.set(xscale="log", xlabel=f"{cost} of the layer")
+            axes.grid(axis="y")
+        grid[0].set_ylabel("numbers known")
+        grid[0].legend(loc="upper left", frameon=False, bbox_to_anchor=(0, 0.93))
+    parts = [
+        f"{each['experts']} × {each['units'] // each['experts']} units, {each['visits']} for a "
+        f"name: {each['known']:,} known, {each['parameters']:,} parameters, "
+        f"{each['multiplications']:,} multiplications"
+        for each in layers
+    ]
     return AnnotatedFigure(
         figure,
-        f"Bits of telephone numbers known, medians of {runs_each}, for {said}. {'. '.join(parts)}.",
+        f"Numbers known, of {names:,}, by {_count(len(layers), 'layer')}, against the parameters "
+        f"and the multiplications of each. {'. '.join(parts)}.",
     )
-
-
-def _is_of(run: Mapping[str, Any], layer: str, book: tuple[int, int]) -> bool:
-    return (run["layer"], run["names"], run["width"]) == (layer, *book)
-
-
-def _bits(run: Mapping[str, Any]) -> float:
-    return 6 * run["known"] * run["names"] ** 2  # a number of 64 has six bits
-
-
-def _per_parameter(run: Mapping[str, Any]) -> float:
-    return _bits(run) / run["parameters"]
-
-
-def _per_product(run: Mapping[str, Any]) -> float:
-    wide, router = run["layer"].startswith("4"), run["layer"].startswith("8")
-    products = 2 * run["width"] * run["hidden"] * (4 if wide else 1) + 8 * run["width"] * router
-    return _bits(run) / products

@@ -50,18 +50,11 @@ LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
 LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
 RULES = {"magnitude": np.array([[0.97, 0.95, 0.9, 0.5, 0.1]]).repeat(3, 0)}
 SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])
-STORIES = [
-    {"layer": layer, "rate": rate, "steps": 1000, "loss": loss}
-    for layer, rate, loss in (
-        ("dense", 1.0, 0.81), ("dense", 1.0, 0.93), ("8 experts", 1.0, 0.88), ("dense", 3.0, 0.71),
-    )
-]  # fmt: skip
 BOOKS = [
-    {"names": names, "width": 64, "hidden": 32, "layer": layer, "known": 0.5, "parameters": count}
-    for names, layer, count in (
-        (64, "dense", 16_832), (64, "8 experts", 20_480),
-        (32, "dense", 9_000), (32, "8 experts", 9_000),
-    )
+    {"units": 32, "experts": 1, "visits": 1, "known": 70, "parameters": 4_192,
+     "multiplications": 4_096},
+    {"units": 32, "experts": 8, "visits": 2, "known": 71, "parameters": 5_152,
+     "multiplications": 1_536},
 ]  # fmt: skip
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
 PEAKS = {"naive": 3 * LENGTHS**2, "tiled": 1000 * LENGTHS}
@@ -107,9 +100,8 @@ FIGURES = {
     ("06", "draw_runs"): (({"two": np.full((3, 60), 0.75)}, LEVELS), {}, "0.75"),
     ("06", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
-    ("07", "draw_dispatch"): ((((0, 2), (2, 1)),), {"experts": 4}, "2 4 1, 1, 2, 0"),
-    ("07", "draw_story_experts"): ((STORIES,), {}, "4 0.81 0.93 0.88 0.71"),
-    ("07", "draw_facts"): ((BOOKS,), {}, "4,096 1,024 0.73 3.00"),
+    ("07", "draw_dispatch"): ((((0, 2), (2, 1)),), {"experts": 4}, "2 4 0"),
+    ("07", "draw_known"): ((BOOKS, 100), {}, "100 2 70 4,192 4,096 8 4 71 1,536"),
     ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
     ("08", "draw_memory"): ((LENGTHS, PEAKS), {}, "786 12.6 2.0 512 2.05 1.0"),
     ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),

@@ -1,6 +1,6 @@
 """What the lecture trains and measures."""
 
-from lectures.l07_dynamic_pruning.experiments.measured import book_runs, story_runs
+from lectures.l07_dynamic_pruning.experiments.phone_books import known_by_layer
 from lectures.l07_dynamic_pruning.experiments.pruning import (
     pruned_accuracies,
     pruned_in_rounds,
@@ -9,10 +9,9 @@ from lectures.l07_dynamic_pruning.experiments.pruning import (
 )
 
 __all__ = [
-    "book_runs",
+    "known_by_layer",
     "pruned_accuracies",
     "pruned_in_rounds",
     "rescale_units",
-    "story_runs",
     "train_digit_readers",
 ]

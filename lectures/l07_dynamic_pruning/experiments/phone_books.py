@@ -4,6 +4,7 @@ tools/scripts/train_phone_books.py trains them with the lecture's own cells, eac
 """
 
 from functools import lru_cache
+from itertools import product
 
 import safetensors.torch
 from torch import Tensor
@@ -48,6 +49,22 @@ def parameters(units: int, experts: int, visits: int) -> tuple[int, int]:
     one = 2 * WIDTH * (units // experts) + units // experts + WIDTH
     router = experts * WIDTH if experts > 1 else 0
     return experts * one + router, min(visits, experts) * one + router
+
+
+def known_by_layer() -> list[dict[str, int]]:
+    """Return what each layer of the file knows and costs, with its units, experts and visits.
+
+    >>> known_by_layer()[0]["units"], len(known_by_layer())
+    (8, 25)
+    """
+    rows = []
+    for units, experts in product(UNITS, EXPERTS):
+        for visits in VISITS[:experts]:
+            cut = {"units": units, "experts": experts, "visits": visits}
+            known = int((phone_book(**cut) % 2).sum())
+            costs = {"parameters": parameters(**cut)[0], "multiplications": multiplications(**cut)}
+            rows.append({**cut, "known": known, **costs})
+    return rows
 
 
 @lru_cache
