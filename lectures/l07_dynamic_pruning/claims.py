@@ -4,33 +4,11 @@ from typing import Any
 
 import torch
 
-from course_utils.teaching.claims import LONGER, RATES, Claim, ProgramClaim, Setting
+from course_utils.teaching.claims import LONGER, RATES, ProgramClaim, Setting
 from lectures.l07_dynamic_pruning.experiments import pruning
 
 RULES = ("magnitude", "brain damage")
 ROUNDS = (0.5, 0.7, 0.8, 0.9, 0.95)
-BOOK = ("setup", "book", "learn", "dense", "experts-class", "experts", "collapse")
-# The layers that the sentences are about, and no others.
-FEW = {"HIDDEN": (32, 128), "COMMON": (3,)}
-ELSEWHERE = (
-    Setting("⅓ × rate", rate=1 / 3, arguments=FEW, seeds=3),
-    Setting("3 × rate", rate=3.0, arguments=FEW, seeds=3),
-    Setting(
-        "1,024 names, a quarter of the units",
-        arguments={"NAMES": 32, "HIDDEN": (8, 32), "UNITS": 4, "COMMON": (3,)},
-        seeds=3,
-    ),
-)
-
-
-def read_book(cell):
-    """What layers know: thin, four times as wide, cut into experts, and with a common part."""
-    return {
-        "as much work": cell.dense[cell.HIDDEN[-1] // 4],
-        "four times as wide": cell.dense[cell.HIDDEN[-1]],
-        "experts": cell.experts_know,
-        "experts, common part": cell.collapsed[cell.COMMON[-1]],
-    }
 
 
 def trained_readers(seeds, steps) -> list[Any]:
