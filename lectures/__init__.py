@@ -86,7 +86,14 @@ COURSE = (
     ),
     Lecture("06", "gpt2_block", "A GPT that writes", "What is inside a GPT that writes?", 40),
     Lecture("06b", "learning", "How a GPT learns", "How does a GPT learn?", 50),
-    Lecture("07", "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 45),
+    Lecture("07", "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 29),
+    Lecture(
+        "07b",
+        "sharing",
+        "Shared, thinned, skipped",
+        "What can be shared, thinned, skipped?",
+        26,
+    ),
     Lecture(
         "08",
         "flash_attention_tiling",

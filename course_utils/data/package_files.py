@@ -23,6 +23,8 @@ SHA256 = {
     "story_gpt/model.safetensors": "2c2111f2c52da7f02eff680ed45b0fb7abbafec9a946301fa121e7729246a964",  # noqa: E501
     # As tools/scripts/train_expert_runs.py prints it.
     "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
+    # As tools/scripts/train_phone_books.py prints it.
+    "phone_books.safetensors": "4a6a2e4338276220702473945d644360791960b1b2640cacd940596037817a4e",
     # As tools/scripts/train_induction_runs.py prints it.
     "induction_runs.safetensors": "ac22306c923de47915b531fd4d4ed89f32e7da1253425d3ae4f3da0d94277ad5",  # noqa: E501
     # As tools/scripts/train_learning_runs.py prints them.

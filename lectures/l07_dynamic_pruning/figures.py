@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,10 +20,6 @@ from course_utils.explorers.style import (
 
 Panels = Mapping[str, Mapping[str, np.ndarray]]
 LINES = ((TEAL, "o-"), (MAGENTA, "s--"), (MUTED, "v:"), (INK, "^-."))
-# The experts' colours in the explorer, and what can be read on them.
-EXPERT_COLOURS = ("#4a5468", "#c03a7c", "#d19a00", "#00857c")
-ON_COLOURS = ("white", "white", INK, "white")
-NUMBERED, IDLE = 0.05, 0.005  # shares from which a part has its number, and below which none
 APART = 0.08  # of the accuracy's axis, between two names of lines
 
 
@@ -101,108 +97,83 @@ def _pruning_in_words(sparsities: np.ndarray, panels: Panels, guess: float) -> s
     )
 
 
-def draw_expert_loads(shares: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """The share of the tokens that each expert takes, a bar for each run.
-
-    Parts have their expert's number; beside a bar are the experts that take nothing. Dashed lines
-    are where the bars would be cut if all experts took equal shares.
-
-    Args:
-        shares: way of balancing → (seeds, experts) shares; each row sums to 1. At most sixteen
-            rows in all, of the same number of experts, up to four.
-    """
-    rows, (runs, experts) = sum(map(len, shares.values())), next(iter(shares.values())).shape
-    gaps = 0.5 * (len(shares) - 1)
-    height = 0.29 * (rows + gaps) + 0.85
-    figure = new_figure(8.0, height)
-    with course_style():
-        left = 0.03 + 0.0125 * max(len(name) for name in shares)
-        axes = figure.add_axes((left, 0.56 / height, 0.83 - left, 1 - 0.85 / height))
-        names, start = [], 0.0
-        for name, table in shares.items():
-            for place, run in zip(start + np.arange(len(table)), table, strict=True):
-                _draw_run(axes, place, run)
-            names.append((start + (len(table) - 1) / 2, name))
-            start += len(table) + 0.5
-        for cut in range(1, experts):
-            axes.axvline(cut / experts, color=INK, linestyle="--", linewidth=1.4)
-        axes.set(xlim=(0, 1), ylim=(rows + gaps - 0.5, -0.5))
-        axes.set_xlabel("share of the tokens that each expert takes (dashed: equal shares)")
-        axes.set_yticks([place for place, _ in names], [name for _, name in names])
-        axes.tick_params(axis="y", length=0)
-    parts = [
-        f"{name}: largest {_spread(table.max(axis=1))}, smallest {_spread(table.min(axis=1))}"
-        for name, table in shares.items()
-    ]
-    caption = (
-        f"Share of the tokens that each of {experts} experts takes, {_count(runs, 'run')} each; "
-        f"equal would be {1 / experts:.2f}. {'. '.join(parts)}."
-    )
-    return AnnotatedFigure(figure, caption)
-
-
-def _draw_run(axes: Axes, place: float, run: np.ndarray) -> None:
-    """One bar: a part for each expert in their order, and the numbers of those without one."""
-    starts = run.cumsum() - run
-    for expert, (start, share) in enumerate(zip(starts, run, strict=True)):
-        axes.barh(
-            place, share, left=start, height=0.84, color=EXPERT_COLOURS[expert], edgecolor="white"
-        )
-        if share >= NUMBERED:
-            axes.text(
-                start + share / 2, place, str(expert + 1), color=ON_COLOURS[expert],
-                ha="center", va="center", fontweight="bold",
-            )  # fmt: skip
-    if idle := [str(expert + 1) for expert in np.flatnonzero(run < IDLE)]:
-        axes.annotate(
-            f"{', '.join(idle)}: nothing", (1, place), (8, 0), textcoords="offset points",
-            color=MUTED, va="center", annotation_clip=False,
-        )  # fmt: skip
-
-
-def draw_largest_shares(
-    steps: np.ndarray, panels: Mapping[str, np.ndarray], experts: int
-) -> AnnotatedFigure:
-    """What the busiest expert takes while the models train: a panel for each router.
-
-    Args:
-        steps: (measurements,) training steps, from 0.
-        panels: what the router sees → (seeds, measurements) shares; up to four panels.
-        experts: how many share the tokens.
-    """
-    figure = new_figure(8.0, 3.1)
-    with course_style():
-        grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-        figure.subplots_adjust(left=0.085, right=0.985, bottom=0.18, top=0.83, wspace=0.1)
-        for axes, (title, table) in zip(grid, panels.items(), strict=True):
-            for run in table:
-                axes.plot(steps, run, color=TEAL, linewidth=1.8, alpha=0.8)
-            axes.axhline(1 / experts, color=MUTED, linestyle=":", linewidth=1.4)
-            axes.set(xlim=(0, steps[-1]), ylim=(0, 1.03), xticks=(0, steps[-1] // 2))
-            axes.set_title(title.replace(", ", ",\n"))
-            axes.grid(axis="y")
-        grid[0].set_ylabel("share of the busiest expert")
-        grid[0].annotate("equal shares", (steps[-1] / 20, 1 / experts - 0.09), color=MUTED)
-        figure.supxlabel("training steps")
-    parts = [
-        f"{title}: {_spread(table[:, 0])} at the start, {_spread(table.max(axis=1))} at most, "
-        f"{_spread(table[:, -1])} at the end"
-        for title, table in panels.items()
-    ]
-    runs = len(next(iter(panels.values())))
-    return AnnotatedFigure(
-        figure,
-        f"Share of the tokens that the busiest of {experts} experts takes during {steps[-1]:,.0f} "
-        f"steps, {_count(runs, 'run')} each; equal would be {1 / experts:.2f}. "
-        f"{'. '.join(parts)}.",
-    )
-
-
-def _spread(values: np.ndarray) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.2f}"
-    return f"{np.median(values):.2f} ({values.min():.2f} to {values.max():.2f})"
-
-
 def _count(number: int, word: str) -> str:
     return f"one {word}" if number == 1 else f"{number} {word}s"
+
+
+def draw_dispatch(chosen: Sequence[Sequence[int]], experts: int) -> AnnotatedFigure:
+    """Who computes what: tokens, the experts that each of them chose, and what comes back.
+
+    Args:
+        chosen: for each token the numbers of its experts.
+        experts: how many there are.
+    """
+    figure = new_figure(8.0, 3.3)
+    with course_style():
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set(xlim=(0, 10), ylim=(-0.6, experts + 0.5))
+        axes.axis("off")
+        rows = np.linspace(experts - 1.5, 0.5, len(chosen))
+        busy = {number for each in chosen for number in each}
+        for number in range(experts):
+            height, on = experts - 1 - number, number in busy
+            axes.text(
+                5, height, f"expert {number + 1}", ha="center", va="center",
+                color=INK if on else MUTED,
+                bbox={"boxstyle": "round,pad=0.35", "facecolor": "white",
+                      "edgecolor": TEAL if on else MUTED, "linestyle": "-" if on else ":"},
+            )  # fmt: skip
+        for token, (row, numbers) in enumerate(zip(rows, chosen, strict=True)):
+            for number in numbers:
+                height = experts - 1 - number
+                for start, end in (((1.95, row), (4.25, height)), ((5.75, height), (8.05, row))):
+                    axes.plot(*zip(start, end, strict=True), color=TEAL, linewidth=1.4, zorder=0)
+            axes.text(1.85, row, f"name {token + 1}", ha="right", va="center")
+            axes.text(8.15, row, f"out {token + 1}", ha="left", va="center")
+        for x, words in ((1.5, "tokens"), (3.1, "the router chooses"), (6.9, "gates mix")):
+            axes.text(x, experts + 0.1, words, ha="center", va="center", color=MUTED)
+    visits = [sum(number in each for each in chosen) for number in range(experts)]
+    return AnnotatedFigure(
+        figure,
+        f"{len(chosen)} names, each joined to {len(chosen[0])} of {experts} experts. The experts "
+        f"compute {', '.join(map(str, visits))} names; one with 0 does nothing.",
+    )
+
+
+def draw_known(layers: Sequence[Mapping[str, int]], names: int) -> AnnotatedFigure:
+    """How many numbers are known, against the parameters of a layer and against its products.
+
+    Args:
+        layers: each with ``experts``, ``known``, ``parameters`` and ``multiplications``.
+        names: how many numbers there are.
+    """
+    figure = new_figure(8.0, 3.3)
+    with course_style():
+        grid = figure.subplots(1, 2, sharey=True)
+        figure.subplots_adjust(left=0.1, right=0.98, bottom=0.18, top=0.97, wspace=0.06)
+        for axes, cost in zip(grid, ("parameters", "multiplications"), strict=True):
+            for experts, (colour, line) in zip(
+                sorted({each["experts"] for each in layers}), LINES, strict=False
+            ):
+                mine = [each for each in layers if each["experts"] == experts]
+                name = "one network" if experts == 1 else f"{experts} experts"
+                axes.plot(
+                    [each[cost] for each in mine], [each["known"] for each in mine], line[0],
+                    color=colour, markersize=6, label=name,
+                )  # fmt: skip
+            axes.axhline(names, color=MUTED, linestyle=":", linewidth=1.4)
+            axes.set(xscale="log", xlabel=f"{cost} of the layer")
+            axes.grid(axis="y")
+        grid[0].set_ylabel("numbers known")
+        grid[0].legend(loc="upper left", frameon=False, bbox_to_anchor=(0, 0.93))
+    parts = [
+        f"{each['experts']} × {each['units'] // each['experts']} units, {each['visits']} for a "
+        f"name: {each['known']:,} known, {each['parameters']:,} parameters, "
+        f"{each['multiplications']:,} multiplications"
+        for each in layers
+    ]
+    return AnnotatedFigure(
+        figure,
+        f"Numbers known, of {names:,}, by {_count(len(layers), 'layer')}, against the parameters "
+        f"and the multiplications of each. {'. '.join(parts)}.",
+    )

@@ -50,9 +50,12 @@ LOSSES = 8 * SIZES**-0.08 * RANDOM.normal(1, 0.01, (3, 4))
 LAW = fit_power_law(SIZES.astype(int).tolist(), torch.from_numpy(LOSSES))
 RULES = {"magnitude": np.array([[0.97, 0.95, 0.9, 0.5, 0.1]]).repeat(3, 0)}
 SPARSITIES = np.array([0, 0.5, 0.8, 0.9, 0.98])
-SHARES = {"nothing": np.array([[0.0, 0.02, 0.98, 0.0], [0.1, 0.9, 0, 0], [0, 0.3, 0.03, 0.67]])}
-STEPS = np.array([0, 25, 50])
-ROUTERS = {name: np.array([[0.9, 1.0, 0.7], [0.4, 0.3, 0.5]]) for name in "abcd"}
+BOOKS = [
+    {"units": 32, "experts": 1, "visits": 1, "known": 70, "parameters": 4_192,
+     "multiplications": 4_096},
+    {"units": 32, "experts": 8, "visits": 2, "known": 71, "parameters": 5_152,
+     "multiplications": 1_536},
+]  # fmt: skip
 LENGTHS = np.array([512.0, 1024.0, 2048.0])
 TIMES = {"SDPA": np.array([0.040, 0.050, 0.060]), "tiled": np.array([0.020, 0.025, 0.036])}
 WITH = np.array([[0.010, 0.010, 0.012], [0.011, 0.010, 0.010], [0.010, 0.011, 0.011]])
@@ -94,8 +97,8 @@ FIGURES = {
     ("06b", "draw_arrivals"): (((0, 50, 100), RIGHT), {}, "100 50 0.80 0.10"),
     ("06b", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
-    ("07", "draw_expert_loads"): ((SHARES,), {}, "4 3 0.25 0.90 0.67 0.98 0.00"),
-    ("07", "draw_largest_shares"): ((STEPS, ROUTERS, 4), {}, "0.65 0.40 0.90 0.75 0.50 1.00"),
+    ("07", "draw_dispatch"): ((((0, 2), (2, 1)),), {"experts": 4}, "2 4 0"),
+    ("07", "draw_known"): ((BOOKS, 100), {}, "100 2 70 4,192 4,096 8 4 71 1,536"),
     ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
     ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
     (None, "draw_learning_curves"): (({"SGD": PANEL, "Adam": PANEL}, 2.08), {}, "0.20 3 2.08"),

@@ -1,4 +1,4 @@
-"""Measure which tokens a small GPT lets through which block, for the slider of lecture 07.
+"""Measure which tokens a small GPT lets through which block, for the slider of lecture 07b.
 
     python tools/scripts/measure_depths.py             some minutes on two cores
     python tools/scripts/measure_depths.py --quick     to see that it runs, without writing anything
@@ -22,8 +22,8 @@ from course_utils.language_modeling import text_batch, text_loss
 from course_utils.layers.mod import MixtureOfDepths, RoutingDecision, predictor_loss
 from course_utils.models.gpt2 import GPT2
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
-from lectures.l07_dynamic_pruning.experiments.adapting import LENGTH, course_tokens
-from lectures.l07_dynamic_pruning.experiments.depth_runs import (
+from lectures.l07b_sharing.experiments.adapting import LENGTH, course_tokens
+from lectures.l07b_sharing.experiments.depth_runs import (
     CAPACITIES,
     DEPTH_RUNS_FILE,
 )

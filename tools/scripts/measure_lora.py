@@ -1,4 +1,4 @@
-"""Measure what LoRA learns of the course's code, rank by rank, for the sliders of lecture 07.
+"""Measure what LoRA learns of the course's code, rank by rank, for the sliders of lecture 07b.
 
     python tools/scripts/measure_lora.py             some minutes on two cores
     python tools/scripts/measure_lora.py --quick     to see that it runs, without writing anything
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from course_utils.data.package_files import SHA256
 from course_utils.language_modeling import text_loss
 from course_utils.models.small_gpt import load_small_gpt
-from lectures.l07_dynamic_pruning.experiments.adapting import (
+from lectures.l07b_sharing.experiments.adapting import (
     FULL_RATE,
     LENGTH,
     LORA_RATE,
@@ -29,7 +29,7 @@ from lectures.l07_dynamic_pruning.experiments.adapting import (
     cut_changes,
     matrix_changes,
 )
-from lectures.l07_dynamic_pruning.experiments.lora_runs import LORA_RUNS_FILE
+from lectures.l07b_sharing.experiments.lora_runs import LORA_RUNS_FILE
 from tools.ending import end_with_parent
 from tools.scripts.packaged import as_json, write_packaged
 

@@ -5,15 +5,8 @@ from pathlib import Path
 from course_utils.teaching.asks import asks
 from lectures.l07_dynamic_pruning.exercises.balance import BALANCE
 from lectures.l07_dynamic_pruning.exercises.dispatch import DISPATCH
-from lectures.l07_dynamic_pruning.exercises.grouped_scores import GROUPED_SCORES
-from lectures.l07_dynamic_pruning.exercises.merge_lora import MERGE_LORA
+from lectures.l07_dynamic_pruning.exercises.mixture import MIXTURE
 
 globals().update(
-    asks(
-        Path(__file__).parents[1],
-        dispatch=DISPATCH,
-        balance=BALANCE,
-        merge_lora=MERGE_LORA,
-        grouped_scores=GROUPED_SCORES,
-    )
+    asks(Path(__file__).parents[1], dispatch=DISPATCH, balance=BALANCE, mixture=MIXTURE)
 )

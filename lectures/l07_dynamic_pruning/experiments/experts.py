@@ -4,44 +4,23 @@ Points lie in eight blobs on a circle. In each blob another rule holds: a point'
 blob's centre, turned by an angle that is the blob's own, is what to predict. One small network does
 badly on eight rules; four experts of the same size, two blobs each, do better.
 
-What brings the collapse about. Each token is the point and a third coordinate, ``common``, that is
-the same for all. A router's random weights for it prefer one expert for every token, before any
-training. Training undoes that slowly: over twelve seeds the largest share of four experts has a
-median of 1.00 at the start, 0.86 after 500 steps and 0.65 after 3,000. Where these weights start at
-0, the share starts at 0.40, rises to 0.72 within 200 steps (who is chosen learns, and is chosen
-more) and is back at 0.38 after 3,000. A bias is a shared coordinate of 1. With neither, an expert
-that has the largest score at x has the smallest at -x, so that it cannot take both: its share of
-the eight blobs, which lie symmetrically, stays near or below one half, trained or not.
-
-Trained networks' hidden states have such a part: their mean is 0.1 to 0.5 times as long as what is
-left in MiniLM and in the course's small GPT, and much longer at the end of GPT-2 (Ethayarajh, "How
-contextual are contextualized word representations?", 2019). Ours, 5, is chosen so that a few
+Tokens have a third coordinate, ``common``, that is the same for all. A router's random weights for
+it prefer one expert for every token, before any training, and training undoes that slowly. Where
+these weights start at 0, who is chosen learns, and is chosen more, for a while. The common part of
+a trained GPT's tokens is shorter than what is left of them; ours, up to 5, is longer, so that a few
 hundred steps show it. To learn nothing at all is an error of 1.
 """
-
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.layers.moe import MixtureOfExperts, Routing, balance_loss
-from course_utils.seeds import own_random_numbers
+from course_utils.layers.moe import MixtureOfExperts, Routing
 from course_utils.shapes import Float
-from course_utils.training import TEST_SEED, Training, train
 
 BALANCES = ("none", "loss", "bias")
 BLOBS, SPREAD, TURN = 8, 0.18, 2.4  # blobs, their standard deviation, radians from rule to rule
 COMMON = 5.0
 BIAS_RATE, LEARNING_RATE = 0.005, 0.01
-# What the router can see besides the point; its weights for that start at random, or at 0.
-ROUTERS: dict[str, dict[str, Any]] = {
-    "a shared coordinate": {},
-    "the same, weights from 0": {"even_start": True},
-    "a bias": {"common": 0.0, "bias": True},
-    "neither": {"common": 0.0},
-}
 
 
 def plane_batch(
@@ -72,7 +51,6 @@ class PlaneExperts(nn.Module):
         num_experts: number of experts.
         k: how many of them each point takes.
         common: the coordinate that all tokens share.
-        bias: whether the router has one, as nn.Linear draws it.
         even_start: whether the router's weights for the common coordinate start at 0.
         capacity: the capacity factor, as in ``MixtureOfExperts``; None for no limit.
         hidden: width of each expert.
@@ -84,7 +62,6 @@ class PlaneExperts(nn.Module):
         k: int = 1,
         *,
         common: float = COMMON,
-        bias: bool = False,
         even_start: bool = False,
         capacity: float | None = None,
         hidden: int = 16,
@@ -94,8 +71,6 @@ class PlaneExperts(nn.Module):
         self.layer = MixtureOfExperts(
             3, hidden, num_experts, k, activation="relu", capacity=capacity
         )
-        if bias:
-            self.layer.router = nn.Linear(3, num_experts)
         if even_start:
             self.layer.router.weight.data[:, 2] = 0
 
@@ -134,130 +109,6 @@ def _mix_all(
     gates = gates.scatter(1, routing.chosen, routing.gates * routing.kept)  # (N, experts)
     gates = gates.view(*x.shape[:2], -1)
     return sum(gates[..., [i]] * expert(x) for i, expert in enumerate(layer.experts))  # type: ignore
-
-
-def train_experts(
-    balances: Iterable[str] = BALANCES,
-    *,
-    num_experts: int = 4,
-    k: int = 1,
-    common: float = COMMON,
-    seeds: Iterable[int] = range(3),
-    steps: int = 500,
-    weight: float = 0.2,
-    hidden: int = 16,
-) -> dict[str, Training]:
-    """Train ``PlaneExperts`` with each way of balancing: the same seeds, data and steps.
-
-    With ``"none"`` nothing is done; with ``"loss"`` ``weight * balance_loss`` is added to the loss;
-    with ``"bias"`` the bias of the choice is moved by a ``balance_step`` at each step.
-    """
-    losses = {
-        "none": _loss,
-        "loss": partial(_loss, weight=weight),
-        "bias": partial(_loss, bias_rate=BIAS_RATE),
-    }
-    return {
-        balance: train(
-            lambda: PlaneExperts(num_experts, k, common=common, hidden=hidden),
-            plane_batch,
-            losses[balance],
-            seeds=seeds,
-            steps=steps,
-            learning_rate=LEARNING_RATE,
-            label=f"experts, balanced by {balance}",
-        )
-        for balance in balances
-    }
-
-
-def share_at_start(seed: int, **model: Any) -> Float[Tensor, ""]:
-    """Return what the busiest expert takes before any training, as ``train`` builds the model."""
-    with own_random_numbers(seed):
-        return _largest_share(PlaneExperts(**model))
-
-
-def _largest_share(model: nn.Module) -> Float[Tensor, ""]:
-    return expert_shares(model).max()
-
-
-class LargestShares(NamedTuple):
-    """How the busiest expert fares while the models train.
-
-    Attributes:
-        steps: after which it was measured; the first is 0.
-        shares: of the tokens, that the busiest expert takes; a row for each seed.
-        models: as trained.
-    """
-
-    steps: tuple[int, ...]
-    shares: Float[Tensor, "runs steps"]
-    models: list[nn.Module]
-
-
-def follow_largest_share(
-    router: str,
-    *,
-    seeds: Sequence[int] = (0, 1, 2),
-    steps: int = 1000,
-    every: int = 25,
-    **model: Any,
-) -> LargestShares:
-    """Train without a cure, and measure on the way what the busiest expert takes.
-
-    Args:
-        router: one of ``ROUTERS``.
-        seeds: one run for each.
-        steps: of the training.
-        every: how many steps there are between two measurements.
-        model: further arguments of ``PlaneExperts``.
-    """
-    how = ROUTERS[router] | model
-    fresh = torch.stack([share_at_start(seed, **how) for seed in seeds])
-    done = train(
-        lambda: PlaneExperts(**how),
-        plane_batch,
-        _loss,
-        seeds=seeds,
-        steps=steps,
-        learning_rate=LEARNING_RATE,
-        evaluate=_largest_share,
-        every=every,
-        label=f"router with {router}",
-    )
-    shares = torch.cat([fresh[:, None], done.scores.float()], dim=1)
-    return LargestShares((0, *done.steps_checked), shares, done.models)
-
-
-def _loss(
-    model: Callable[..., tuple[Tensor, Routing]],
-    points: Tensor,
-    targets: Tensor,
-    *,
-    weight: float = 0.0,
-    bias_rate: float | None = None,
-) -> Tensor:
-    predicted, routing = model(points, every_expert=True, bias_rate=bias_rate)
-    return (predicted - targets).square().mean() + weight * balance_loss(routing)
-
-
-@torch.no_grad()
-def expert_shares(model: nn.Module) -> Float[Tensor, " experts"]:
-    """Return the share of all choices that each expert gets, on 4096 points of their own.
-
-    >>> expert_shares(PlaneExperts(num_experts=3)).sum()
-    tensor(1.)
-    """
-    points, _ = plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=4096)
-    routing = model(points)[1]
-    return routing.assigned / routing.chosen.numel()
-
-
-@torch.no_grad()
-def plane_error(model: nn.Module) -> float:
-    """Return the mean squared error on the points of ``expert_shares``; predicting zero costs 1."""
-    points, targets = plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=4096)
-    return (model(points)[0] - targets).square().mean().item()
 
 
 @torch.no_grad()

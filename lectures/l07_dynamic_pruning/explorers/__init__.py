@@ -1,13 +1,9 @@
 """The lecture's explorers."""
 
-from lectures.l07_dynamic_pruning.explorers.depths import Depths
 from lectures.l07_dynamic_pruning.explorers.experts import Experts
-from lectures.l07_dynamic_pruning.explorers.ranks import Ranks
-from lectures.l07_dynamic_pruning.explorers.shared_heads import SharedHeads
+from lectures.l07_dynamic_pruning.explorers.phone_book import PhoneBook
 
-__all__ = ["explore_depths", "explore_experts", "explore_ranks", "explore_shared_heads"]
+__all__ = ["explore_experts", "explore_phone_book"]
 
+explore_phone_book = PhoneBook
 explore_experts = Experts
-explore_shared_heads = SharedHeads
-explore_ranks = Ranks
-explore_depths = Depths

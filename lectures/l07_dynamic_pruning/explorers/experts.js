@@ -3,8 +3,8 @@
 import { control } from "../../../course_utils/explorers/kit/controls.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
 import { html } from "../../../course_utils/explorers/kit/svg.js";
-import picks from "./choices.css";
-import { choices } from "./choices.js";
+import picks from "../../../course_utils/explorers/kit/radios.css";
+import { radios } from "../../../course_utils/explorers/kit/radios.js";
 import style from "./experts.css";
 import { makeBars } from "./experts.bars.js";
 import { makePlane } from "./experts.plane.js";
@@ -19,8 +19,8 @@ export default explorer({ mount, style: picks + style });
 function mount(stage, hand) {
   const { shared, balance, limited } = hand.inputs;
   const rows = {
-    shared: choices(shared.label, shared.values, value => hand.change({ shared: value })),
-    balance: choices(balance.label, balance.values, value => hand.change({ balance: value })),
+    shared: radios(shared.label, shared.values, value => hand.change({ shared: value })),
+    balance: radios(balance.label, balance.values, value => hand.change({ balance: value })),
     limited: control(limited, value => hand.change({ limited: value })),
   };
   const plane = makePlane(hand);

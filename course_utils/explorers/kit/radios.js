@@ -1,12 +1,12 @@
 // One of a few, as a row of radio buttons in the picture.
 
-import { focusOn } from "../../../course_utils/explorers/kit/hand.js";
-import { html, set } from "../../../course_utils/explorers/kit/svg.js";
+import { focusOn } from "./hand.js";
+import { html, set } from "./svg.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** A row of buttons for values as { element, show(value) }; `names` are what they say. */
-export function choices(label, values, choose, names = values.map(String)) {
+export function radios(label, values, choose, names = values.map(String)) {
   const buttons = names.map(name => html("button", { type: "button", role: "radio" }, name));
   const element = html("div", { class: "pick", role: "radiogroup", "aria-label": label },
     html("span", { "aria-hidden": "true" }, label), ...buttons);

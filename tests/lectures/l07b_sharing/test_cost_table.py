@@ -6,13 +6,13 @@ from torch import nn
 
 from course_utils.layers.mod import MixtureOfDepths
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
-from lectures.l07_dynamic_pruning.experiments import cost_table as module
-from lectures.l07_dynamic_pruning.experiments.cost_formulas import (
+from lectures.l07b_sharing.experiments import cost_table as module
+from lectures.l07b_sharing.experiments.cost_formulas import (
     VARIANTS,
     Sizes,
     formula_costs,
 )
-from lectures.l07_dynamic_pruning.experiments.cost_table import (
+from lectures.l07b_sharing.experiments.cost_table import (
     CostMismatchError,
     measured_costs,
     pruning_table,

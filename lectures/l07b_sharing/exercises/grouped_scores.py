@@ -1,4 +1,4 @@
-"""Exercise 4: many query heads read few heads of keys, without a copy of them.
+"""Exercise 2: many query heads read few heads of keys, without a copy of them.
 
 Head h reads key head ``h // (H / G)`` (Ainslie et al. 2023, section 2.2); the products are not
 scaled. Judged are the scores and the memory held at the peak: there is no room for the keys of all

@@ -9,8 +9,8 @@ from course_utils.data.course_text import course_code, course_prose
 from course_utils.language_modeling import text_loss
 from course_utils.layers.lora import LoRALinear
 from course_utils.models.small_gpt import load_small_gpt, small_gpt_tokenizer
-from lectures.l07_dynamic_pruning.experiments import adapting, shared_heads
-from lectures.l07_dynamic_pruning.experiments.adapting import (
+from lectures.l07b_sharing.experiments import adapting, shared_heads
+from lectures.l07b_sharing.experiments.adapting import (
     LENGTH,
     MATRICES,
     adapt_to_code,
@@ -19,8 +19,8 @@ from lectures.l07_dynamic_pruning.experiments.adapting import (
     matrix_changes,
     nearest_of_rank,
 )
-from lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
-from lectures.l07_dynamic_pruning.experiments.shared_heads import share_heads
+from lectures.l07b_sharing.experiments.lora_runs import lora_runs
+from lectures.l07b_sharing.experiments.shared_heads import share_heads
 
 STEPS = 4  # enough to see that all learn; what more steps bring is packaged
 

@@ -7,7 +7,7 @@ import torch
 
 from course_utils.layers.mod import MixtureOfDepths
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
-from lectures.l07_dynamic_pruning.experiments.depths import (
+from lectures.l07b_sharing.experiments.depths import (
     LENGTH,
     SHARE,
     CardReader,

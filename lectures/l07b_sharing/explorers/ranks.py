@@ -1,4 +1,4 @@
-"""Lecture 07: what LoRA learns and forgets at each rank, and how thin a full change is."""
+"""Lecture 07b: what LoRA learns and forgets at each rank, and how thin a full change is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from course_utils.explorers import Explorer
 from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps
 from course_utils.models.small_gpt import SMALL_GPT
-from lectures.l07_dynamic_pruning.experiments.adapting import MATRICES
-from lectures.l07_dynamic_pruning.experiments.lora_runs import lora_runs
+from lectures.l07b_sharing.experiments.adapting import MATRICES
+from lectures.l07b_sharing.experiments.lora_runs import lora_runs
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 BLOCKS = tuple(range(SMALL_GPT.num_layers))

@@ -1,4 +1,4 @@
-"""Lecture 07: which tokens pass which block of a small GPT, and what that saves and costs."""
+"""Lecture 07b: which tokens pass which block of a small GPT, and what that saves and costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from course_utils.explorers.captions import number
 from course_utils.explorers.inputs import Choice, Steps
 from course_utils.measure.costs import attention_mixing_flops, attention_projection_flops
 from course_utils.models.small_gpt import SMALL_GPT
-from lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
+from lectures.l07b_sharing.experiments.depth_runs import CAPACITIES, depth_runs
 
 TEXTS = ("first", "second", "third", "fourth", "fifth")
 ROUTER, PREDICTOR = "router", "predictor"

@@ -21,7 +21,7 @@ from course_utils.models.grouped import with_grouped_attention
 from course_utils.models.small_gpt import load_small_gpt
 from course_utils.shapes import Float
 from course_utils.training import train
-from lectures.l07_dynamic_pruning.experiments.adapting import (
+from lectures.l07b_sharing.experiments.adapting import (
     BATCH,
     LENGTH,
     course_tokens,

@@ -1,4 +1,4 @@
-"""Exercise 3: merge a low-rank change into the matrix that it changes.
+"""Exercise 1: merge a low-rank change into the matrix that it changes.
 
 ``W + (alpha / r) B A`` with A (r, in) and B (out, r) (Hu et al. 2021, section 4.1, whose letters
 these are). The same as ``layers.lora.LoRALinear.merge`` leaves in the layer. Judged are the sum and

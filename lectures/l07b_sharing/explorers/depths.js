@@ -5,8 +5,8 @@ import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
 import { handle, pointing } from "../../../course_utils/explorers/kit/hand.js";
 import { html, set, svg } from "../../../course_utils/explorers/kit/svg.js";
 import { number } from "../../../course_utils/explorers/kit/words.js";
-import picks from "./choices.css";
-import { choices } from "./choices.js";
+import picks from "../../../course_utils/explorers/kit/radios.css";
+import { radios } from "../../../course_utils/explorers/kit/radios.js";
 import style from "./depths.css";
 
 const SHARES = { 0.125: "⅛", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "all" };
@@ -24,10 +24,10 @@ export default explorer({ mount, style: picks + style });
 function mount(stage, hand) {
   const { inputs, given: { capacities } } = hand;
   const rows = {
-    capacity: choices("each block takes", capacities, to("capacity"),
+    capacity: radios("each block takes", capacities, to("capacity"),
       capacities.map(each => SHARES[each])),
-    chooser: choices("chosen by the", inputs.chooser.values, to("chooser")),
-    text: choices("text", inputs.text.values, to("text"),
+    chooser: radios("chosen by the", inputs.chooser.values, to("chooser")),
+    text: radios("text", inputs.text.values, to("text"),
       inputs.text.values.map((_, i) => String(i + 1))),
   };
   function to(name) {

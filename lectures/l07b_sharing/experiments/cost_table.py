@@ -1,4 +1,4 @@
-"""The closing table of lecture 07: six ways to leave something out of one block, side by side.
+"""The closing table of lecture 07b: six ways to leave something out of one block, side by side.
 
 Every number stands there because two ways to get it agree: the formula (``cost_formulas``), and a
 measurement on a running block. The measurements:
@@ -38,7 +38,7 @@ from course_utils.models.gpt2 import INITIAL_STD, GPT2Block, GPT2Config
 from course_utils.seeds import own_random_numbers
 from course_utils.shapes import Bool, Float
 from course_utils.threads import one_thread
-from lectures.l07_dynamic_pruning.experiments.cost_formulas import (
+from lectures.l07b_sharing.experiments.cost_formulas import (
     VARIANTS,
     Costs,
     Sizes,

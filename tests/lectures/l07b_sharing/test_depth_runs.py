@@ -8,8 +8,8 @@ from course_utils.data.course_text import course_prose
 from course_utils.language_modeling import split_text
 from course_utils.layers.mod import kept_tokens
 from course_utils.models.small_gpt import small_gpt_tokenizer
-from lectures.l07_dynamic_pruning.experiments.adapting import SHARE
-from lectures.l07_dynamic_pruning.experiments.depth_runs import CAPACITIES, depth_runs
+from lectures.l07b_sharing.experiments.adapting import SHARE
+from lectures.l07b_sharing.experiments.depth_runs import CAPACITIES, depth_runs
 
 
 @pytest.fixture(scope="module")

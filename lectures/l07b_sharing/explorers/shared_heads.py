@@ -1,4 +1,4 @@
-"""Lecture 07: query heads that share keys and values, and the cache that this leaves."""
+"""Lecture 07b: query heads that share keys and values, and the cache that this leaves."""
 
 from __future__ import annotations
 

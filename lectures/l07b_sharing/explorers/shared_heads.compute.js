@@ -40,7 +40,7 @@ export function caption({ heads, key_value_heads: groups, cache, bytes }) {
 }
 
 function fits(cache) {
-  if (cache <= LAPTOP) return "This cache fits into a laptop's 16 GB.";
-  if (cache <= H100) return "Too much for a laptop's 16 GB.";
+  if (cache <= LAPTOP) return "Without the weights, it would fit into a laptop's 16 GB.";
+  if (cache <= H100) return "Too much for a laptop's 16 GB, even without the weights.";
   return "Too much even for an H100's 80 GB.";
 }
