@@ -239,5 +239,5 @@ def _curve(table: dict[str, Any]) -> Curve:
         lists = {each: tuple(table[name][each]) for each in ("domain", "ticks")}
         return Axis(**{**table[name], **lists})
 
-    heights = (tuple(table[name]) for name in ("at", "truth"))
-    return Curve(axis("x"), axis("y"), *heights, table.get("levels", {}))
+    at, truth = tuple(table["at"]), tuple(table["truth"])
+    return Curve(axis("x"), axis("y"), at, truth, table.get("levels", {}))

@@ -44,7 +44,7 @@ class Block(np.ndarray):
 
     def to(self, dtype: Any) -> Block:
         """The same numbers in another dtype."""
-        return self.astype(dtype)
+        return _block(self.astype(dtype))
 
 
 def _block(values: Any) -> Block:
@@ -233,7 +233,7 @@ def dot(a: Block, b: Block, acc: Any = None, *, input_precision: str = "") -> Bl
     if a.dtype != b.dtype:
         raise TypeError(f"`dot` needs two factors of one dtype, and got {a.dtype} and {b.dtype}")
     product_ = a.astype(float32) @ b.astype(float32)
-    return product_ if acc is None else acc + product_
+    return _block(product_ if acc is None else acc + product_)
 
 
 def max(values: np.ndarray, axis: int) -> Any:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from course_utils.explorers.gpt.story import StoryGPT
+from course_utils.explorers.inputs import Text
 
 START = StoryGPT.presets["a new story"]
 OLD_RED = {**START, "text": "Ann was in the park. She found an old red"}
+TEXT = replace(cast(Text, StoryGPT.inputs["text"]), default=OLD_RED["text"])
 
 
 class Sampler(StoryGPT):
     """A story, a temperature and a cut → the words that may be drawn, and the one that is."""
 
     title = "Which words may the dice choose?"
-    inputs = {**StoryGPT.inputs, "text": replace(StoryGPT.inputs["text"], default=OLD_RED["text"])}
+    inputs = {**StoryGPT.inputs, "text": TEXT}
     presets = {
         "found an old red": OLD_RED,
         "a new story": START,

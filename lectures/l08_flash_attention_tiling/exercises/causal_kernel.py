@@ -90,9 +90,9 @@ def _on_triton(answer: Any) -> Callable[..., Any]:
         return _right
 
     def run(*inputs):
-        tensors = (x.cuda() if on_gpu else x for x in inputs)
+        q, k, v = (x.cuda() if on_gpu else x for x in inputs)
         try:
-            return _stored(answer, *tensors, TRITONS_BLOCK).cpu()
+            return _stored(answer, q, k, v, TRITONS_BLOCK).cpu()
         except Exception as error:
             raise RuntimeError(str(error.__cause__ or error).strip().splitlines()[-1]) from None
 
