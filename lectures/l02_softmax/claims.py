@@ -8,7 +8,6 @@ from lectures.l02_softmax.experiments import steps_until_done
 ROWS = "setup", "rows", "reach"
 RECALL = "setup", "recall-model", "recall-loss"
 SEEDS = (*RECALL, "race", "seeds")
-CROSSED = (*RECALL, "race", "crossed")
 STEPS = "steps; one more than it had: not done"
 SHORT = {"STEPS": 3}
 OTHER_WIDTHS = Setting("widths 8 and 128", arguments={"WIDTHS": (8, 128)})
@@ -31,14 +30,6 @@ RACE_DIVIDED = Setting(
     "divided all the same", edits={"Recall(d_k, 1.0),": "Recall(d_k, d_k**-0.5),"}
 )
 
-CROSSED_DIVIDED = Setting(
-    "start and steps divided",
-    edits={
-        "crossed(d_k**-0.5, 1.0, d_k)": "crossed(d_k**-0.5, d_k**-0.5, d_k)",
-        "crossed(1.0, d_k**-0.5, d_k)": "crossed(d_k**-0.5, d_k**-0.5, d_k)",
-    },
-)
-
 
 def read_gradients(cell):
     """The gradient at the query: the median row and the smallest tenth, in divided medians."""
@@ -59,13 +50,6 @@ def read_narrow(cell):
     panels = (cell.panels[f"{name}, d_k = {cell.WIDTHS[0]}"] for name in cell.RATE)
     sgd, adam = (steps_of(panel, cell.STEPS) for panel in panels)
     return {name: max(sgd[name], adam[name]) for name in sgd}
-
-
-def read_crossed(cell):
-    """After how many steps the two crossed models are done, in the first of their runs."""
-    runs = [losses[0] for losses in cell.mixed.values()]
-    steps, start = (steps_until_done(losses, cell.STEPS) for losses in runs)
-    return {"steps not divided": steps, "start not divided": start, "the first loss": runs[0][0]}
 
 
 CLAIMS = (
@@ -129,21 +113,5 @@ CLAIMS = (
         control=RACE_DIVIDED,
         quick=SHORT,
         settings=(*RATES, OTHER_WIDTHS),
-    ),
-    Claim(
-        name="start_and_steps_both_cost",
-        sentence="Under Adam at a rate of 0.004, with a head of width 256, the recall model is not "
-        "done (a mean loss of 20 steps below 0.2 nats) within 200 steps if only its start is that "
-        "of the division by √d_k, and its steps move the scores as without it; nor if only its "
-        "steps are those of the division.",
-        cells=CROSSED,
-        read=read_crossed,
-        holds=lambda n: min(n["steps not divided"], n["start not divided"]) > 200,
-        effect="steps not divided",
-        unit=STEPS,
-        rival="start not divided",
-        control=CROSSED_DIVIDED,
-        quick=SHORT,
-        settings=(*RATES, Setting("width 128", arguments={"WIDE": 128})),
     ),
 )

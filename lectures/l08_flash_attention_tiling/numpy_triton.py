@@ -30,8 +30,9 @@ from numpy import maximum, minimum
 from torch import Tensor, from_numpy
 
 __all__ = [
-    "PlacesError", "arange", "cdiv", "constexpr", "dot", "exp", "exp2", "float16", "float32", "full", "jit",
-    "load", "max", "maximum", "minimum", "program_id", "store", "sum", "where", "zeros",
+    "PlacesError", "arange", "cdiv", "constexpr", "dot", "exp", "exp2", "float16", "float32",
+    "full", "jit", "load", "max", "maximum", "minimum", "program_id", "store", "sum",
+    "where", "zeros",
 ]  # fmt: skip
 
 constexpr = Any

@@ -61,7 +61,8 @@ from lectures import COURSE
 from tests.teaching.support_exercises import defined, solution
 for lecture in COURSE:
     for exercise in lecture.module("exercises").EXERCISES:
-        right = defined(lecture.stem, solution(lecture.stem, exercise.function)[0], exercise.function)
+        code, _ = solution(lecture.stem, exercise.function)
+        right = defined(lecture.stem, code, exercise.function)
         verdict = exercise.judge(right)
         if not verdict.passed:
             print(lecture.stem, exercise.function, verdict)

@@ -155,9 +155,9 @@ def through_the_finished_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
 @MERGE.mistake(part=2)
 def merged_by_lse(m_a, l_a, acc_a, m_b, l_b, acc_b):
     """You merge finished outputs by their lse, as *One merge, three machines* does. These parts are
-    not finished: `acc` is not divided, and where a part saw no key, `acc/l` is 0/0. Asked for is the running
-    state: `m` the larger maximum, `l` and `acc` rescaled by exp(m_a − m) and exp(m_b − m), and
-    added."""
+    not finished: `acc` is not divided, and where a part saw no key, `acc/l` is 0/0. Asked for is
+    the running state: `m` the larger maximum, `l` and `acc` rescaled by exp(m_a − m) and
+    exp(m_b − m), and added."""
     lse_a, lse_b = m_a + torch.log(l_a), m_b + torch.log(l_b)
     lse = torch.logaddexp(lse_a, lse_b)
     a, b = torch.exp(lse_a - lse)[:, None], torch.exp(lse_b - lse)[:, None]

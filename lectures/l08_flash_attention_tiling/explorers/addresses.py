@@ -28,8 +28,8 @@ class Addresses(Explorer):
     view = "addresses.js"
     reading = (
         "On the left a matrix; the small numbers are places in memory. Drag the frame, or move it "
-        "by arrow keys. On the right the tile: a column of row numbers, a row of column numbers, and "
-        "for each pair the place row · stride + column. A crossed place is not the matrix's: the "
-        "mask leaves it out. Below lies the memory as it is, one long row; grey places exist and "
-        "belong to no row. Click a place to follow it."
+        "by arrow keys. On the right the tile: a column of row numbers, a row of column numbers, "
+        "and for each pair the place row · stride + column. A crossed place is not the matrix's: "
+        "the mask leaves it out. Below lies the memory as it is, one long row; grey places exist "
+        "and belong to no row. Click a place to follow it."
     )
