@@ -135,7 +135,10 @@ def _answer(
 
 def _defines(source: str, name: str) -> bool:
     """Whether a line defines the name. By its text: a cell with an error in it counts, too."""
-    return re.search(rf"^(?:(?:def|class) {name}\b|{name}\s*(?::[^=\n]*)?=(?!=))", source, re.M) is not None
+    return (
+        re.search(rf"^(?:(?:def|class) {name}\b|{name}\s*(?::[^=\n]*)?=(?!=))", source, re.M)
+        is not None
+    )
 
 
 def _only_asks(source: str) -> bool:

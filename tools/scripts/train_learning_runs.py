@@ -1,7 +1,7 @@
 """Train what the package carries for lecture 06b, with the lecture's own cells.
 
     python -m tools.scripts.train_learning_runs moments    half a minute: one training, four moments
-    python -m tools.scripts.train_learning_runs curves     a minute: trainings with a fault, and without
+    python -m tools.scripts.train_learning_runs curves     a minute: with a fault, and without
 
 What is printed last is for course_utils/data/package_files.py.
 """
@@ -19,6 +19,7 @@ from tools.claims.cells import run_cells
 from tools.claims.measuring import LECTURES
 from tools.scripts.packaged import as_json, write_packaged
 
+LOOP = "setup", "stories", "muon", "steps", "loop"
 CURVES_FILE = "learning_curves.json"
 SEEDS, STEPS, EVERY = (1, 2), 100, 5
 ROWS = 4
@@ -38,7 +39,7 @@ def main() -> None:
 
 def moments() -> None:
     """The weights that the cell of section 1 keeps, 16 bits each."""
-    cell = run("setup", "stories", "loop", "kinds", "train")
+    cell = run(*LOOP, "patterns", "kinds", "shares", "train")
     saved = {
         f"{moment}/{name}": weight.half().contiguous()
         for moment, model in cell.kept.items()
@@ -50,7 +51,7 @@ def moments() -> None:
 
 def curves() -> None:
     """The losses of section 3's trainings and of one batch by heart, for two seeds each."""
-    cell = run("setup", "stories", "loop")
+    cell = run(*LOOP)
     found = []
     for seed in SEEDS:
         for kind, fault in FAULTS.items():
