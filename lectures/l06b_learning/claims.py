@@ -2,8 +2,9 @@
 
 from course_utils.teaching.claims import RATES, Claim, Setting
 
-MAIN = ("setup", "stories", "loop", "kinds", "train")
-FAULTS = ("setup", "stories", "loop", "runs", "overfit", "wrong")
+LOOP = ("setup", "stories", "muon", "steps", "loop")
+MAIN = (*LOOP, "patterns", "kinds", "shares", "train")
+FAULTS = (*LOOP, "runs", "overfit", "wrong")
 EVERY = 50  # steps between two measurements
 NAMES, PLACES, SMALL = "who found it", "where it is", "small words"
 WIDER = Setting("width 96", arguments={"WIDTH": 96}, seeds=3)
@@ -141,7 +142,7 @@ CLAIMS = (
         sentence="At a rate of 0.01 under Adam, four post-LN blocks have a loss above 3.3 nats "
         "after 80 steps without a warm-up, and below 3 nats with one of 30 steps; pre-LN has a "
         "loss below 2.6 nats without one.",
-        cells=("setup", "stories", "loop", "runs", "post-run"),
+        cells=(*LOOP, "runs", "post-ln", "post-run"),
         read=read_norms,
         holds=lambda n: (
             n["post-LN, none"] > 3.3 and n["post-LN, warm-up"] < 3 and n["pre-LN, none"] < 2.6

@@ -33,13 +33,15 @@ def draw_training(
     levels: Mapping[str, float] = MappingProxyType({}),
     *,
     window: int = 10,
+    every: int = 1,
 ) -> AnnotatedFigure:
     """Losses over the steps, and levels to hold them against.
 
     Args:
-        curves: name → the loss of each step, five at most.
+        curves: name → losses, five curves at most.
         levels: name → nats, each a dotted line.
-        window: number of steps to average over, for a single batch may be lucky.
+        window: number of losses to average over, for a single batch may be lucky.
+        every: number of steps that one loss is the mean of.
     """
     figure = new_figure(8.0, 3.7)
     ends = []
@@ -47,10 +49,10 @@ def draw_training(
         axes = figure.add_axes((0.075, 0.155, 0.7, 0.82))
         for (name, losses), (colour, dash) in zip(curves.items(), LOOKS, strict=False):
             smooth = np.convolve(losses, np.full(window, 1 / window), mode="valid")
-            steps = window + np.arange(len(smooth))
+            steps = every * (window + np.arange(len(smooth)))
             axes.plot(steps, smooth, color=colour, linestyle=dash)
             ends.append((float(smooth[-1]), name, colour))
-        last = max(len(losses) for losses in curves.values())
+        last = every * max(len(losses) for losses in curves.values())
         top = min(HIGHEST, 1.05 * max(max(losses) for losses in curves.values()))
         axes.set(xlabel="step", ylabel="loss (nats)", xlim=(0, last), ylim=(0, top))
         for name, level in levels.items():
@@ -62,7 +64,8 @@ def draw_training(
     compared = "".join(f", {name} {level:.2f}" for name, level in levels.items())
     dotted = f" Dotted: {compared[2:]}." if compared else ""
     caption = (
-        f"Loss in nats over {last} steps, mean of the last {window}. At the end: {found}.{dotted}"
+        f"Loss in nats over {last} steps, mean of the last {window * every}. "
+        f"At the end: {found}.{dotted}"
     )
     return AnnotatedFigure(figure, caption)
 
@@ -80,18 +83,25 @@ def _apart(heights: Sequence[float], top: float) -> list[float]:
     return placed
 
 
-def draw_arrivals(steps: Sequence[int], shares: Mapping[str, Sequence[float]]) -> AnnotatedFigure:
+def draw_arrivals(
+    steps: Sequence[int],
+    shares: Mapping[str, Sequence[float]],
+    guessing: Mapping[str, float] = MappingProxyType({}),
+) -> AnnotatedFigure:
     """How often a model's first choice is right, by kind of word, while it learns.
 
     Args:
         steps: when it was measured.
         shares: kind of word → the share that was right at each of these steps, five at most.
+        guessing: kind of word → the share that a guess gets right, a dotted line in its colour.
     """
     figure = new_figure(8.0, 3.4)
     with course_style():
         axes = figure.add_axes((0.075, 0.165, 0.7, 0.8))
-        for (_, right), (colour, dash) in zip(shares.items(), LOOKS, strict=False):
+        for (name, right), (colour, dash) in zip(shares.items(), LOOKS, strict=False):
             axes.plot(steps, right, color=colour, linestyle=dash, marker="o", markersize=4)
+            if name in guessing:
+                axes.axhline(guessing[name], color=colour, linewidth=1, linestyle=":", zorder=0.5)
         axes.set(xlabel="step", ylabel="share right", xlim=(0, steps[-1]), ylim=(0, 1.02))
         axes.grid(axis="y")
         ends = [right[-1] for right in shares.values()]
@@ -102,7 +112,10 @@ def draw_arrivals(steps: Sequence[int], shares: Mapping[str, Sequence[float]]) -
         half = next((step for step, share in zip(steps, right, strict=True) if share >= 0.75), None)
         came = f"three quarters right at step {half}" if half else "not three quarters right yet"
         when.append(f"{name}: {came}, {right[-1]:.2f} at the end")
-    caption = f"Share of right first choices over {steps[-1]} steps. {'; '.join(when)}."
+    caption = f"Share right over {steps[-1]} steps. {'; '.join(when)}."
+    if guessing:
+        guesses = ", ".join(f"{name} {share:.2f}" for name, share in guessing.items())
+        caption += f" Dotted: what a guess gets right, {guesses}."
     return AnnotatedFigure(figure, caption)
 
 

@@ -1,4 +1,4 @@
-"""Lecture 06's heads that copy, in a browser: switches, tokens, and what a pointer lights."""
+"""Lecture 06b's heads that copy, in a browser: switches, tokens, and what a pointer lights."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_switch_takes_a_head_away_and_brings_it_back(open_explorer):
     assert "11 would be right" in words(tab)
     assert tab.locator(".induct-off").count() == 1
     assert switch(tab, "layer 1, head 1").get_attribute("aria-checked") == "false"
-    assert "all heads on: 0.00" in tab.locator(".induct").inner_text()
+    assert "all of it on: 0.00" in tab.locator(".induct").inner_text()
     assert press(tab, ".induct-switch[aria-checked=false]", " ") == first
 
 

@@ -94,7 +94,9 @@ FIGURES = {
     ("05", "draw_masks"): (
         ({"causal": np.tri(6, dtype=bool), "no": np.eye(6, dtype=bool)},), {}, "21 36 6"),
     ("06b", "draw_training"): (({"ours": FALLING}, {"entropy": 0.523}), {}, "100 1.25 0.52"),
-    ("06b", "draw_arrivals"): (((0, 50, 100), RIGHT), {}, "100 50 0.80 0.10"),
+    ("06b", "draw_arrivals"): (
+        ((0, 50, 100), RIGHT, {"names": 0.025, "places": 0.0625}), {},
+        "100 50 0.80 0.10 0.03 0.06"),
     ("06b", "draw_power_law"): ((SIZES, LOSSES, LAW), {}, f"676,992 {LOSSES[:, -1].mean():.3f}"),
     ("07", "draw_pruning_curves"): ((SPARSITIES, {"as trained": RULES}, 0.1), {}, "0.10 3 50%"),
     ("07", "draw_dispatch"): ((((0, 2), (2, 1)),), {"experts": 4}, "2 4 0"),

@@ -1,7 +1,6 @@
 """What the lecture measures beside its cells."""
 
 from lectures.l06b_learning.experiments.induction import (
-    induction_scores,
     repeat_loss,
     repeated_tokens,
 )
@@ -12,7 +11,6 @@ from lectures.l06b_learning.experiments.sizes import final_losses, train_sizes
 __all__ = [
     "final_losses",
     "fit_power_law",
-    "induction_scores",
     "load_induction_run",
     "repeat_loss",
     "repeated_tokens",

@@ -15,6 +15,7 @@ from tests.teaching.support_exercises import solution
 from tests.teaching.support_reader import Reader, make_copies
 
 LECTURE = find_lecture("06")
+NEXT_LECTURE = {cell.id: cell.source for cell in read(notebook_of(find_lecture("06b"))).cells}
 CELLS = {cell.id: cell.source for cell in read(notebook_of(LECTURE)).cells}
 MODEL = ("setup", "norm", "feedforward", "collect", "block-class", "gpt")
 TRAINED = ("untrained", "cause", "cure", "write", "learn")
@@ -88,6 +89,15 @@ def assert_found_again(reader, capsys):
     torch.testing.assert_close(mine(text), library(text), atol=1e-4, rtol=1e-4)
 
 
+def in_the_next_lecture(reader, capsys):
+    """What lecture 06b prints where it takes the class."""
+    learner = Reader(reader.file.parent, find_lecture("06b").module("exercises"))
+    capsys.readouterr()
+    for name in ("setup", "stories"):
+        learner.run(NEXT_LECTURE[name])
+    return capsys.readouterr().out
+
+
 class TestPartsOfTheReader:
     def test_all_are_theirs(self, reader, capsys):
         build(reader)
@@ -102,6 +112,7 @@ class TestPartsOfTheReader:
         assert all(name in kept for name in ("`LayerNorm`", "`gelu`", "`FeedForward`", "`Block`"))
         assert "lectures." not in reader.text  # nothing of ours is in it
         assert_found_again(reader, capsys)
+        assert "MyGPT: yours" in in_the_next_lecture(reader, capsys)
         run(reader, "collect")
         assert {*whose(reader).values()} == {"yours"}
         run(reader, "load", "cache", "cache-check")
@@ -138,6 +149,7 @@ class TestPartsOfTheReader:
         assert "Not kept in my_gpt.py" in said and "attends to the whole text" in said
         assert reader.file.read_text() == wrong
         assert collect_parts(reader.file.parent).MyGPT.__module__.startswith("lectures.")
+        assert "MyGPT: ours" in in_the_next_lecture(reader, capsys)
 
     def test_without_the_cure_it_is_told_so_and_not_kept(self, reader):
         run(reader, *MODEL)
