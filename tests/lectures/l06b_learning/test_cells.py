@@ -21,7 +21,7 @@ def names():
     for name in ("setup", "stories", "patterns", "kinds"):
         exec(CELLS[name], found)
     exec("import copy", found)
-    for name in ("finder", "heads-off"):
+    for name in ("asked", "finder", "heads-off"):
         exec(CELLS[name], found)
     return found
 
