@@ -12,7 +12,7 @@ OPENING = "explore_story_gpt"
 PAGE = """\
 # Attention, a course that runs
 
-<p class="course-lead">Guess it, take it in your hand, build it: nine lectures on attention and
+<p class="course-lead">Guess it, take it in your hand, build it: {count} lectures on attention and
 Transformers in which every picture answers, every claim was measured again on seeds that nobody
 had seen, and every exercise says what went wrong.</p>
 
@@ -78,6 +78,7 @@ def front_page(live: Live) -> str:
     """The page as Markdown."""
     repository = os.environ.get("GITHUB_REPOSITORY")
     return PAGE.format(
+        count=len(COURSE),
         first=COURSE[0].stem,
         run=f"https://github.com/{repository}#readme" if repository else "#run-it",
         copy=f"Get [a copy of the course](https://github.com/{repository})"
