@@ -7,8 +7,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.attention import attend
 from course_utils.layers.moe import MixtureOfExperts, expert_capacity
 from course_utils.teaching import source_note
-from lectures.l07_dynamic_pruning.experiments import PlaneExperts, expert_angles, plane_batch
 from lectures.l07_dynamic_pruning.experiments.expert_runs import load_trained_experts
+from lectures.l07_dynamic_pruning.experiments.experts import (
+    PlaneExperts,
+    expert_angles,
+    plane_batch,
+)
 
 
 def flops(function):

@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # A solution that uses what other cells of its lecture define.
 _USES = {
     "MyGPT": ("setup", "norm", "feedforward", "collect", "block-class"),
-    "causal_flash": ("steps-import",),
+    "causal_flash": ("setup-triton",),
 }
 
 

@@ -14,14 +14,14 @@ NEEDED = (
     "course_utils", "lectures", "tools", "tests", "benchmarks", "conftest.py", "pyproject.toml",
     "docs", "README.md",
 )  # fmt: skip
-LINE = '    Lecture("06b", "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
-BEFORE = '"What is inside a GPT that writes?", 50),\n'
+LINE = '    Lecture("08b", "temperature", "Temperature", "How sharp is a softmax?", 10),\n'
+BEFORE = "        _KERNELS,\n    ),\n"
 # One process for both: most of its time goes to imports.
 RUN_AND_PLAN = """
 import sys
 from tools.editions import outputs
 from tools.presenting import timing
-sys.exit(outputs.main(sys.argv[1:]) or timing.main(["6b"]))
+sys.exit(outputs.main(sys.argv[1:]) or timing.main(["8b"]))
 """
 IGNORED = shutil.ignore_patterns("node_modules", "_build")
 
@@ -35,13 +35,13 @@ def made(tmp_path_factory):
         copy(ROOT / name, folder / name, **({"ignore": IGNORED} if copy is shutil.copytree else {}))
     lectures, notebooks = folder / "lectures", folder / "notebooks"
     shutil.copytree(ROOT / "notebooks", notebooks, ignore=IGNORED)
-    shutil.copytree(lectures / "_template", lectures / "l06b_temperature")
-    notebook = notebooks / "06b_temperature.ipynb"
-    (lectures / "l06b_temperature" / "notebook.ipynb").rename(notebook)
+    shutil.copytree(lectures / "_template", lectures / "l08b_temperature")
+    notebook = notebooks / "08b_temperature.ipynb"
+    (lectures / "l08b_temperature" / "notebook.ipynb").rename(notebook)
     for file, old, new in (
-        (notebook, "# 09 · How", "# 06b · How"),
-        (lectures / "l06b_temperature" / "teaching.md", "# 09 · How", "# 06b · How"),
-        (notebook, "lectures._template import", "lectures.l06b_temperature import"),
+        (notebook, "# 09 · How", "# 08b · How"),
+        (lectures / "l08b_temperature" / "teaching.md", "# 09 · How", "# 08b · How"),
+        (notebook, "lectures._template import", "lectures.l08b_temperature import"),
         (lectures / "__init__.py", BEFORE, BEFORE + LINE),
     ):
         text = file.read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def run(folder, *arguments):
 @pytest.mark.slow
 def test_what_make_test_runs_for_it_passes(course):
     ask = "import json; from tools.setup import lab, tasks; "
-    ask += "print(json.dumps(tasks.pytest_arguments(tasks.lecture_tests(lab.find_lecture('06b')))))"
+    ask += "print(json.dumps(tasks.pytest_arguments(tasks.lecture_tests(lab.find_lecture('08b')))))"
     arguments = json.loads(run(course, "-c", ask))
     assert arguments[:2] == ["-m", "pytest"]
     said = run(course, *arguments)
@@ -96,11 +96,11 @@ def test_its_slides_are_planned(made):
 
 def test_readme_lists_it(course):
     page = (course / "README.md").read_text("utf-8")
-    assert '<a href="notebooks/06b_temperature.ipynb"><b>06b · Temperature</b></a>' in page
+    assert '<a href="notebooks/08b_temperature.ipynb"><b>08b · Temperature</b></a>' in page
 
 
 @pytest.mark.slow
 def test_it_has_a_page(course):
     run(course, "-m", "tools.site.build", "--out", str(course / "build"))
-    page = (course / "build/html/lectures/06b_temperature.html").read_text(encoding="utf-8")
+    page = (course / "build/html/lectures/08b_temperature.html").read_text(encoding="utf-8")
     assert 'class="course-live"' in page and "How sharp is a softmax?" in page

@@ -19,7 +19,9 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 ON_GITHUB = ("../../tree/colab", "../../deployments/github-pages")  # pages of the repository there
 FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|js|css|md|toml|json|ipynb)|(?:[\w.-]+/)+[\w.-]*)`")
 # Of the reader, made by a command, or yet to be written by whoever follows the page.
-ELSEWHERE = re.compile(r"my_gpt\.py|^my_course|^build|09_name|^sentence-transformers/|^\.")
+ELSEWHERE = re.compile(
+    r"my_(gpt|kernels)\.py|^my_course|^build|09_name|^sentence-transformers/|^\."
+)
 FOLDERS = (
     "benchmarks",
     "course_utils",

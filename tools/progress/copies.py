@@ -68,12 +68,20 @@ def read_copy(path: Path) -> Copy:
     exercises = _exercises(lecture)
     headings = [c.place for c in cells if c.kind == "markdown" and _EXERCISES.search(c.source)]
     stubs = [cell.place for cell in cells if "exercise" in cell.tags]
-    start = min([*headings[:1], *(stubs if not headings else ())], default=len(cells))
+    start = min(headings, default=len(cells))
     code = [cell for cell in cells if cell.kind == "code"]
-    lesson = tuple(c for c in code if c.place < start and c.place not in stubs)
+    answering = {exercise.function for exercise in exercises.values()}
+    # Without a heading, what defines an answer is no part of the lesson.
+    named = set() if headings else answering
+    lesson = tuple(
+        c
+        for c in code
+        if c.place < start
+        and c.place not in stubs
+        and not any(_defines(c.source, name) for name in named)
+    )
     optional = [c.place for c in cells if c.kind == "markdown" and _OPTIONAL.search(c.source)]
     end = max([place for place in optional if place > start], default=len(cells))
-    answering = {exercise.function for exercise in exercises.values()}
     work = tuple(
         c
         for c in code
@@ -85,7 +93,9 @@ def read_copy(path: Path) -> Copy:
     letters = called.get("with_answers", [ast.Constant("")])[0]
     return Copy(
         lecture=lecture,
-        setup=tuple(cell for cell in lesson if cell.id.startswith("setup")) or lesson[:1],
+        setup=tuple(c for c in lesson if c.id.startswith("setup"))
+        or tuple(c for c in lesson if c.source.startswith("import "))  # the ids were lost
+        or lesson[:1],
         lesson=lesson,
         work=work,
         answers=tuple(

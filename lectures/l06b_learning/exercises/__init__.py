@@ -15,8 +15,8 @@ globals().update(
     asks(
         Path(__file__).parents[1],
         nucleus=NUCLEUS,
-        silence=SILENCE,
         diagnose=DIAGNOSE,
+        silence=SILENCE,
         settled=SETTLED,
         find_settings=SAMPLER,
     )

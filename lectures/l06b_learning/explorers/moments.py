@@ -35,8 +35,8 @@ class Moments(Explorer):
     }
     presets = {
         **{f"after {moment} steps": {"moment": moment} for moment in MOMENTS},
-        "a new story": {"text": ""},
-        "who found the hat?": {"text": WHO},
+        "who found the hat?": {"moment": MOMENTS[-1], "text": WHO},
+        "what it keeps": {"moment": MOMENTS[-1], "text": WHO, "look": "cache"},
     }
     view = StoryGPT.view_path()
     reading = (

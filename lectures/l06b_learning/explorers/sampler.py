@@ -26,5 +26,6 @@ class Sampler(StoryGPT):
         "top-k 3": {**OLD_RED, "k": 3},
         "top-p 0.9": {**OLD_RED, "p": 0.9},
         "block by block": StoryGPT.presets["when it knows"],
+        "what it keeps": {**OLD_RED, "look": "cache"},
     }
     view = StoryGPT.view_path()
