@@ -45,7 +45,7 @@ function mount(stage, hand) {
   const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
     "next if it ended there: after the embedding, then after each block. Green frames: what the last block says.");
   stage.append(heard.story, whose, words.element, player.element, html("div", { class: "story-panels" },
-    bars.element, html("div", {}, looks.element, dice, heads.element, heard.looks, lens, cache.element)), heard.news);
+    bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)), heard.looks, heard.news);
   let last;
   const relight = () => {
     if (!last) return;
