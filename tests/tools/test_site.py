@@ -6,13 +6,16 @@ What needs Sphinx and a browser is in tests/browser/test_browser_site.py.
 import base64
 import io
 import json
+import re
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from mdit_py_plugins.anchors.index import slugify
 from PIL import Image
 
-from lectures import EXPLORERS, find_lecture
+from lectures import COURSE, EXPLORERS, find_lecture
+from tests.lectures.support_notebooks import markdown_cells, notebook_of, read
 from tools.site import api as site_api
 from tools.site import build as build_site
 from tools.site import check as site_check
@@ -185,6 +188,16 @@ def test_a_page_has_the_quiz_of_its_own_lecture():
     assert all(
         question.prompt.split("`")[0] in asked.p.text for question in exercises.QUIZ.questions
     )
+
+
+@pytest.mark.parametrize("lecture", COURSE, ids=lambda lecture: lecture.number)
+def test_links_within_a_lecture_land(converted, lecture):
+    cells = markdown_cells(read(notebook_of(lecture)))
+    lines = [line for each in cells for line in each.source.splitlines()]
+    landed = {slugify(line.lstrip("# ")) for line in lines if line.startswith("#")}
+    text = "\n".join(each["source"] for each in converted(*cells)["cells"])
+    links = re.findall(r"\]\(#([^ )]+)", text)
+    assert [link for link in links if link not in landed] == []
 
 
 def test_rooms_are_named_by_what_is_drawn_in_them(tmp_path):

@@ -102,8 +102,7 @@ def page_source(
     fold_answers(cells)
     for cell in cells:
         if cell["cell_type"] == "markdown":
-            # A heading's anchor is in small letters here, and as it is written in JupyterLab.
-            cell["source"] = ANCHOR.sub(lambda found: found[0].lower(), _text(cell["source"]))
+            cell["source"] = ANCHOR.sub(_on_the_page, _text(cell["source"]))
         if cell["cell_type"] == "code":
             if page := asked(_text(cell["source"])):
                 cell["outputs"] = [_as_html(page)]
@@ -148,6 +147,11 @@ def run_cell(where: str) -> dict[str, Any]:
 def slide_type(cell: dict[str, Any]) -> str:
     """What a cell is in the slides: "slide", "notes" and so on; "-" where nothing is said."""
     return cell["metadata"].get("slideshow", {}).get("slide_type", "-")
+
+
+def _on_the_page(anchor: re.Match[str]) -> str:
+    """Return a link to a heading as a page writes it: JupyterLab keeps capitals and the "?"."""
+    return "#" + re.sub(r"[^\w-]", "", anchor[0].lower())
 
 
 def _tag(cell: dict[str, Any], tag: str) -> None:
