@@ -158,7 +158,8 @@ function costsOf({ num_layers, width, vocab_size }, at) {
 
 /** The state in words. */
 export function caption(state) {
-  const after = ["At the start", "After 1 word"][state.at] ?? `After ${number(state.at)} words`;
+  const words = ["At the start", "After 1 word"][state.at] ?? `After ${number(state.at)} words`;
+  const after = state.moment ? `${state.moment} steps. ${words}` : words;
   if (state.look === "lens") return lensInWords(state, after);
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;

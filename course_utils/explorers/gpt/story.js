@@ -55,9 +55,8 @@ function mount(stage, hand) {
   return (state, _, theme) => {
     last = [state, theme];
     pen.drawn(state);
-    const said = state.moment ? `Its weights after ${state.moment} steps of training.` : WHOSE[state.whose];
-    set(whose, { text: said });
-    whose.hidden = !said;
+    set(whose, { text: WHOSE[state.whose] });
+    whose.hidden = !WHOSE[state.whose];
     light.word = Math.min(light.word, state.at);
     const isHeads = state.look === "heads";
     looks.element.hidden = state.weights === null;

@@ -246,10 +246,11 @@ class Shown {
     this.frame = undefined;
     if (!this.theme) return;
     for (const [name, each] of Object.entries(this.controls)) each.show(this.values[name]);
-    for (const { button, values } of this.presets) {
-      const isActive = Object.keys(values).every(name => same(values[name], this.values[name]));
-      set(button, { "aria-pressed": String(isActive) });
-    }
+    // Of presets that hold, the one that says most is lit.
+    const said = this.presets.map(({ values }) => Object.entries(values))
+      .map(each => (each.every(([name, value]) => same(value, this.values[name])) ? each.length : 0));
+    this.presets.forEach(({ button }, i) =>
+      set(button, { "aria-pressed": String(said[i] > 0 && said[i] === Math.max(...said)) }));
     try {
       const { state, caption } = this.stateNow();
       this.parts.slice(0, this.drawn).forEach(draw => draw(state, this.values, this.theme));

@@ -71,7 +71,7 @@ function makeFrame(picture, place) {
       svg("text", { x: right, y: 12, "text-anchor": "end" }, "drag the line, or a dot ↕"),
       svg("line", { class: "reach-lost", ...across(LOST) }),
       svg("text", { class: "reach-name", x: right, y: place.y(LOST) + 15, "text-anchor": "end" },
-        "below: lost in a float32 sum"),
+        "lost in float32"),
       svg("text", { class: "ce-axis", x: (left + right) / 2, y: BASE + 51, "text-anchor": "middle" },
         "steps back from the last input"));
   } };

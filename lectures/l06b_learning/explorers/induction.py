@@ -58,9 +58,9 @@ class Induction(Explorer):
         "copy wraps": _preset(start=3),
         "layer 1, one off": _preset(off="layer1_head1"),
         "layer 0, one off": _preset(off="layer0_head1"),
-        "learned without one": _preset(WITHOUT),
+        "without one": _preset(WITHOUT),
         "one layer": _preset(ONE),
-        "one layer, no feed-forward": _preset(ONE, feedforward=False),
+        "no feed-forward": _preset(ONE, feedforward=False),
     }
     view = "induction.js"
     reading = (

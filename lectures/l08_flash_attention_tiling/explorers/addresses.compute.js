@@ -17,16 +17,16 @@ export function compute({ row, column, entry, stride, masked }) {
   const places = PLACES.map(n => at(n)[0] * stride + at(n)[1]);
   const exists = PLACES.map(n => at(n)[0] < ROWS && at(n)[1] < COLUMNS);
   const used = exists.map(each => each || !masked);
-  return { rows, columns, places, exists, used, size: ROWS * stride, stride, entry };
+  return { rows, columns, places, exists, used, size: ROWS * stride, stride, entry, masked };
 }
 
 /** The state in words. */
-export function caption({ rows, columns, places, exists, used, size, stride, entry }) {
+export function caption({ rows, columns, places, exists, used, size, stride, entry, masked }) {
   const [i, j] = [rows[Math.floor(entry / BLOCK)], columns[entry % BLOCK]];
   const missing = exists.filter(each => !each).length;
   const wrong = places.filter((_, n) => used[n] && !exists[n]);
   const outside = wrong.filter(place => place >= size).length;
-  const found = !missing ? "All 16 exist."
+  const found = !missing ? (masked ? "All 16 exist." : "All 16 exist: no mask is needed.")
     : !wrong.length ? `[b:${missing}] of 16 do not exist: the mask leaves them out.`
       : `No mask: [b:${wrong.length - outside}] are numbers of other rows, ` +
         `[b:${outside}] beyond the end.`;

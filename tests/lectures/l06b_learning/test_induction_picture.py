@@ -179,7 +179,7 @@ def test_presets_show_what_they_say(picture):
     for name in ("layer 1, one off", "layer 0, one off"):
         assert states[name].loss > math.log(16)
     assert states["one layer"].loss < 0.1
-    assert states["one layer, no feed-forward"].loss > math.log(16)
+    assert states["no feed-forward"].loss > math.log(16)
     wrapped = states["copy wraps"]
     assert (wrapped.earlier, wrapped.target) == (LENGTH - 1, 0)
 
