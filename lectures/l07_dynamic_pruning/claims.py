@@ -25,7 +25,6 @@ FINER = Setting(
     arguments={**FEW, "COUNT": 16, "UNITS": 8, "VISITS": 4},
     seeds=3,
 )
-TEN_TIMES = Setting("10 × steps", budget=10, arguments=FEW, seeds=3)
 ONLY_THREE = {"COMMON": (3,)}  # times the rest
 CURE_RATES = (
     Setting("⅓ × rate", rate=1 / 3, arguments=ONLY_THREE, seeds=3),
