@@ -124,7 +124,7 @@ CLAIMS = (
             seeds=3,
         ),
         quick={"STEPS": 3},
-        settings=(*BOOK_RATES, FINER),
+        settings=BOOK_RATES,
     ),
     Claim(
         name="experts_know_what_128_units_know",
