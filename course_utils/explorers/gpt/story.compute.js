@@ -158,14 +158,15 @@ function costsOf({ num_layers, width, vocab_size }, at) {
 
 /** The state in words. */
 export function caption(state) {
-  const words = ["At the start", "After 1 word"][state.at] ?? `After ${number(state.at)} words`;
-  const after = state.moment ? `${state.moment} steps. ${words}` : words;
+  const words = `${number(state.at)} word${state.at === 1 ? "" : "s"}`;
+  const after = state.moment ? `${state.moment} steps, ${words}:` : state.at ? `After ${words}` : "At the start";
   if (state.look === "lens") return lensInWords(state, after);
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;
   const isSame = !state.off.length || state.whole.id === state.best; // else there is more to say
   const among = isSame && state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
-  return `${after} ${named(state.best)} is likeliest, [b:${number(state.after[0], 2)}]` +
+  const first = state.moment ? "leads" : "is likeliest";
+  return `${after} ${named(state.best)} ${first}, [b:${number(state.after[0], 2)}]` +
     `${beforeInWords(state, named)}; the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
 }
 
