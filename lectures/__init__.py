@@ -102,6 +102,7 @@ COURSE = (
         55,
         _KERNELS,
     ),
+    Lecture("09", "since_gpt2", "Since GPT-2", "What has changed since GPT-2?", 45),
 )
 
 

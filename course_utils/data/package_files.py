@@ -30,6 +30,8 @@ SHA256 = {
     # As tools/scripts/train_learning_runs.py prints them.
     "learning_moments.safetensors": "7ea7a430394a81eeb2bd5e354873afac32283aca9ab46c3dc075b0bd3e75a14f",  # noqa: E501
     "learning_curves.json": "6ba499408bdd3ad5c013849b2e9e4f418096d4f9f7b4bf2231bdf67417121f2c",
+    # As tools/scripts/train_broken_gpts.py prints it.
+    "broken_gpts.json": "14fed223878746e11b810bf17a92cd4c2c6100f1342fb91189c8ffd181017d12",
     # As tools/scripts/measure_depths.py prints it.
     "depth_runs.json": "57701a47b89134996ca8070c6f09796b935862a02f1e1e6eea3461d724c7cf1e",
     # As tools/scripts/measure_lora.py prints it.

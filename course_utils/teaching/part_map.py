@@ -16,16 +16,17 @@ YOURS, OURS, BROKEN = "yours", "ours", "broken"
 
 # Where each part is: left, top, width and height in pixels; a part that uses another is around it.
 PLACES = {
-    "MyGPT": (4, 4, 340, 298),
-    "block": (12, 54, 328, 214),
-    "MultiHead": (50, 82, 280, 130),
+    "MyGPT": (4, 4, 340, 328),
+    "block": (12, 54, 328, 244),
+    "MultiHead": (50, 82, 280, 160),
     "apply_rope": (60, 110, 128, 26),
     "step": (200, 110, 120, 26),
-    "attend": (60, 144, 260, 58),
-    "causal_mask": (70, 170, 132, 26),
-    "softmax": (210, 170, 100, 26),
+    "rolling_step": (200, 140, 120, 26),
+    "attend": (60, 174, 260, 58),
+    "causal_mask": (70, 200, 132, 26),
+    "softmax": (210, 200, 100, 26),
 }
-WIDTH, HEIGHT = 350, 308
+WIDTH, HEIGHT = 350, 338
 BLUE, ORANGE = "var(--jp-brand-color1, #1976d2)", "var(--jp-warn-color1, #e07b00)"
 LOOKS = {
     YOURS: f'fill="{BLUE}" fill-opacity="0.14" stroke="{BLUE}" stroke-width="2"',
@@ -38,13 +39,13 @@ SAID = {YOURS: "Yours", OURS: "The course’s", BROKEN: "In your file, but it do
 STREAM = (
     '<g transform="translate(6 28)" fill="none" stroke="currentColor" stroke-width="1.5">'
     '<g stroke-opacity="0.7">'
-    '<path d="M24 20V248M18 242L24 250L30 242" stroke-width="3"/>'
-    '<path d="M24 68H44M44 170H31M24 200H44M44 222H31"/>'
-    '<rect x="44" y="194" width="280" height="34" rx="6" stroke-opacity="0.3"/></g>'
-    '<path d="M18 170h12M24 164v12M18 222h12M24 216v12"/>'
-    '<circle cx="24" cy="170" r="7"/><circle cx="24" cy="222" r="7"/></g>'
+    '<path d="M24 20V278M18 272L24 280L30 272" stroke-width="3"/>'
+    '<path d="M24 68H44M44 200H31M24 230H44M44 252H31"/>'
+    '<rect x="44" y="224" width="280" height="34" rx="6" stroke-opacity="0.3"/></g>'
+    '<path d="M18 200h12M24 194v12M18 252h12M24 246v12"/>'
+    '<circle cx="24" cy="200" r="7"/><circle cx="24" cy="252" r="7"/></g>'
 )
-GIVEN = ((18, 42, "tokens"), (60, 243, "feed-forward part"), (46, 284, "the next word"),
+GIVEN = ((18, 42, "tokens"), (60, 273, "feed-forward part"), (46, 314, "the next word"),
          (272, 128, "cache"))  # fmt: skip
 
 

@@ -89,16 +89,24 @@ def test_presets_and_handles_work_on_the_slides(presented):
 
 def move_by_keyboard(deck, explorer, where):
     """A handle or a cell in the picture answers to a key, which then turns no slide."""
-    handle = explorer.locator(HANDLES).first
-    place, before = deck.ask("place"), seen(explorer)["caption"]
+    place = deck.ask("place")
+    if not answers_to_keys(deck, explorer):
+        # At the last preset it may change nothing: decoding waits, whatever the width of a head.
+        deck.press("1")
+        wait_for(lambda: answers_to_keys(deck, explorer), lambda: f"{where}: keys move nothing")
+    assert deck.ask("place") == place
+
+
+def answers_to_keys(deck, explorer):
+    """Whether a key in the first handle changes the caption; the slides get the keys back."""
+    handle, before = explorer.locator(HANDLES).first, seen(explorer)["caption"]
     for key in ("ArrowRight", "ArrowLeft", "Shift+ArrowUp", "Space"):
         handle.focus()
         deck.press(key)
         if seen(explorer)["caption"] != before:
             break
-    wait_for(lambda: seen(explorer)["caption"] != before, lambda: f"{where}: keys move nothing")
-    assert deck.ask("place") == place
-    deck.press("Escape")  # the keys are the slides' again
+    deck.press("Escape")
+    return seen(explorer)["caption"] != before
 
 
 def test_the_help_closes_with_its_key_and_keeps_no_other(presented):
@@ -145,7 +153,13 @@ def test_the_pointer_follows_the_mouse_and_clicks_nothing(presented):
     assert not spot.is_visible()
 
 
-MOVED = ".cp-on .ce :is(input[type=range], [role=slider])"
+MOVED = ".cp-on .ce :is(input[type=range], [role=slider]):visible"
+# Where the mouse takes hold of it. The words of a story are a slider, the room after them is not.
+GRIPPED = """handle => {
+    const box = handle.getBoundingClientRect(), parts = [0.5, 0.3, 0.7, 0.1, 0.9];
+    return parts.flatMap(x => parts.map(y => [box.x + x * box.width, box.y + y * box.height]))
+        .find(place => handle.contains(document.elementFromPoint(...place)));
+}"""
 
 
 def test_after_a_drag_the_space_bar_turns_the_page(presented):
@@ -155,8 +169,7 @@ def test_after_a_drag_the_space_bar_turns_the_page(presented):
         deck.show(place)
         for number in range(min(deck.page.locator(MOVED).count(), 2)):
             handle = deck.page.locator(MOVED).nth(number)
-            box = handle.bounding_box()
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            x, y = handle.evaluate(GRIPPED)
             deck.page.mouse.move(x, y)
             deck.page.mouse.down()
             deck.page.mouse.move(x + 30, y + 4, steps=3)
@@ -167,6 +180,8 @@ def test_after_a_drag_the_space_bar_turns_the_page(presented):
             turned = (deck.ask("place"), deck.ask("step")) != (place, deck.ask("lastStep"))
             assert turned or place == len(deck.slides()) - 1, f"slide {place + 1}, handle {number}"
             deck.show(place)
+        if not deck.page.locator(MOVED).count():
+            continue  # a picture without sliders
         handle = deck.page.locator(MOVED).first
         handle.focus()
         deck.press("ArrowRight")

@@ -103,6 +103,7 @@ FIGURES = {
     ("07", "draw_known"): ((BOOKS, 100), {}, "100 2 70 4,192 4,096 8 4 71 1,536"),
     ("08", "draw_levels"): (("A100 SXM 80GB",), {}, "17.3 19.5 27.0"),
     ("08", "draw_times"): ((TIMES, "SDPA"), {}, "50 0.50 0.60"),
+    ("09", "draw_kept"): ((), {}, "12 4 1"),
     (None, "draw_learning_curves"): (({"SGD": PANEL, "Adam": PANEL}, 2.08), {}, "0.20 3 2.08"),
     (None, "draw_losses"): ((PANEL, 2.4, "ln 11"), {}, "2.400 0.200 3 40"),
     (None, "draw_cache_times"): ((LENGTHS, WITH, WITHOUT), {}, "1.1 21 512 2,048"),

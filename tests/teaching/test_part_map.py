@@ -33,15 +33,15 @@ def boxes(states):
 @pytest.mark.parametrize(
     ("states", "words"),
     [
-        ({}, "Your GPT. The course’s: MyGPT, block, MultiHead, apply_rope, step, attend, "
-         "causal_mask, softmax."),
+        ({}, "Your GPT. The course’s: MyGPT, block, MultiHead, apply_rope, step, "
+         "rolling_step, attend, causal_mask, softmax."),
         ({"attend": YOURS, "softmax": YOURS}, "Your GPT. Yours: attend, softmax. The course’s: "
-         "MyGPT, block, MultiHead, apply_rope, step, causal_mask."),
+         "MyGPT, block, MultiHead, apply_rope, step, rolling_step, causal_mask."),
         (dict.fromkeys(PLACES, YOURS), "Your GPT. Yours: MyGPT, block, MultiHead, apply_rope, "
-         "step, attend, causal_mask, softmax."),
+         "step, rolling_step, attend, causal_mask, softmax."),
         ({**dict.fromkeys(PLACES, YOURS), "softmax": BROKEN}, "Your GPT. Yours: MyGPT, block, "
-         "MultiHead, apply_rope, step, attend, causal_mask. In your file, but it does not "
-         "pass: softmax."),
+         "MultiHead, apply_rope, step, rolling_step, attend, causal_mask. In your file, "
+         "but it does not pass: softmax."),
     ],
     ids=["none", "some", "all", "one broken"],
 )  # fmt: skip

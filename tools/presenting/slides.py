@@ -48,7 +48,7 @@ class Slide:
     number: int
     kind: str
     section: str
-    title: str
+    title: str = ""
     cells: list[int] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -71,12 +71,14 @@ def read_slides(path: str | Path) -> tuple[Slide, ...]:
         if cell.slide_type not in (*BEGINS, *JOINS, *HIDDEN):
             raise NotebookFileError(f"no slide type {cell.slide_type!r}: {cell.name} of {path}")
         if cell.slide_type in BEGINS:
-            slides.append(_begun(slides, cell))
+            section = slides[-1].section if slides else ""
+            slides.append(Slide(len(slides) + 1, cell.slide_type, section))
         if slides:
             _put(slides[-1], cell)
         elif cell.slide_type != "skip":
             raise NotebookFileError(f"the first cell shown must begin a slide: {cell.name}")
     for place, slide in enumerate(slides):
+        slide.title = slide.title or f"{slide.section} (continued)"
         slide.in_class = _is_in_class(slides, place)
     return tuple(slides)
 
@@ -90,15 +92,6 @@ def _is_in_class(slides: list[Slide], place: int) -> bool:
         return slides[place - 1].in_class
     rest = takewhile(lambda each: each.kind == "subslide", slides[place + 1 :])
     return next((not e.after_class for e in rest if e.after_class or e.minutes is not None), False)
-
-
-def _begun(slides: list[Slide], cell: Cell) -> Slide:
-    """A new slide, in its section."""
-    number, heading = len(slides) + 1, _heading(cell)
-    section = slides[-1].section if slides else ""
-    if heading and (cell.slide_type == "slide" or not section):
-        section = heading
-    return Slide(number, cell.slide_type, section, heading or f"{section} (continued)")
 
 
 def _put(slide: Slide, cell: Cell) -> None:
@@ -116,6 +109,9 @@ def _put(slide: Slide, cell: Cell) -> None:
     if cell.slide_type == "skip":
         slide.skipped.append(cell.id)
         return
+    slide.title = slide.title or _heading(cell)
+    if slide.title and (slide.kind == "slide" or not slide.section):
+        slide.section = slide.title
     slide.ids.append(cell.id)
     slide.cells.append(cell.place)
     if cell.kind == "code":

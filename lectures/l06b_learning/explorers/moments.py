@@ -10,7 +10,7 @@ from torch import nn
 
 from course_utils.explorers import Explorer
 from course_utils.explorers.gpt.own import as_gpt2
-from course_utils.explorers.gpt.story import HAT, KINDS, MEAN_OF, StoryGPT, inputs_of
+from course_utils.explorers.gpt.story import HAT, KINDS, LOOKS, MEAN_OF, StoryGPT, inputs_of
 from course_utils.explorers.gpt.weights import mean_outputs, packed
 from course_utils.explorers.inputs import Choice, Text
 from course_utils.models.story_gpt import SHORT_STORIES, story_batch
@@ -34,8 +34,8 @@ class Moments(Explorer):
         "text": Text("the story", "", examples=(WHO, "Meg"), longest=3000, in_picture=True),
     }
     presets = {
-        **{f"after {moment} steps": {"moment": moment} for moment in MOMENTS},
-        "who found the hat?": {"moment": MOMENTS[-1], "text": WHO},
+        **{f"after {moment} steps": {"moment": moment, "look": LOOKS[0]} for moment in MOMENTS},
+        "who found the hat?": {"moment": MOMENTS[-1], "text": WHO, "look": LOOKS[0]},
         "what it keeps": {"moment": MOMENTS[-1], "text": WHO, "look": "cache"},
     }
     view = StoryGPT.view_path()

@@ -1,0 +1,1 @@
+"""Lecture 09: what has changed since GPT-2."""
