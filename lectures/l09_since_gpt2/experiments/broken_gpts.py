@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -131,6 +132,16 @@ class SmallGPT(nn.Module):
         if fault != "tied weights untied":
             self.head.weight = self.tokens.weight
 
+    @property
+    def layers(self) -> list[Block]:
+        """Its blocks."""
+        return cast(list[Block], list(self.blocks))
+
+    @property
+    def experts(self) -> Experts:
+        """The mixture of its second block."""
+        return cast(Experts, self.layers[1].feedforward)
+
     def forward(
         self, token_ids: Tensor, start: int = 0, caches: list[KVCache] | None = None
     ) -> Tensor:
@@ -184,7 +195,7 @@ def train(
 @torch.no_grad()
 def balance(model: SmallGPT) -> None:
     """Make experts with few tokens easier to choose, or by a wrong sign those with many."""
-    experts = model.blocks[1].feedforward
+    experts = model.experts
     sign = -1 if model.fault == "dead experts" else 1
     bias, load = experts.balance_bias, experts.routing.assigned
     bias.copy_(balance_step(bias, load, sign * BALANCE))

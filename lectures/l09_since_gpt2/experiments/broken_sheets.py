@@ -92,7 +92,7 @@ def _reach(model: SmallGPT) -> np.ndarray:
 def _entropy(model: SmallGPT) -> np.ndarray:
     """Of each head, the mean entropy of a query's weights, over the second half of the rows."""
     model(_new_stories()[0][:, :LENGTH])
-    weights = torch.cat([layer.attention.weights for layer in model.blocks], dim=1)
+    weights = torch.cat([layer.attention.weights for layer in model.layers], dim=1)
     entropy = torch.special.entr(weights[:, :, LENGTH // 2 :]).sum(-1)
     return entropy.mean(dim=(0, 2)).numpy()
 
@@ -100,7 +100,7 @@ def _entropy(model: SmallGPT) -> np.ndarray:
 @contextmanager
 def _listening(model: SmallGPT) -> Iterator[list[Tensor]]:
     """What each part that reads the stream is given, in order."""
-    first, second = model.blocks
+    first, second = model.layers
     readers = (first.attention, first.feedforward, second.attention, second.feedforward, model.head)
     heard: list[Tensor] = []
     hooks = [
@@ -124,7 +124,7 @@ def _norms(model: SmallGPT) -> np.ndarray:
 def _load(model: SmallGPT) -> np.ndarray:
     """The share of the words that each expert computes, the busiest first."""
     model(_new_stories()[0][:, :LENGTH])
-    load = model.blocks[1].feedforward.routing.assigned.double()
+    load = model.experts.routing.assigned.double()
     return (load / load.sum()).sort(descending=True).values.numpy()
 
 
@@ -135,7 +135,7 @@ def _shift(model: SmallGPT) -> np.ndarray:
 
     def weights(start: int) -> Tensor:
         model(inputs, start=start)
-        return torch.cat([layer.attention.weights for layer in model.blocks], dim=1)
+        return torch.cat([layer.attention.weights for layer in model.layers], dim=1)
 
     before = weights(0)
     return np.array([(weights(n) - before).abs().sum(-1).mean().item() / 2 for n in SHIFTS])

@@ -103,8 +103,8 @@ class Model:
     positions: int = 0
     window: int = 0
     experts: Experts | None = None
-    latent: Latent | None = None
-    state: State | None = None
+    latent: Latent = Latent()
+    state: State = State(heads=0, key_heads=0)
     words: str = ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from course_utils.models.published import PUBLISHED
 from lectures.l09_since_gpt2.experiments.model_costs import Experts, Latent, Model, State
 
@@ -10,7 +12,7 @@ MIX_3_1 = ("window",) * 3 + ("full",)
 STATES_3_1 = ("state",) * 3 + ("latent",)
 
 
-def _heads(name: str) -> dict[str, int]:
+def _heads(name: str) -> dict[str, Any]:
     """Layers and heads of a model of which earlier lectures speak."""
     model = PUBLISHED[name]
     return {each: getattr(model, each) for each in ("layers", "heads", "kv_heads", "head_width")}
