@@ -30,14 +30,15 @@ class BrokenGPTs(Explorer):
     presets = {name: {"gpt": name} for name in (A_SOUND_ONE, *LETTERS)}
     view = "broken_gpts.js"
     reading = (
-        "Grey is the range of six sound GPTs, which differ in their seeds. Each was trained for "
-        "250 steps on rows of 64 words. New stories are read up to position 128: in one pass, and "
-        "word by word with a cache (dashed). The first map has an output in each row and an input "
-        "in each column, before training: the stronger, the more the output changes with it; no "
-        "colour is no dependence at all. The last map compares the input vectors of 24 frequent "
-        "words (rows) with the rows of the last matrix (columns). Hollow dots are the untrained "
-        "GPT, full dots the trained one. Weight that moves: all positions become larger by the "
-        "same number. Inputs are those of attention, network, attention, experts and output."
+        "Grey is the range of six sound GPTs, which differ in their seeds; hollow dots are the "
+        "untrained GPT, full dots the trained one. Each learned for 250 steps on rows of 64 words. "
+        "New stories are read up to position 128, in one pass (line) and word by word with a cache "
+        "(dashed): where the dashes lie on the line, the two agree. What an output depends on, "
+        "before training: outputs in rows, inputs in columns; deeper blue is more, no colour is "
+        "nothing. Entropy: of a query's weights, in nats. Weight that moves: of all weights, when "
+        "every position becomes larger by 1, 4, 16 or 64. Length of inputs: of the vectors that "
+        "attention, network, attention, experts and output read. Cosines: 24 frequent words' input "
+        "vectors in rows, their rows of the output matrix in columns; look at the diagonal."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
