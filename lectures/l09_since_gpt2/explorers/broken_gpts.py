@@ -26,7 +26,7 @@ class BrokenGPTs(Explorer):
     """A letter → the sheet of its GPT, on the range of six sound ones."""
 
     title = "What is wrong with this GPT?"
-    inputs = {"gpt": Choice("which of them", (A_SOUND_ONE, *LETTERS), A_SOUND_ONE, in_picture=True)}
+    inputs = {"gpt": Choice("which of them", (A_SOUND_ONE, *LETTERS), A_SOUND_ONE)}
     presets = {name: {"gpt": name} for name in (A_SOUND_ONE, *LETTERS)}
     view = "broken_gpts.js"
     reading = (
