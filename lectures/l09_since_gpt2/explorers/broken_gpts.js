@@ -3,22 +3,25 @@
 import { chart } from "../../../course_utils/explorers/kit/chart.js";
 import { explorer } from "../../../course_utils/explorers/kit/explorer.js";
 import { heatMap } from "../../../course_utils/explorers/kit/heat.js";
+import { radios } from "../../../course_utils/explorers/kit/radios.js";
+import picks from "../../../course_utils/explorers/kit/radios.css";
 import { html } from "../../../course_utils/explorers/kit/svg.js";
 import style from "./broken_gpts.css";
 
 const SIDE = 24; // words of a map
 const GAP = 16; // pixels between two panels
-const HEIGHT = 222;
+const HEIGHT = 212;
 const EDGE = { left: 34, right: 15, top: 24, bottom: 40 };
 const [MOST_LOSS, MOST_NORM] = [5.5, 1000];
 const DECADES = [[0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"], [1000, "1,000"]];
 
-export default explorer({ mount, style });
+export default explorer({ mount, style: picks + style });
 
 /** Build the panels; each of the functions returned draws one of them. */
 function mount(stage, hand) {
   const element = html("div", { class: "gpts" });
-  stage.append(element);
+  const letters = radios("GPT", hand.inputs.gpt.values, gpt => hand.change({ gpt }));
+  stage.append(letters.element, element);
   const panel = () => element.appendChild(html("div", { class: "gpts-panel" }));
   const panels = [
     makeLoss(panel(), hand.given), makePositions(panel(), hand.given), makeReach(panel()),
@@ -27,7 +30,10 @@ function mount(stage, hand) {
   ];
   return panels.map((draw, i) => (state, values, theme) => {
     const columns = columnsIn(hand.width);
-    if (i === 0) element.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    if (i === 0) {
+      element.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+      letters.show(values.gpt);
+    }
     draw(state, Math.floor((hand.width - GAP * (columns - 1)) / columns), theme);
   });
 }

@@ -26,8 +26,12 @@ class BrokenGPTs(Explorer):
     """A letter → the sheet of its GPT, on the range of six sound ones."""
 
     title = "What is wrong with this GPT?"
-    inputs = {"gpt": Choice("which of them", (A_SOUND_ONE, *LETTERS), A_SOUND_ONE)}
-    presets = {name: {"gpt": name} for name in (A_SOUND_ONE, *LETTERS)}
+    inputs = {"gpt": Choice("which of them", (A_SOUND_ONE, *LETTERS), A_SOUND_ONE, in_picture=True)}
+    presets = {
+        A_SOUND_ONE: {"gpt": A_SOUND_ONE},
+        "the first": {"gpt": "A"},
+        "the last": {"gpt": "J"},
+    }
     view = "broken_gpts.js"
     reading = (
         "Grey is the range of six sound GPTs, which differ in their seeds; hollow dots are the "

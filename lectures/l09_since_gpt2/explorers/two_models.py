@@ -35,10 +35,10 @@ class TwoModels(Explorer):
 
     title = "What does a long text cost?"
     inputs = {
-        "left": Choice("one model", tuple(MODELS), START["left"]),
-        "right": Choice("another", tuple(MODELS), START["right"]),
+        "left": Choice("one model", tuple(MODELS), START["left"], in_picture=True),
+        "right": Choice("another model", tuple(MODELS), START["right"], in_picture=True),
         "length": Steps("length of a text", LENGTHS, LONG, in_picture=True),
-        "texts": Steps("texts at once", TEXTS, 1),
+        "texts": Steps("texts at once", TEXTS, 1, in_picture=True),
     }
     presets = {
         "windows": START,
@@ -51,10 +51,11 @@ class TwoModels(Explorer):
     view = "two_models.js"
     reading = (
         "A curve is what a model keeps of all texts, the dashed line of its colour its weights, at "
-        "16 bits a number. Both axes are logarithmic: each step doubles the length. Drag the dots. "
-        "Below, a square is a layer, from the bottom of the model on, and the bar counts the "
+        "16 bits a number. Both axes are logarithmic. Drag the dots. A stack has a bar for each "
+        "layer; its colour and its width say what kind of layer it is. Below are the "
         "multiplications and additions for one new token of one text: with the weights, and, "
-        "paler, with what is kept."
+        "paler, with what is kept. The curves go on beyond what a model was made for: GPT-2's "
+        "positions end at 1,024."
     )
 
     def given(self, **served: Any) -> Mapping[str, Any]:
