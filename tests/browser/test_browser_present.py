@@ -89,24 +89,17 @@ def test_presets_and_handles_work_on_the_slides(presented):
 
 def move_by_keyboard(deck, explorer, where):
     """A handle or a cell in the picture answers to a key, which then turns no slide."""
-    place = deck.ask("place")
-    if not answers_to_keys(deck, explorer):
-        # At the last preset it may change nothing: decoding waits, whatever the width of a head.
-        deck.press("1")
-        wait_for(lambda: answers_to_keys(deck, explorer), lambda: f"{where}: keys move nothing")
-    assert deck.ask("place") == place
-
-
-def answers_to_keys(deck, explorer):
-    """Whether a key in the first handle changes the caption; the slides get the keys back."""
-    handle, before = explorer.locator(HANDLES).first, seen(explorer)["caption"]
+    deck.press("1")  # at the last preset a key may change nothing: decoding waits, say
+    handle = explorer.locator(HANDLES).first
+    place, before = deck.ask("place"), seen(explorer)["caption"]
     for key in ("ArrowRight", "ArrowLeft", "Shift+ArrowUp", "Space"):
         handle.focus()
         deck.press(key)
         if seen(explorer)["caption"] != before:
             break
-    deck.press("Escape")
-    return seen(explorer)["caption"] != before
+    wait_for(lambda: seen(explorer)["caption"] != before, lambda: f"{where}: keys move nothing")
+    assert deck.ask("place") == place
+    deck.press("Escape")  # the keys are the slides' again
 
 
 def test_the_help_closes_with_its_key_and_keeps_no_other(presented):
