@@ -92,6 +92,8 @@ def test_every_control_answers_to_keys(tab):
                 if settled(tab) != before:
                     break
         assert settled(tab) != before, f"{name} moves nothing"
+        kept = tab.evaluate("document.activeElement !== document.body")
+        assert kept, f"{name} hears one key, and then no other"
 
 
 def test_each_preset_shows_something_else_and_is_lit(tab):

@@ -34,9 +34,15 @@ def on_apple(module):
     return module
 
 
-def same(found, expected):
-    assert found.device.type == "mps" and found.dtype == expected.dtype
-    assert torch.equal(found.cpu(), expected)
+def off_apple(found):
+    """What was computed, on the CPU; until here it was on the device."""
+    assert found.device.type == "mps"
+    return found.cpu()
+
+
+def alike(found, expected):
+    """Equal to the last bit, and of one dtype: ``torch.equal`` does not mind which."""
+    return found.dtype == expected.dtype and torch.equal(found, expected)
 
 
 def test_the_pretence_refuses_what_the_device_would(apple):
@@ -58,15 +64,16 @@ def test_rope(apple, pairing, dtype):
     x, positions = torch.randn(B, H, T, 6).to(dtype), torch.arange(99_991, 99_991 + T)
     expected = apply_rope(x, interpolated_positions(positions, 3), pairing=pairing)
     moved = interpolated_positions(positions.to(MPS), 3)
-    same(apply_rope(x.to(MPS), moved, pairing=pairing), expected)
-    same(apply_rope(x.to(MPS), positions.to(MPS)), apply_rope(x, positions))
+    assert alike(off_apple(apply_rope(x.to(MPS), moved, pairing=pairing)), expected)
+    plain = apply_rope(x.to(MPS), positions.to(MPS))
+    assert alike(off_apple(plain), apply_rope(x, positions))
 
 
 def test_a_layer_with_rope(apple):
     layer = MultiHeadAttention(C, H, position=Rotary(interpolation=2, ntk=1.5))
     x = torch.randn(B, T, C)
     expected = layer(x)[0].detach()
-    same(on_apple(layer)(x.to(MPS))[0], expected)
+    assert alike(off_apple(on_apple(layer)(x.to(MPS))[0]), expected)
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -87,7 +94,8 @@ def test_generate(apple, draw):
     torch.manual_seed(2)
     expected = generate(model, ids, P - T, **draw)
     torch.manual_seed(2)
-    same(generate(on_apple(model), ids.to(MPS), P - T, **draw), expected)
+    found = generate(on_apple(model), ids.to(MPS), P - T, **draw)
+    assert alike(off_apple(found), expected)
 
 
 @pytest.mark.parametrize("temperature", [5e-324, 1e-30, 0.3, 1e30])
