@@ -8,6 +8,7 @@ SINKS = ("setup", "absent", "sink-head", "sink-attend", "sink-train", "sinks")
 STATES = ("setup", "rules", "delta", "pair-rows", "recall", "recall-train", "recalled")
 FEW = tuple(Setting(each.name, rate=each.rate, seeds=3) for each in RATES)
 LONGER = Setting("4 × steps", budget=4, seeds=3)
+EIGHT = Setting("eight people in the list", edits={"listed=2": "listed=8"}, seeds=3)
 USUAL, TWICE, FAST = range(3)  # the columns of the table
 
 
@@ -23,8 +24,9 @@ def read_tests(cell):
 
 
 def read_sinks(cell):
-    """Which share of the answers is right where nobody is in the list."""
-    return {name: right[1] for name, right in cell.right.items()}
+    """Which share of the answers is right where nobody is found, and what the first token gets."""
+    weights = dict(zip(("weight, somebody", "weight, nobody"), cell.on_first, strict=True))
+    return {name: right[1] for name, right in cell.right.items()} | weights
 
 
 def read_states(cell):
@@ -87,20 +89,37 @@ CLAIMS = (
     ),
     Claim(
         name="the_sink_is_missed",
-        sentence="A head that has learned to say nobody, with a first token that says nothing, is "
-        "right about nobody more than nine times in ten; without that token it is so less than "
-        "half the time, and with a learned sink, which needs no token, more than nine times in "
-        "ten.",
+        sentence="A head that has learned to say nobody, from two people and a first token whose "
+        "value is 0, has more than half of its weight on that token where nobody is found and "
+        "less than a fifth where somebody is; without the token it is right about nobody at "
+        "least ten points less often.",
         cells=SINKS,
         read=read_sinks,
-        holds=lambda n: n["first token gone"] < 0.5 and n["learned sink"] > 0.9,
+        holds=lambda n: (
+            n["weight, nobody"] > 0.5
+            and n["weight, somebody"] < 0.2
+            and n["first token gone"] < n["first token kept"] - 0.1
+        ),
         at_stake=lambda n: n["first token kept"] > 0.9,
         effect="first token gone",
         unit="of 1: share right",
+        rival="first token kept",
+        control=EIGHT,
+        quick={"STEPS": 2},
+        settings=(*FEW, LONGER),
+    ),
+    Claim(
+        name="a_place_is_needed",
+        sentence="A head that never had a place for nothing is right about nobody less than nine "
+        "times in ten where the list has two people; with a learned sink it is so more than 95 "
+        "times in a hundred.",
+        cells=SINKS,
+        read=read_sinks,
+        holds=lambda n: n["never had one"] < 0.9 and n["learned sink"] > 0.95,
+        effect="never had one",
+        unit="of 1: share right",
         rival="learned sink",
-        control=Setting(
-            "the first token stays", edits={"(first, False)": "(first, True)"}, seeds=3
-        ),
+        control=EIGHT,
         quick={"STEPS": 2},
         settings=(*FEW, LONGER),
     ),
