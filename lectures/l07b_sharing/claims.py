@@ -8,11 +8,17 @@ import torch
 
 from course_utils.language_modeling import text_loss
 from course_utils.models.small_gpt import load_small_gpt
-from course_utils.teaching.claims import RATES, ProgramClaim, Setting
+from course_utils.teaching.claims import RATES, Claim, ProgramClaim, Setting
 from lectures.l07b_sharing.experiments import adapting, depths
 from lectures.l07b_sharing.experiments.shared_heads import share_heads
 
 RANK_1_RATE, SLOW_BLOCKS = adapting.LORA_RATE, adapting.FULL_RATE / 3
+NEWCOMERS = (
+    *("setup", "book", "book-people", "book-learn"),
+    *("thin", "newcomers-learn", "newcomers"),
+)
+LEARNED = ("rank 4", "rank 16", "all weights")
+FEW = tuple(Setting(each.name, rate=each.rate, seeds=3) for each in RATES)
 SLOWER_AND_LONGER = Setting("⅓ × rate and 4 × steps", rate=1 / 3, budget=4)
 
 
@@ -25,6 +31,12 @@ def run_shared_heads(seeds, steps):
         left = (found[2].healed_losses - found[4].healed_losses).item()
         rows.append({"still lost": left, "lost after pooling": lost})
     return rows
+
+
+def read_newcomers(cell):
+    """Which share of the old book, and of the new names, three ways know in the end."""
+    old = {way: cell.known(cell.done[way], cell.old) for way in LEARNED}
+    return old | {f"new, {way}": cell.known(cell.done[way], cell.new) for way in LEARNED}
 
 
 def before_code() -> float:
@@ -148,6 +160,25 @@ CLAIMS = (
         budget=60,
         quick=1,
         settings=RATES,
+    ),
+    Claim(
+        name="thin_changes_forget_more",
+        sentence="Of the ways that learn all newcomers, the thinner change forgets more: training "
+        "all weights keeps more of the old book than rank 16, and that more than rank 4.",
+        cells=NEWCOMERS,
+        read=read_newcomers,
+        at_stake=lambda n: min(n[f"new, {way}"] for way in LEARNED) == 1,
+        holds=lambda n: n["all weights"] > n["rank 16"] > n["rank 4"],
+        effect="rank 4",
+        unit="of 1: share of the old book",
+        rival="all weights",
+        control=Setting(
+            "rank 16 in place of all weights",
+            edits={'"all weights": None': '"all weights": 16'},
+            seeds=3,
+        ),
+        quick={"STEPS": 2, "BOOK_STEPS": 2},
+        settings=(*FEW, Setting("4 × steps", budget=4, seeds=3)),
     ),
     ProgramClaim(
         name="slow_blocks_beat_rank_1",
