@@ -78,6 +78,30 @@ def test_a_curve_by_mouse_is_compared_and_kept(page):
     assert kept(page) == "no guess" and page.locator(DONE).is_visible()
 
 
+def test_a_stroke_that_begins_on_a_handle_draws_on(page):
+    """Whoever draws from left to right begins on the first one."""
+    handles = page.get_by_role("slider")
+    first, ground = (each.bounding_box() for each in (handles.first, page.locator(".draw-ground")))
+    left, middle = (first[a] + first[b] / 2 for a, b in (("x", "width"), ("y", "height")))
+    page.mouse.move(left, middle)
+    page.mouse.down()
+    page.mouse.move(left, ground["y"] + 0.9 * ground["height"], steps=5)  # straight: it moves it
+    page.mouse.move(left + ground["width"], ground["y"] + 0.1 * ground["height"], steps=20)
+    page.mouse.up()
+    heights = [float(each.get_attribute("aria-valuetext")) for each in handles.all()]
+    assert abs(heights[0] - 0.1) < 0.06 and heights == sorted(heights) and heights[3] > 0.6
+
+
+def test_a_guess_can_be_drawn_again(page):
+    draw(page, [0.15, 0.9])
+    page.locator(DONE).click()
+    page.get_by_role("button", name="Draw again").click()
+    wait_for(lambda: drawn_points(page) == 0, lambda: said(page))
+    draw(page, [0.25, 1])
+    page.locator(DONE).click()
+    wait_for(lambda: "off by 0.00" in said(page), lambda: said(page))
+
+
 def test_a_curve_by_key(page):
     handles = page.get_by_role("slider")
     assert handles.count() == 5

@@ -88,7 +88,7 @@ class StoryGPT(Explorer):
     reading = (
         "The framed word asks. A head is one reader: it looks back, and fetches something from "
         "what it looks at. There are four in each of four blocks; 2.0 is the first of block 2. The "
-        "darker a word, the more the chosen head looks at it. Switched off, a head gives what it "
+        "bluer a word, the more the chosen head looks at it. Switched off, a head gives what it "
         "gives on average. Press a word to ask from there, a bar to go on with it. The model knows "
         "180 words and signs, reads 191 at most, and is often wrong: of its own stories four in "
         "ten are without a fault. ↵ is the end of a line, before each story and after it."

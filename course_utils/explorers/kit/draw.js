@@ -17,6 +17,7 @@ const MIDDLE = 0.5;
 const KEYS = 50; // steps of a key from the bottom to the top
 const NARROW = 560;
 const HIGH = 240;
+const STRAYS = 24; // so far beside its handle a pointer draws
 
 export default explorer({ mount, compute, caption, style });
 
@@ -27,7 +28,8 @@ function mount(stage, hand) {
   root.classList.add("predict-made"); // its line asks, too
   const drawn = makeDrawing(stage, curve);
   const done = html("button", { type: "button", class: "draw-done", disabled: true }, "That is my guess");
-  stage.append(done);
+  const again = html("button", { type: "button", class: "draw-again" }, "Draw again");
+  stage.append(done, again);
   const hear = (where, text) => where === key && hand.change({ guess: text });
   hand.onClose(onGuess(hear));
   const before = heightsOf(recall(key));
@@ -37,8 +39,13 @@ function mount(stage, hand) {
     remember(key, drawn.heights().map(each => each.toPrecision(3)).join(" "));
     unfold(root);
   });
+  again.addEventListener("click", () => {
+    remember(key, "");
+    set(done, { disabled: false });
+  });
   return (state, values) => {
     done.hidden = Boolean(values.guess);
+    again.hidden = !values.guess;
     drawn.show(state, hand.width);
   };
 }
@@ -64,21 +71,32 @@ function makeDrawing(stage, curve) {
     redraw();
   };
   const heightOf = i => up.inverse(shares[i]);
+  const shareAt = y => clamp(plot.yAt.inverse(y), 0, 1);
   const nameOf = place => `${curve.y.label} at ${curve.x.label} = ${written(along.inverse(place))}`;
   const handles = HANDLES.map((i, handle) => {
-    const element = svg("circle", { class: "draw-handle", r: 9 });
+    const element = svg("g", { class: "draw-handle" },
+      svg("circle", { class: "draw-reach", r: 20 }), svg("circle", { r: 9 }));
     plot.svg.append(element);
+    let pointer; // where it is while it holds this handle, and where it was
+    let before;
     const hear = slider(element, plot.svg, {
       label: nameOf(PLACE[i]), min: 0, max: KEYS, grab: "", at: () => Math.round(KEYS * shares[i]),
-      go: to => change(pulled(shares, handle, to / KEYS)),
-      from: ({ y }) => KEYS * plot.yAt.inverse(y),
+      start: place => { last = undefined; pointer = place; },
+      end: () => { pointer = undefined; },
+      from: place => { [before, pointer] = [pointer, place]; return KEYS * plot.yAt.inverse(place.y); },
+      go(to) {
+        if (pointer && (last || Math.abs(pointer.x - plot.xAt(PLACE[i])) > STRAYS)) {
+          last ??= { i, share: shareAt(before.y) };
+          follow(pointer);
+        } else change(pulled(shares, handle, to / KEYS));
+      },
     });
     return { i, element, hear };
   });
   let last; // where the pointer was
   const follow = ({ x, y }) => {
     const i = clamp(Math.round(plot.xAt.inverse(x) * (PLACES - 1)), 0, PLACES - 1);
-    const now = { i, share: clamp(plot.yAt.inverse(y), 0, 1) };
+    const now = { i, share: shareAt(y) };
     change(joined(shares, last ?? now, now));
     last = now;
   };
@@ -87,7 +105,8 @@ function makeDrawing(stage, curve) {
   function redraw() {
     set(line, { d: path(PLACE.map(plot.xAt), shares.map(plot.yAt)) });
     for (const { i, element, hear } of handles) {
-      set(element, { cx: plot.xAt(PLACE[i]), cy: plot.yAt(shares[i]), display: isOver && "none" });
+      const place = `translate(${plot.xAt(PLACE[i])} ${plot.yAt(shares[i])})`;
+      set(element, { transform: place, display: isOver && "none" });
       hear(written(heightOf(i)));
     }
   }

@@ -23,7 +23,12 @@ function mount(stage, hand) {
   forget.addEventListener("click", () => rows.forEach(({ key }) => remember(key, "")));
   stage.append(table, forget);
   const write = () => {
-    for (const [row, cell] of shown) writeGuess(row, cell, guesses.get(row.key));
+    for (const [row, cell] of shown) {
+      const guess = guesses.get(row.key);
+      writeGuess(row, cell, guess);
+      // On the site who jumps to the end has not been asked yet.
+      cell.parentElement.classList.toggle("guesses-asked", Boolean(guess) || !hand.alone);
+    }
     forget.hidden = ![...guesses.values()].some(Boolean);
   };
   hand.onClose(onGuess((key, guess) => {

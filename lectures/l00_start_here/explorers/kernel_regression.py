@@ -48,7 +48,7 @@ class KernelRegression(Explorer):
     view = "kernel_regression.js"
     reading = (
         "Each dot is a key (its position x) with a value (its height y). The nearer a key is to "
-        "the query, the larger its weight and the deeper its blue. The output is the weighted "
+        "the query, the larger its weight and the bluer its dot. The output is the weighted "
         "mean of the values; the purple curve is the output at every position, the dashed curve "
         "the truth behind the noise. Drag the line to move the query, and h to change the "
         "bandwidth. Drag a dot up or down: the output follows by its weight."

@@ -59,7 +59,7 @@ class RealHeads(Explorer):
     view = "real_heads.js"
     served = ("own_text",)
     reading = (
-        "Choose a word: the darker another word is, the more the chosen one attends to it. All "
+        "Choose a word: the bluer another word is, the more the chosen one attends to it. All "
         "weights of a word add up to 1. Each small square is a head; in the large one, a row has "
         "the weights of one word's query, a column belongs to one word's key. [CLS] and [SEP] mark "
         "the start and the end of a text, and ## continues a word."

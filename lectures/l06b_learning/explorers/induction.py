@@ -64,7 +64,7 @@ class Induction(Explorer):
     }
     view = "induction.js"
     reading = (
-        "The blue token asks for the next one. Each strip is a head: the darker a cell, the more "
+        "The blue token asks for the next one. Each strip is a head: the bluer a cell, the more "
         "weight the head gives to that token. Its switch takes away what the head writes; the one "
         "below the picture does that to the feed-forward parts. In the copy, the blue ring is the "
         "earlier occurrence, the orange frame the token after it. The bars show the probability "

@@ -42,7 +42,7 @@ class Moments(Explorer):
     reading = (
         "The framed word asks, and the bars are what may come next. The buttons at the top change "
         "how long this GPT has been trained; the story and the dice stay. It has two blocks of "
-        "four heads; 1.0 is the first head of block 1. The darker a word, the more the chosen head "
+        "four heads; 1.0 is the first head of block 1. The bluer a word, the more the chosen head "
         "looks at it. It knows 180 words and signs, and reads 63. ↵ is the end of a line, before "
         "each story and after it."
     )

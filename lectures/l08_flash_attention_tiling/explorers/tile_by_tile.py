@@ -97,7 +97,7 @@ class TileByTile(Explorer):
     view = "tile_by_tile.js"
     reading = (
         "Tiles of queries, keys and values cross from memory to the chip. Their scores are used "
-        "there and forgotten: a darker score has a larger exp(score − m). The chip keeps, for each "
+        "there and forgotten: a bluer score has a larger exp(score − m). The chip keeps, for each "
         "query, its largest score m, the sum l of exp(score − m), and acc, the sum of exp(score − "
         "m) · v. When m rises, l and acc are first multiplied by α = exp(old m − new m). At the "
         "end of a row of tiles, acc / l is written to out, with m + log l."

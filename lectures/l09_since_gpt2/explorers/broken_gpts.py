@@ -38,7 +38,7 @@ class BrokenGPTs(Explorer):
         "untrained GPT, full dots the trained one. Each learned for 250 steps on rows of 64 words. "
         "New stories are read up to position 128, in one pass (line) and word by word with a cache "
         "(dashed): where the dashes lie on the line, the two agree. What an output depends on, "
-        "before training: outputs in rows, inputs in columns; deeper blue is more, no colour is "
+        "before training: outputs in rows, inputs in columns; bluer is more, no colour is "
         "nothing. Entropy: of a query's weights, in nats. Weight that moves: of all weights, when "
         "every position becomes larger by 1, 4, 16 or 64. Length of inputs: of the vectors that "
         "attention, network, attention, experts and output read. Cosines: 24 frequent words' input "
