@@ -25,8 +25,9 @@ def read_tests(cell):
 
 def read_sinks(cell):
     """Which share of the answers is right where nobody is found, and what the first token gets."""
-    weights = dict(zip(("weight, somebody", "weight, nobody"), cell.on_first, strict=True))
-    return {name: right[1] for name, right in cell.right.items()} | weights
+    found: dict[str, float] = {name: right[1] for name, right in cell.right.items()}
+    found["weight, somebody"], found["weight, nobody"] = cell.on_first
+    return found
 
 
 def read_states(cell):

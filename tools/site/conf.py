@@ -49,6 +49,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_title = project
 html_static_path = [str(HERE / "static")]
+html_favicon = str(HERE / "static" / "icon.svg")
 html_extra_path = [os.environ["COURSE_SITE_EXTRA"]]
 html_css_files = ["course.css"]
 html_js_files = [("../live/live.js", {"defer": "defer"})]
