@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from course_utils.teaching.claims import read_replications
 from tools.setup.cli import COMMANDS
 from tools.setup.place import ROOT
 
@@ -127,6 +128,17 @@ def test_seconds_of_lectures_are_those_of_their_file():
     parts = [f"{min(part)} to {max(part)} s" for part in (seconds[:6], seconds[6:])]
     row = f"| {', '.join(parts)} | `python -m benchmarks.lectures` |"
     assert row in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_claims_that_held_are_counted_from_their_file():
+    claims = read_replications().values()
+    elsewhere = [holds for claim in claims for each in claim.settings.values() for holds in each]
+    for held, tried in (
+        (sum(claim.held for claim in claims), sum(claim.tried for claim in claims)),
+        (elsewhere.count(True), len(elsewhere) - elsewhere.count(None)),
+    ):
+        row = f"| held in {held:,} of {tried:,} runs | `make claims` |"
+        assert row in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def missing(page, held):
