@@ -7,7 +7,6 @@ from lectures.l07b_sharing.experiments.cost_table import pruning_table
 from lectures.l07b_sharing.experiments.depths import (
     card_scores,
     expected_loss,
-    flipped_decisions,
     train_card_readers,
 )
 from lectures.l07b_sharing.experiments.lora_runs import lora_runs
@@ -19,7 +18,6 @@ __all__ = [
     "adapting",
     "card_scores",
     "expected_loss",
-    "flipped_decisions",
     "lora_runs",
     "pruning_table",
     "share_heads",

@@ -209,34 +209,6 @@ def train_card_readers(
 
 
 @torch.no_grad()
-def flipped_decisions(
-    layer: MixtureOfDepths,
-    x: Float[Tensor, "B T C"],
-    generator: torch.Generator,
-    *,
-    routing: str = "top_k",
-) -> float:
-    """Return the share of decisions that change when a later token does: 0 if none sees it.
-
-    Each place in turn gets another vector, drawn from N(0, 1) times the size of x's; the decisions
-    of all places before it are compared. A gradient cannot show this, since a choice has none.
-
-    >>> layer, x = MixtureOfDepths(nn.Linear(6, 6), 0.5, 6), torch.randn(3, 8, 6)
-    >>> flipped_decisions(layer, x, torch.Generator(), routing="predicted")
-    0.0
-    """
-    _, kept = layer(x, routing=routing)
-    flipped, compared = 0, 0
-    for place in range(1, x.shape[1]):
-        changed = x.clone()
-        noise = torch.randn(x[:, place].shape, generator=generator)
-        changed[:, place] = x.std() * noise
-        _, others = layer(changed, routing=routing)
-        differs = kept.mask[:, :place] != others.mask[:, :place]
-        flipped, compared = flipped + int(differs.sum()), compared + differs.numel()
-    return flipped / compared
-
-
 def _train(
     build: Callable[[], nn.Module], seeds: Sequence[int], steps: int, scheme: str
 ) -> Training:

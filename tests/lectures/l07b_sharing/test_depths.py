@@ -14,7 +14,6 @@ from lectures.l07b_sharing.experiments.depths import (
     card_batch,
     card_scores,
     expected_loss,
-    flipped_decisions,
     train_card_readers,
 )
 
@@ -71,6 +70,19 @@ def test_each_scheme_chooses_as_it_says():
     reader = CardReader(SHARE)
     by_router = reader(cards, draws).kept
     torch.testing.assert_close(by_router.weights, reader.layer.router(reader.embed(cards))[..., 0])
+
+
+def flipped_decisions(layer, x, generator, routing="top_k"):
+    """The share of decisions that change when a later token does: 0 if none sees it."""
+    _, kept = layer(x, routing=routing)
+    flipped, compared = 0, 0
+    for place in range(1, x.shape[1]):
+        changed = x.clone()
+        changed[:, place] = x.std() * torch.randn(x[:, place].shape, generator=generator)
+        _, others = layer(changed, routing=routing)
+        differs = kept.mask[:, :place] != others.mask[:, :place]
+        flipped, compared = flipped + int(differs.sum()), compared + differs.numel()
+    return flipped / compared
 
 
 @pytest.mark.parametrize(("capacity", "some"), [(0.5, True), (1, False)])
