@@ -85,7 +85,7 @@ COURSE = (
         _MINILM,
     ),
     Lecture("06", "gpt2_block", "A GPT that writes", "What is inside a GPT that writes?", 40),
-    Lecture("06b", "learning", "How a GPT learns", "How does a GPT learn?", 50),
+    Lecture("06b", "learning", "How a GPT learns", "How does a GPT learn?", 46),
     Lecture("07", "dynamic_pruning", "Dynamic pruning", "What need not be computed?", 29),
     Lecture(
         "07b",
