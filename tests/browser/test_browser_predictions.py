@@ -80,6 +80,24 @@ def test_a_choice_by_mouse_opens_its_answer_and_is_kept(page):
     )
 
 
+def test_a_guess_leads_to_its_answer_and_is_judged_there(page):
+    told, way = page.locator(".course-told"), page.get_by_role("link", name="To the answer")
+    assert told.count() == way.count() == 0
+    buttons(page, "64").click()
+    way.click()
+    answer = page.locator("details.second")
+    wait_for(lambda: told.count() == 1, lambda: "not told")
+    assert page.evaluate("document.querySelector(':target').className") == "second"
+    assert answer.locator(".course-told").inner_text() == "You chose 64. What came out: 8."
+    page.reload()
+    assert told.inner_text() == "" and told.text_content(), "told, in a fold that is closed"
+    assert way.count() == 0, "nothing moves for whoever comes back"
+    buttons(page, "8").click()
+    wait_for(lambda: told.inner_text() == "You chose 8, and that is right.", told.inner_text)
+    page.get_by_role("button", name="Forget my guesses").click()
+    wait_for(lambda: told.count() == 0, told.inner_text)
+
+
 def test_keys_choose(page):
     buttons(page, "1").first.focus()
     page.keyboard.press("ArrowRight")
@@ -176,6 +194,7 @@ def test_in_the_lab(lab, open_notebook):
     opened.page.keyboard.press("3")
     wait_for(lambda: "You chose it shrinks." in said(opened.cell(0)), lambda: said(opened.cell(0)))
     wait_for(lambda: guesses(opened.cell(1))[0] == "it shrinks ✓", lambda: "not at the end")
+    assert "The end of the lecture lists your guesses" in opened.cell(0).inner_text()
     assert len(opened.cells()) == 2  # a key for a button was none for the lab
     # The kernel knows it as well: where each output has a page of its own, it tells the end.
     opened.page.evaluate("localStorage.clear()")
@@ -207,6 +226,7 @@ def choose_by_digits(deck):
     wait_for(lambda: "You chose it shrinks." in said(deck.page), lambda: said(deck.page))
     scene = deck.page.locator(".ce-presets button", has_text="nearly even")
     assert scene.get_attribute("aria-pressed") == "false"
+    assert deck.page.locator(".predict-way:visible").count() == 0  # it is for who reads
     assert deck.page.locator(".cp-on .cm-content:visible").count() == 0  # the code is left out
     deck.press("ArrowRight")
     deck.press("3")

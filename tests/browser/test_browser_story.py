@@ -211,14 +211,30 @@ def test_each_look_shows_its_own(tab):
         "red",
         "red",
     ]
+    written = [*told(tab), "red"]
+    click(tab, "a word")
     preset(tab, "what it costs")
-    assert tab.locator(".story-lens").count() == 0
+    assert tab.locator(".story-lens").count() == 0 and told(tab) == written
+    click(tab, "undo")
     assert "costs 0.5 million multiplications with the cache" in words(tab)
     tab.get_by_label("use the cache").uncheck()
     assert "It keeps nothing: all 41 are read again." in words(tab)
     click(tab, "its heads")
     tab.evaluate(PAINTED)
     assert tab.locator(".story-wall").is_visible()
+
+
+def test_what_is_written_stays_when_the_cache_is_switched(open_explorer):
+    tab = open_explorer("explore_story_cache", 390, has_touch=True, is_mobile=True)
+    preset(tab, "after four words")
+    click(tab, "a word")
+    written = told(tab)
+    assert len(written) == 6
+    for label, says in (("without", "It keeps nothing"), ("with the cache", "It keeps 18 kB")):
+        assert says in preset(tab, label) and told(tab) == written
+    assert preset(tab, "after 40 words") and len(told(tab)) == 41
+    lit = tab.locator(".ce-presets [aria-pressed=true]").all_inner_texts()
+    assert lit == ["with the cache", "after 40 words"]
 
 
 def test_a_finger_scrolls_over_the_story_and_taps(open_explorer):

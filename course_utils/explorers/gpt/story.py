@@ -30,7 +30,8 @@ KINDS = {
 }
 LAST = STORY_GPT.max_positions - 1
 LOOKS = ("dice", "heads", "lens", "cache")
-WHOLE = {"when it knows": {"look": "lens"}, "what it costs": {"look": "cache"}}
+LENS = {"when it knows": {"look": "lens"}}
+COSTS = {"what it costs": {"look": "cache"}}  # of what is written: the story stays
 PACKAGED = {
     "who has the hat?": {"text": WHO, "look": "heads", "head": LAST_HEAD},
     "without head 3.3": {
@@ -83,7 +84,7 @@ class StoryGPT(Explorer):
 
     title = "A GPT writes in this page: where does each word come from?"
     inputs = inputs_of(STORY_GPT)
-    presets = _presets(STORY_GPT, **PACKAGED, **WHOLE)
+    presets = _presets(STORY_GPT, **PACKAGED, **LENS) | COSTS
     view = "story.js"
     reading = (
         "The framed word asks. A head is one reader: it looks back, and fetches something from "
@@ -102,7 +103,7 @@ class StoryGPT(Explorer):
         elif model is not None:
             self.inputs = inputs_of(self._model.config)
             named = PACKAGED if self._model.config == STORY_GPT else {}
-            self.presets = _presets(self._model.config, **named, **WHOLE)
+            self.presets = _presets(self._model.config, **named, **LENS) | COSTS
         super().__init__(**values)
 
     def given(self, **served: Any) -> Mapping[str, Any]:

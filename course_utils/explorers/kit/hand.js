@@ -45,8 +45,9 @@ export const focusOn = one => set(one, { tabindex: 0 }).focus({ preventScroll: t
 /**
  * Let an element be dragged: `start(place)`, then `move(place)`, places in pixels of `area`.
  *
- * A finger takes a handle at once. Where `data-grab` is "shared", a swipe up or down scrolls the
- * page, and a tap, a rest or a move sideways is for the picture: for what is large, or goes sideways.
+ * A finger takes a handle at once, straight up and down too. Where `data-grab` is "shared", a swipe up
+ * or down scrolls the page, and a tap, a rest or a move sideways is for the picture: for what is large,
+ * or only goes sideways.
  */
 export function draggable(element, area, { start = () => {}, move, end = () => {} }) {
   let held; // the pointer that drags

@@ -22,11 +22,21 @@ export const compute = ({ guess }, given) => ({
 
 export function caption({ guess, right, given }) {
   if (!guess) return `Your guess: ${inWords(given)}?`;
-  const chose = given.choices.length ? "You chose" : "You guessed";
-  const said = `${chose} [b:${given.unit ? `${guess} ${given.unit}` : guess}]`;
-  if (!given.once) return `${said}. Now see what comes out.`;
-  return `${said}${right ? ", and that is right" : ""}. ${given.answer}`;
+  if (!given.once) return `${chosen(guess, given)}. Now see what comes out.`;
+  return `${judged(guess, right, given)} ${given.answer}`;
 }
+
+/** The guess beside what came out. */
+export function verdict({ guess, right, given }) {
+  const isTold = right && given.choices.length; // then the guess says it
+  return judged(guess, right, given) + (isTold ? "" : ` What came out: [b:${given.shown}].`);
+}
+
+const judged = (guess, right, given) =>
+  `${chosen(guess, given)}${right ? ", and that is right" : ""}.`;
+
+const chosen = (guess, { choices, unit }) =>
+  `${choices.length ? "You chose" : "You guessed"} [b:${unit ? `${guess} ${unit}` : guess}]`;
 
 function inWords({ choices, unit }) {
   if (!choices.length) return unit ? `a number of ${unit}` : "a number";

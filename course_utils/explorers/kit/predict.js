@@ -2,12 +2,14 @@
 
 import { choices } from "./choices.js";
 import { explorer } from "./explorer.js";
-import { asNumber, caption, compute } from "./predict.compute.js";
+import { asNumber, caption, compute, verdict } from "./predict.compute.js";
 import style from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
-import { html } from "./svg.js";
-import { unfold } from "./unfold.js";
+import { html, set } from "./svg.js";
+import { atAnswer, unfold } from "./unfold.js";
+import { parts } from "./words.js";
 
+const AT_THE_END = "The end of the lecture lists your guesses and what came out.";
 
 export default explorer({ mount, compute, caption, style });
 
@@ -29,12 +31,36 @@ function mount(stage, hand) {
   if (isKnown) hand.change({ guess: before });
   // On the site a guess of an earlier visit moves nothing: its button is dark, and that is all.
   const earlier = isKnown && root.closest(".course-asked") ? before : "";
+  const answer = makeAnswer(root, hand);
   return (state, values) => {
     shown.show(values.guess);
+    answer.draw(state);
     const isNew = values.guess !== "" && values.guess !== earlier;
     root.classList.toggle("predict-made", isNew);
     if (isNew) unfold(root);
   };
+}
+
+/** Under the buttons the way to the answer, and there the guess beside what came out. */
+function makeAnswer(root, hand) {
+  const link = html("a", {}, "To the answer ↓");
+  const way = html("p", { class: "predict-way" }, hand.alone ? link : AT_THE_END);
+  way.hidden = hand.alone || hand.given.once;
+  root.querySelector(".ce-caption").after(way);
+  link.addEventListener("click", () => unfold(root));
+  const told = html("p", { class: "course-told" });
+  return { draw(state) {
+    told.remove();
+    if (!state.guess || hand.given.once) return;
+    atAnswer(root, fold => {
+      fold.id ||= `answer-${hand.given.name}`;
+      set(link, { href: `#${fold.id}` });
+      way.hidden = false;
+      const words = parts(verdict(state)).map(([kind, text]) => (kind ? html("b", {}, text) : text));
+      told.replaceChildren(...words);
+      fold.querySelector("summary").after(told);
+    });
+  } };
 }
 
 /** A box for text: a browser's own box for numbers drops a comma, so that 2,1 becomes 21. */

@@ -107,7 +107,7 @@ function makeChip(plane, hand, { name, word, text, kind }) {
   const wide = widthOf(text);
   const input = hand.inputs[name];
   const role = input
-    ? { role: "slider", tabindex: 0, "data-grab": "shared",
+    ? { role: "slider", tabindex: 0, "data-grab": true,
       "aria-label": `${input.label} ${word === undefined ? "" : text}`.trim() }
     : { role: "img", "aria-label": text };
   const chip = plane.mark("g", { class: `plane-chip plane-${kind} ce-eased`, "data-word": word, ...role },

@@ -183,7 +183,7 @@ function makeLetter(add, hand, [three, one]) {
 /** The point where the cuts meet. */
 function makeKnob(add, hand, { name, drawing, plane }) {
   const knob = add("g", { class: "places-meet", role: "slider", tabindex: 0,
-    "data-grab": "shared",
+    "data-grab": true,
     "aria-label": `${hand.inputs[name].label}: the point where they meet` },
   svg("rect", { class: "places-room", x: -18, y: -18, width: 36, height: 36 }),
   svg("rect", { x: -5.5, y: -5.5, width: 11, height: 11, transform: "rotate(45)" }));

@@ -72,7 +72,7 @@ function makeFace(box, hand) {
     min: 0, max: hand.inputs.m.max,
     at: () => hand.values.m, go: m => moveBoth(hand, m - hand.values.m) });
   const hears = arms.map(({ arm, letter }) => handle(arm, drawing, hand, letter,
-    { label: `${hand.inputs[letter].label}, as a hand`, ...turning(hand) }));
+    { label: `${hand.inputs[letter].label}, as a hand`, grab: true, ...turning(hand) }));
   return (state, values) => {
     arms.forEach((each, i) => {
       each.show(state);

@@ -135,7 +135,7 @@ function makeHandle(name, drawing, hand, spots) {
   const mark = svg("g", { class: `torus-handle torus-${kind}` },
     svg("circle", { class: "torus-reach", r: 22 }), knobOf(kind), svg("text", { y: 5 }, name));
   drawing.append(mark);
-  const hear = handle(mark, drawing, hand, name, { from({ x, y }) {
+  const hear = handle(mark, drawing, hand, name, { grab: true, from({ x, y }) {
     const far = spots().map(([atX, atY, , facing]) =>
       (atX - x) ** 2 + (atY - y) ** 2 + (facing < 0 ? HIDDEN : 0));
     return far.indexOf(Math.min(...far));

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from course_utils.explorers.gpt.story import LOOKS, StoryGPT
+from course_utils.explorers.gpt.story import COLOUR, LAST, LOOKS, StoryGPT
 from course_utils.explorers.inputs import Choice
-
-COSTS = StoryGPT.presets["what it costs"]
 
 
 class StoryCache(StoryGPT):
@@ -13,11 +11,13 @@ class StoryCache(StoryGPT):
 
     title = "What does the next word cost, with a cache and without?"
     inputs = {**StoryGPT.inputs, "look": Choice("what to look at", LOOKS, "cache", in_picture=True)}
+    # Each sets one thing and leaves the other: two can hold at once, and then both are lit.
     presets = {
-        "with the cache": COSTS,
-        "without": {**COSTS, "cached": False},
-        "after four words": {**COSTS, "text": "Ann was in the"},
-        "a new story": StoryGPT.presets["a new story"],
+        "with the cache": {"look": "cache", "cached": True},
+        "without": {"look": "cache", "cached": False},
+        "after four words": {"text": "Ann was in the", "at": LAST},
+        "after 40 words": {"text": COLOUR, "at": LAST},
+        "a new story": {"text": "", "at": LAST},
     }
     view = StoryGPT.view_path()
     reading = (

@@ -121,7 +121,7 @@ function makeBudget(plane, hand, from) {
   const words = svg("text", { y: 4.5, "text-anchor": "middle" });
   const grip = plane.mark("grip", "g", { class: "laws-grip" });
   grip.append(pill, words);
-  const hear = handle(grip, plane.svg, hand, "compute", { from, keeps: true });
+  const hear = handle(grip, plane.svg, hand, "compute", { from, keeps: true, grab: true });
   draggable(wide, plane.svg, { move: place =>
     hand.change({ compute: hand.clamp("compute", Math.round(from(place) * ROUND) / ROUND) }) });
   return state => {
@@ -153,7 +153,7 @@ function makeBudget(plane, hand, from) {
 function makePoint(plane, hand, move, to) {
   const reach = svg("circle", { r: 22, class: "laws-reach" });
   const point = plane.mark("point", "g", { class: "laws-point ce-eased", role: "slider", tabindex: 0,
-    "data-grab": "shared", "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
+    "data-grab": true, "aria-label": "your model", "aria-valuemin": hand.inputs.ratio.min,
     "aria-valuemax": hand.inputs.ratio.max });
   const name = svg("text", { class: "laws-mine" }, "you");
   point.append(reach, svg("circle", { class: "laws-ring", r: 10 }), name);

@@ -16,7 +16,7 @@ export function makeChip(box, hand) {
   const hint = svg("tspan", { class: "roof-hint" }, "↘ drag");
   const tile = svg("rect", { class: "roof-tile", x: LEFT, y: TOP });
   const [across, down] = [svg("text", { "text-anchor": "middle" }), svg("text", { "text-anchor": "middle" })];
-  const corner = svg("g", { class: "roof-corner ce-eased", role: "slider", tabindex: 0, "data-grab": "shared",
+  const corner = svg("g", { class: "roof-corner ce-eased", role: "slider", tabindex: 0, "data-grab": true,
     "aria-label": "tile: queries by up and down, keys by left and right",
     "aria-valuemin": all[0], "aria-valuemax": most },
   svg("circle", { class: "roof-reach", r: 22 }), svg("circle", { class: "roof-dot", r: 7 }));

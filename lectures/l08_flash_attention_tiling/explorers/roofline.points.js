@@ -62,7 +62,7 @@ function makePoint(plot, hand, { control, name, brief, says, short }, way, light
   const lines = [svg("text", { class: "roof-label" }), svg("text", {})];
   const words = svg("g", { class: `roof-words roof-way-${way}`, "aria-hidden": "true" }, ...lines);
   plot.svg.append(words, shape);
-  const hear = handle(shape, plot.svg, hand, control, { label: `${name}: ${label}`,
+  const hear = handle(shape, plot.svg, hand, control, { label: `${name}: ${label}`, grab: true,
     from: ({ x, y }) => all[nearest(placesOf(plot, hand, way), x, y)] });
   for (const on of ["pointerenter", "focus"]) shape.addEventListener(on, () => light(way));
   for (const off of ["pointerleave", "blur"]) {

@@ -8,7 +8,7 @@ from course_utils.models.story_gpt import load_story_gpt, story_tokens
 from lectures.l05_causal_mask.explorers.story_cache import StoryCache
 from tests.explorers.support_browser import InBrowser
 
-COSTS = [label for label, each in StoryCache.presets.items() if each["look"] == "cache"]
+WRITTEN = [label for label, each in StoryCache.presets.items() if each.get("text")]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_it_opens_on_what_is_kept(browser):
     assert "with the cache" in StoryCache().in_words
 
 
-@pytest.mark.parametrize("label", COSTS)
+@pytest.mark.parametrize("label", WRITTEN)
 def test_costs_are_those_of_the_layers(browser, label):
     values = StoryCache.presets[label]
     state = browser.compute(**values)
@@ -60,7 +60,9 @@ def test_costs_are_those_of_the_layers(browser, label):
     assert state.costs["kept"] == sum(each.keys.numel() + each.values.numel() for each in caches)
 
 
-def test_presets_differ_in_what_they_are_named_after(browser):
-    states = browser.states(StoryCache.presets[label] for label in COSTS)
+def test_a_preset_sets_the_cache_or_the_story_and_leaves_the_other(browser):
+    assert {"text", "cached"} <= {name for each in StoryCache.presets.values() for name in each}
+    assert not any({"text", "cached"} <= {*each} for each in StoryCache.presets.values())
+    states = browser.states(StoryCache.presets.values())
     found = [(state.cached, state.at) for state in states]
-    assert found == [(True, 40), (False, 40), (True, 4)]
+    assert found == [(True, 40), (False, 40), (True, 4), (True, 40), (True, 0)]
