@@ -1,9 +1,4 @@
-"""The course: its lectures in their order, and every explorer by name. Loads no lecture.
-
->>> from lectures import find_lecture
->>> find_lecture("3").stem, find_lecture("03").package
-('03_heads', 'lectures.l03_heads')
-"""
+"""The course: its lectures in their order, and every explorer by name. Loads no lecture."""
 
 from __future__ import annotations
 

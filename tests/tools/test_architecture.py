@@ -1,5 +1,6 @@
 """What a user's Python loads. Which way imports run is checked by `make lint` (import-linter)."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,6 @@ MODULES = sorted(
     for package in ("course_utils", "lectures")
     for path in (ROOT / package).rglob("*.py")
 )
-
 
 LOADED = "import sys\nprint(*sys.modules)"
 
@@ -67,3 +67,10 @@ assert "matplotlib.pyplot" not in sys.modules
 print(len({modules}))
 """
     assert run_python(code) == str(len(modules))
+
+
+def test_lectures_code_has_no_ceremony():
+    """It is private: no sections for arguments, and no examples, which nobody would run."""
+    ceremony = re.compile(r"^ *(?:Args|Returns):$|>>> ", re.MULTILINE)
+    files = (ROOT / "lectures").rglob("*.py")
+    assert [path.name for path in files if ceremony.search(path.read_text("utf-8"))] == []

@@ -151,15 +151,14 @@ def _html_line(cells: tuple[str, ...], tag: str) -> str:
     return f"<tr>{line}</tr>"
 
 
-def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"]) -> SymbolTable:
+def symbol_table(
+    model: GPT2,  # with "attend", which forms the weights
+    token_ids: Int[Tensor, "B T"],
+) -> SymbolTable:
     """Run the model once and return its symbols, each checked: shape, parameters, operations.
 
     A formula that disagrees with the model, or a parameter or a matrix product that no formula
     knows of, is an error that names it.
-
-    Args:
-        model: one that computes its attention with ``"attend"``, which forms the weights.
-        token_ids: one sequence per row.
     """
     config = model.config
     B, T = token_ids.shape
