@@ -55,7 +55,7 @@ def judge_part(exercise: Exercise, mine: Mapping[str, Any]) -> tuple[str, str]:
     if exercise.kept_as not in mine:
         return "not built yet", ""
     try:
-        verdict = judge_alone(exercise, mine[exercise.kept_as])
+        verdict = judge_alone(exercise.part, mine[exercise.kept_as])
     except PartsError as error:
         return "takes too long", str(error)
     return ("yours", "") if verdict.passed else ("does not pass", verdict.message)
