@@ -41,10 +41,10 @@ def fragment(explorer: Paged) -> str:
     its title is there.
     """
     script = f"<script>{_script(explorer)}</script>"
-    return f'<div class="course-page-explorer">{told(explorer)}{script}</div>'
+    return f'<div class="course-page-explorer">{content_of(explorer)}{script}</div>'
 
 
-def told(explorer: Paged) -> str:
+def content_of(explorer: Paged) -> str:
     """What an explorer's element holds before it is shown: its words, and its data as JSON."""
     # No "</script>" may stand inside a script, whatever a caption says.
     data = json.dumps(as_json(explorer.page_data()), ensure_ascii=False).replace("<", "\\u003c")

@@ -124,7 +124,7 @@ class Exercise:
         """
 
         def declare(wrong: Wrong) -> Wrong:
-            name, message = wrong.__name__.replace("_", " ").strip(), begins + _said(wrong)
+            name, message = wrong.__name__.replace("_", " ").strip(), begins + _diagnosis(wrong)
             self.mistakes.append(Mistake(name, self.written(wrong), message, part))
             return wrong
 
@@ -295,7 +295,7 @@ class Exercise:
         raise AssertionError("called with equal results")
 
 
-def _said(wrong: Callable[..., Any]) -> str:
+def _diagnosis(wrong: Callable[..., Any]) -> str:
     """The docstring of a mistake, in one line."""
     return " ".join((wrong.__doc__ or "").split())
 

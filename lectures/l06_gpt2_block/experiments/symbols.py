@@ -171,7 +171,7 @@ def symbol_table(
     ran, flops = run(model, token_ids)
     seen |= ran
     rows = [_row(part, prefix, symbol, seen, sizes) for part, prefix, symbol in symbols]
-    table = SymbolTable((*_shown(rows, config.num_layers),), sizes)
+    table = SymbolTable((*_with_joined_blocks(rows, config.num_layers),), sizes)
     expect("the model", "parameters by formula", config.parameters, table.parameters)
     expect("the model", "FLOPs by formula", table.flops, flops)
     return table
@@ -215,7 +215,7 @@ def _row(
     )
 
 
-def _shown(rows: list[SymbolRow], num_layers: int) -> Iterator[SymbolRow]:
+def _with_joined_blocks(rows: list[SymbolRow], num_layers: int) -> Iterator[SymbolRow]:
     """Yield the rows, those of the blocks after the first as one."""
     hidden = {f"block {number}" for number in range(2, num_layers + 1)}
     others = [row for row in rows if row.part in hidden]
