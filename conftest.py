@@ -28,7 +28,7 @@ from tests import (  # noqa: E402
     support_offline,
     support_order,
 )
-from tools.ending import TOLD  # noqa: E402
+from tools.ending import SIGNALS  # noqa: E402
 
 # Before anything imports the course: from here on, annotations with shapes are enforced.
 _annotations = install_import_hook(
@@ -68,7 +68,7 @@ def pytest_configure(config):
     support_offline.refuse_network()
     worker = hasattr(config, "workerinput")  # whose folder goes with that of the first process
     if not worker:
-        for number in TOLD:
+        for number in SIGNALS:
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, signal.default_int_handler)  # as Ctrl-C, which cleans up
     within = os.environ["IPYTHONDIR"] if worker else None

@@ -1,9 +1,4 @@
-"""The course: its lectures in their order, and every explorer by name. Loads no lecture.
-
->>> from lectures import find_lecture
->>> find_lecture("3").stem, find_lecture("03").package
-('03_heads', 'lectures.l03_heads')
-"""
+"""The course: its lectures in their order, and every explorer by name. Loads no lecture."""
 
 from __future__ import annotations
 
@@ -123,7 +118,7 @@ class _Explorers(Mapping[str, Callable[[], Any]]):
     """Every explorer's factory by name; a lecture is loaded when its explorers are asked for."""
 
     @cached_property
-    def _found(self) -> dict[str, Callable[[], Any]]:
+    def _factories(self) -> dict[str, Callable[[], Any]]:
         modules = [module for lecture in COURSE if (module := lecture.module("explorers"))]
         return {
             name: factory
@@ -133,13 +128,13 @@ class _Explorers(Mapping[str, Callable[[], Any]]):
         }
 
     def __getitem__(self, name: str) -> Callable[[], Any]:
-        return self._found[name]
+        return self._factories[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._factories)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._factories)
 
 
 EXPLORERS: Mapping[str, Callable[[], Any]] = _Explorers()

@@ -16,19 +16,13 @@ __all__ = ["Parts", "collect_parts", "judge_part", "parts_of_the_course"]
 
 
 class Parts:
-    """Each part as an attribute, and a table of whose it is.
-
-    Args:
-        functions: the parts, by name.
-        rows: name, lecture, and whose it is.
-        problem: what is to be said about `my_gpt.py`, or nothing.
-    """
+    """Each part as an attribute, and a table of whose it is."""
 
     def __init__(
         self,
         functions: Mapping[str, Callable[..., Any]],
-        rows: list[tuple[str, str, str]],
-        problem: str = "",
+        rows: list[tuple[str, str, str]],  # name, lecture, and whose it is
+        problem: str = "",  # what is to be said about `my_gpt.py`
     ) -> None:
         vars(self).update(functions)
         self._rows, self._problem = rows, problem
@@ -46,12 +40,10 @@ class Parts:
         return {"text/html": draw_map(states) + table, "text/plain": repr(self)}
 
 
-def parts_of_the_course(file: str | None = FILE) -> Iterator[tuple[Lecture, Exercise]]:
-    """Yield the exercises that build a part, each with its lecture, in the course's order.
-
-    Args:
-        file: which keeps the part; None for any.
-    """
+def parts_of_the_course(
+    file: str | None = FILE,  # which keeps the part; None for any
+) -> Iterator[tuple[Lecture, Exercise]]:
+    """Yield the exercises that build a part, each with its lecture, in the course's order."""
     for lecture in COURSE:
         for each in getattr(lecture.module("exercises"), "EXERCISES", ()):
             if each.kept_as and file in (None, each.kept_in.name):
@@ -63,22 +55,16 @@ def judge_part(exercise: Exercise, mine: Mapping[str, Any]) -> tuple[str, str]:
     if exercise.kept_as not in mine:
         return "not built yet", ""
     try:
-        verdict = judge_alone(exercise, mine[exercise.kept_as])
+        verdict = judge_alone(exercise.part, mine[exercise.kept_as])
     except PartsError as error:
         return "takes too long", str(error)
     return ("yours", "") if verdict.passed else ("does not pass", verdict.message)
 
 
-def collect_parts(folder: Path | None = None) -> Parts:
-    """Return every part: the reader's if it is in `my_gpt.py` and passes its check, else ours.
-
-    Args:
-        folder: of the reader's copies; where this Python runs if None.
-
-    >>> parts = collect_parts()
-    >>> parts.causal_mask(2).tolist()
-    [[True, False], [True, True]]
-    """
+def collect_parts(
+    folder: Path | None = None,  # of the reader's copies; None is where this Python runs
+) -> Parts:
+    """Return every part: the reader's if it is in `my_gpt.py` and passes its check, else ours."""
     problem = ""
     try:
         mine = my_parts(folder)

@@ -13,18 +13,18 @@ from multiprocessing import parent_process
 from typing import Any
 
 PATIENCE = 20.0  # seconds after Ctrl-C in which a program may put its things in order
-TOLD = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
 
 
 def leave_in_order() -> None:
     """Told to end, or when the terminal is closed, leave as `sys.exit` does: `finally` is run."""
 
     def leave(number: int, _: Any) -> None:
-        for each in TOLD:  # once: not again in the midst of leaving
+        for each in SIGNALS:  # once: not again in the midst of leaving
             signal.signal(each, signal.SIG_IGN)
         sys.exit(128 + number)
 
-    for each in TOLD:
+    for each in SIGNALS:
         if signal.getsignal(each) != signal.SIG_IGN:  # as after `nohup`
             signal.signal(each, leave)
 

@@ -79,21 +79,21 @@ def table(positions: Mapping[str, Sequence[Any]], states: Sequence[Any], caption
         "order": list(positions),
         "positions": {name: encode(list(values)) for name, values in positions.items()},
         "columns": columns,
-        **_told(captions),
+        **_as_phrases(captions),
     }
 
 
-def _told(captions: Iterable[str]) -> dict[str, list[str]]:
+def _as_phrases(captions: Iterable[str]) -> dict[str, list[str]]:
     """Captions as phrases with # for each number, and for each caption its phrase and numbers."""
     phrases: dict[str, int] = {}
-    told = [
+    rows = [
         [
             str(phrases.setdefault(_NUMBER.sub("#", caption), len(phrases))),
             *_NUMBER.findall(caption),
         ]
         for caption in captions
     ]
-    return {"phrases": list(phrases), "captions": [" ".join(parts) for parts in told]}
+    return {"phrases": list(phrases), "captions": [" ".join(parts) for parts in rows]}
 
 
 def every(positions: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

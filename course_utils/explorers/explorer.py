@@ -20,11 +20,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from course_utils.explorers.cell_outputs import replace_outputs
 from course_utils.explorers.data import encode, every, table
 from course_utils.explorers.inputs import Input
 from course_utils.explorers.link import kit_on, link
 from course_utils.explorers.page import fragment
-from course_utils.explorers.shown import replace_shown
 from course_utils.threads import one_thread
 
 # Beside each output, where this is set: the explorer as HTML. `make lab` saves it, alive, in place
@@ -171,7 +171,7 @@ class Explorer:
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        replace_shown(self)
+        replace_outputs(self)
         # Colab needs the metadata; the text would be an address, new with every run.
         data, metadata = self.widget()._repr_mimebundle_()
         data = {**data, "text/plain": self.in_words}

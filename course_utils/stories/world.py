@@ -141,7 +141,7 @@ def _newcomers(world: World) -> Iterator[Sentence]:
         for place in _places(world):
             after = replace(_seen(world, place), people=(*world.people, Person(pronoun, place)))
             words = f"{{+{pronoun}{who}}} was in the {_place(world, place)} ."
-            yield Sentence(words, _said(after, who))
+            yield Sentence(words, _after(after, who))
 
 
 def _actions(world: World, who: int) -> Iterator[tuple]:
@@ -149,14 +149,14 @@ def _actions(world: World, who: int) -> Iterator[tuple]:
     here, new = world.people[who].place, len(world.things)
     goals = [place for place in _places(world) if place != here]
 
-    yield "rest", "{verb}", _said(world, who)
+    yield "rest", "{verb}", _after(world, who)
     for place in goals:
-        yield "go", f"went to the {_place(world, place)}", _said(_moved(world, who, place), who)
+        yield "go", f"went to the {_place(world, place)}", _after(_moved(world, who, place), who)
     if new < world.limits.things:
         after = replace(world, things=(*world.things, Thing("person", who)))
         words = f"found a {{size}} {{+colour{new}}} {{+noun{new}}}"
         finder = ((f"finder{new}", _name(world, who)),)
-        yield "find", words, _said(after, who, it=new), finder
+        yield "find", words, _after(after, who, it=new), finder
     for t, thing in enumerate(world.things):
         if (thing.where, thing.number) == ("person", who):
             yield from _actions_with(world, who, t, goals)
@@ -164,14 +164,14 @@ def _actions(world: World, who: int) -> Iterator[tuple]:
             holder = thing.number
             words = f"asked {{{_name(world, holder)}}} for the {{noun{t}}} , but"
             words += f" {_again(world, holder, who)} kept it"
-            yield "refuse", words, _said(world, who, holder, it=t)
+            yield "refuse", words, _after(world, who, holder, it=t)
         elif thing.where == "place" and thing.number == here:
             for called in _called(world, t):
-                yield "take", f"took {called}", _said(_put(world, t, "person", who), who, it=t)
+                yield "take", f"took {called}", _after(_put(world, t, "person", who), who, it=t)
         elif thing.where == "container" and world.containers[thing.number] == here:
             for called in _called(world, t):
                 words = f"took {called} out of the {{container{thing.number}}}"
-                yield "take", words, _said(_put(world, t, "person", who), who, it=None)
+                yield "take", words, _after(_put(world, t, "person", who), who, it=None)
 
 
 def _actions_with(world: World, who: int, t: int, goals: list[int]) -> Iterator[tuple]:
@@ -180,16 +180,16 @@ def _actions_with(world: World, who: int, t: int, goals: list[int]) -> Iterator[
     for called in _called(world, t):
         for place in goals:
             words = f"carried {called} to the {_place(world, place)}"
-            yield "carry", words, _said(_moved(world, who, place), who, it=t)
+            yield "carry", words, _after(_moved(world, who, place), who, it=t)
         words = f"left {called} in the {{place{here}}}"
-        yield "leave", words, _said(_put(world, t, "place", here), who, it=t)
+        yield "leave", words, _after(_put(world, t, "place", here), who, it=t)
         for box, container, containers in _containers(world, here):
             after = replace(_put(world, t, "container", box), containers=containers)
-            yield "put", f"put {called} in {container}", _said(after, who, it=None)
+            yield "put", f"put {called} in {container}", _after(after, who, it=None)
     for other, person in enumerate(world.people):
         if other != who and person.place == here:
             also = (f"giver{t}", _name(world, who)), (f"receiver{t}", _name(world, other))
-            after = _said(_put(world, t, "person", other, gifts=1), who, other, it=t)
+            after = _after(_put(world, t, "person", other, gifts=1), who, other, it=t)
             for called in _called(world, t):
                 for receiver in _receiver(world, who, other):
                     yield "give", f"gave {called} to {receiver}", after, also
@@ -279,6 +279,6 @@ def _seen(world: World, place: int) -> World:
     return replace(world, places=max(world.places, place + 1))
 
 
-def _said(world: World, *heard: int, it: int | None = SAME_IT) -> World:
+def _after(world: World, *heard: int, it: int | None = SAME_IT) -> World:
     """The world after a sentence about these people; one without a thing leaves *it* as it was."""
     return replace(world, heard=heard, it=world.it if it == SAME_IT else it)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from course_utils.teaching.outcomes import (
     wrong_kind,
 )
 from course_utils.teaching.part_map import map_of_file
-from course_utils.teaching.parts import MY_GPT, PartsFile, folder_of_copies, keep
+from course_utils.teaching.parts import MY_GPT, Part, PartsFile, folder_of_copies, keep
 from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
 
@@ -123,7 +124,7 @@ class Exercise:
         """
 
         def declare(wrong: Wrong) -> Wrong:
-            name, message = wrong.__name__.replace("_", " ").strip(), begins + _said(wrong)
+            name, message = wrong.__name__.replace("_", " ").strip(), begins + _diagnosis(wrong)
             self.mistakes.append(Mistake(name, self.written(wrong), message, part))
             return wrong
 
@@ -149,6 +150,14 @@ class Exercise:
         """This exercise and those that follow once it is passed."""
         return (self, *self.then)
 
+    @property
+    def part(self) -> Part:
+        """The part that it builds. The folder of its code names the lecture."""
+        lecture = re.search(r"\.l(\d\d[a-z]?)_", self.reference.__module__)
+        origin = f"lecture {lecture[1]}, {self.title}" if lecture else self.title
+        check = f"exercises.check_{self.function}"
+        return Part(self.kept_as, self.kept_in, origin, check, self.judge)
+
     def check(self, answer: Any, replace: bool = False) -> Verdict:
         """Judge ``answer`` and keep it, if it is a part of the reader's GPT and passed.
 
@@ -159,7 +168,7 @@ class Exercise:
         verdict = self.judge(answer)
         if not (verdict.passed and self.kept_as and (folder := folder_of_copies())):
             return verdict
-        kept = keep(self, answer, folder, replace)
+        kept = keep(self.part, answer, folder, replace)
         message = f"{verdict.message} {kept}"
         picture = map_of_file(folder) if self.kept_in is MY_GPT else ""
         return dataclasses.replace(verdict, message=message, picture=picture)
@@ -286,7 +295,7 @@ class Exercise:
         raise AssertionError("called with equal results")
 
 
-def _said(wrong: Callable[..., Any]) -> str:
+def _diagnosis(wrong: Callable[..., Any]) -> str:
     """The docstring of a mistake, in one line."""
     return " ".join((wrong.__doc__ or "").split())
 

@@ -34,7 +34,7 @@ LOOKS = {
     BROKEN: f'fill="{ORANGE}" fill-opacity="0.4" stroke="{ORANGE}" stroke-width="2"',
 }
 MARKS = {YOURS: "✓ ", OURS: "", BROKEN: "✗ "}
-SAID = {YOURS: "Yours", OURS: "The course’s", BROKEN: "In your file, but it does not pass"}
+OWNER = {YOURS: "Yours", OURS: "The course’s", BROKEN: "In your file, but it does not pass"}
 # The stream of the tokens' vectors, what leaves it, and what is added to it.
 STREAM = (
     '<g transform="translate(6 28)" fill="none" stroke="currentColor" stroke-width="1.5">'
@@ -45,7 +45,7 @@ STREAM = (
     '<path d="M18 200h12M24 194v12M18 252h12M24 246v12"/>'
     '<circle cx="24" cy="200" r="7"/><circle cx="24" cy="252" r="7"/></g>'
 )
-GIVEN = ((18, 42, "tokens"), (60, 273, "feed-forward part"), (46, 314, "the next word"),
+LABELS = ((18, 42, "tokens"), (60, 273, "feed-forward part"), (46, 314, "the next word"),
          (272, 128, "cache"))  # fmt: skip
 
 
@@ -70,16 +70,16 @@ def draw_map(states: Mapping[str, str]) -> str:
     states = {name: states.get(name, OURS) for name in PLACES}
     words = f"Your GPT. {in_words(states)}"
     boxes = "".join(_box(name, state) for name, state in states.items())
-    given = "".join(
+    labels = "".join(
         f'<text x="{x}" y="{y}" fill="currentColor" fill-opacity="0.75">{text}</text>'
-        for x, y, text in GIVEN
+        for x, y, text in LABELS
     )
     return (
         '<figure style="margin: 10px 0 0;">'
         f'<svg role="img" aria-label="{words}" width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" style="display: block; max-width: 100%; height: auto; '
         'font: 13px var(--jp-ui-font-family, system-ui, sans-serif);">'
-        f"{STREAM}{given}{boxes}</svg>"
+        f"{STREAM}{labels}{boxes}</svg>"
         '<figcaption aria-hidden="true" style="max-width: 350px; font-size: 13px;">'
         f"{words}</figcaption></figure>"
     )
@@ -91,8 +91,8 @@ def in_words(states: Mapping[str, str]) -> str:
     >>> in_words({"attend": "yours", "block": "ours", "step": "yours"})
     'Yours: attend, step. The course’s: block.'
     """
-    kinds = {kind: [name for name in states if states[name] == kind] for kind in SAID}
-    return " ".join(f"{SAID[kind]}: {', '.join(names)}." for kind, names in kinds.items() if names)
+    kinds = {kind: [name for name in states if states[name] == kind] for kind in OWNER}
+    return " ".join(f"{OWNER[kind]}: {', '.join(names)}." for kind, names in kinds.items() if names)
 
 
 def _box(name: str, state: str) -> str:

@@ -1,6 +1,6 @@
 """The reader's GPT: `my_gpt.py`, beside the reader's copies, keeps the parts that pass their check.
 
-An exercise with ``kept_as`` builds a part, and may set another file with ``kept_in``. Its code is
+An exercise with ``kept_as`` builds a `Part`, and may set another file with ``kept_in``. Its code is
 kept once it passes the check a second time, run from the file and without the notebook. It brings
 along what it uses: functions and classes of other cells, and imports. What the reader writes into
 the file stays.
@@ -11,14 +11,13 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from course_utils.files import write_whole
 from course_utils.teaching.part_source import (
@@ -33,10 +32,7 @@ from course_utils.teaching.part_source import (
 )
 from course_utils.teaching.time_limit import OutOfTimeError, within
 from course_utils.teaching.usual_torch import usual_torch
-
-if TYPE_CHECKING:
-    from course_utils.teaching.exercise import Exercise
-    from course_utils.teaching.verdict import Verdict
+from course_utils.teaching.verdict import Verdict
 
 SECONDS = 30.0  # for the file, and for the check of each part
 FILE = "my_gpt.py"
@@ -76,6 +72,25 @@ class PartsFile:
 MY_GPT = PartsFile(FILE, HEADER)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of the reader's GPT.
+
+    Attributes:
+        name: of its function or class.
+        file: that keeps it.
+        origin: the lecture and the exercise that it comes from, in words.
+        check: what judges it in the notebook, such as ``exercises.check_softmax``.
+        judge: the same without keeping it.
+    """
+
+    name: str
+    file: PartsFile
+    origin: str
+    check: str
+    judge: Callable[[Any], Verdict]
+
+
 class PartsError(Exception):
     """A part cannot be kept, or the file cannot be run; the message says why and what to do."""
 
@@ -107,26 +122,26 @@ def my_parts(folder: Path | None = None, file: str = FILE) -> dict[str, Any]:
     return _run(_text(content), path) if path and content else {}
 
 
-def judge_alone(exercise: Exercise, part: Any) -> Verdict:
-    """Judge a part that comes from the file.
+def judge_alone(part: Part, answer: Any) -> Verdict:
+    """Judge the answer to a part that comes from the file.
 
     Raises:
         PartsError: if that takes longer than `SECONDS`.
     """
     try:
-        return within(SECONDS, lambda: exercise.judge(part))
+        return within(SECONDS, lambda: part.judge(answer))
     except OutOfTimeError:
         raise PartsError(
-            f"run from the file, `{exercise.kept_as}` was stopped after {SECONDS:g} s: look for a "
-            "loop in it that never ends."
+            f"run from the file, `{part.name}` was stopped after {SECONDS:g} s: look for a loop "
+            "in it that never ends."
         ) from None
 
 
-def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
+def keep(part: Part, answer: Any, folder: Path, replace: bool) -> str:
     """Keep an answer that passed as a part; return the sentence that its verdict adds."""
-    file = exercise.kept_in.name
+    file = part.file.name
     try:
-        return _keep(exercise, answer, folder, replace)
+        return _keep(part, answer, folder, replace)
     except PartsError as error:
         return f"Not kept in {file}: {error}"
     except OSError as error:
@@ -135,48 +150,41 @@ def keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
         return f"Not kept in {file}: {type(error).__name__}: {error}."
 
 
-def _keep(exercise: Exercise, answer: Any, folder: Path, replace: bool) -> str:
-    part, file = exercise.kept_as, exercise.kept_in.name
+def _keep(part: Part, answer: Any, folder: Path, replace: bool) -> str:
+    name, file = part.name, part.file.name
     path = folder / file
-    _must_have_code(answer, part)
+    _must_have_code(answer, name)
     before = _read(path)
     text = _text(before or b"")
-    text = text if text.strip() else exercise.kept_in.header
-    brought = bring(answer, part, text)
+    text = text if text.strip() else part.file.header
+    brought = bring(answer, name, text)
     _must_be_complete(brought)
-    there = {name: old for name in brought.definitions if (old := code_of(text, name))}
-    others = [name for name, old in there.items() if not _same(old, brought.definitions[name])]
+    there = {each: old for each in brought.definitions if (old := code_of(text, each))}
+    others = [each for each, old in there.items() if not _same(old, brought.definitions[each])]
     if len(there) == len(brought.definitions) and not (others or brought.imports):
-        return f"`{part}` is in {file}."
+        return f"`{name}` is in {file}."
     if others and not replace:
-        call = f"exercises.check_{exercise.function}({answer.__name__}, replace=True)"
+        call = f"{part.check}({answer.__name__}, replace=True)"
         return f"{file} has another {_listed(others)}. To replace it by this one, run `{call}`."
     if before is not None and not path.stat().st_mode & stat.S_IWUSR:
         raise PartsError("the file is read-only.")
-    text = _with_definitions(exercise, text, brought, others)
+    text = _with_definitions(part, text, brought, others)
     with _module_put_back(path.stem):
-        _must_pass_alone(exercise, text, path)
+        _must_pass_alone(part, text, path)
     if others:
-        with open(folder / exercise.kept_in.replaced, "a", encoding="utf-8", newline="") as stream:
-            stream.writelines(f"{there[name].rstrip()}\n\n\n" for name in others)
+        with open(folder / part.file.replaced, "a", encoding="utf-8", newline="") as stream:
+            stream.writelines(f"{there[other].rstrip()}\n\n\n" for other in others)
     _write(path, text.encode(), before)
-    helpers = [name for name in brought.definitions if name not in there and name != part]
+    helpers = [each for each in brought.definitions if each not in there and each != name]
     also = f", with {_listed(helpers)}" if helpers else ""
-    moved = f" The other one is now in {exercise.kept_in.replaced}." if others else ""
-    return f"Kept as `{part}` in {file}{also}.{moved}"
+    moved = f" The other one is now in {part.file.replaced}." if others else ""
+    return f"Kept as `{name}` in {file}{also}.{moved}"
 
 
-def _heading(exercise: Exercise) -> str:
-    """Where a part comes from. The folder of the exercise's code names the lecture."""
-    lecture = re.search(r"\.l(\d\d[a-z]?)_", exercise.reference.__module__)
-    place = f"lecture {lecture[1]}, " if lecture else ""
-    return f"{exercise.kept_as}: {place}{exercise.title}"
-
-
-def _must_have_code(answer: Any, part: str) -> None:
+def _must_have_code(answer: Any, name: str) -> None:
     """Whether the reader wrote it: at the left edge of a cell, and where Python keeps its text."""
     ours = str(getattr(answer, "__module__", "")).startswith("course_utils.")
-    if not ours and source_of(answer, part):
+    if not ours and source_of(answer, name):
         return
     if not ours and is_without_text(answer):
         raise PartsError(
@@ -184,7 +192,7 @@ def _must_have_code(answer: Any, part: str) -> None:
             "it in a cell without that, then this one again."
         )
     raise PartsError(
-        f"write it yourself, as `def {part}` or `class {part}` at the left edge of a cell."
+        f"write it yourself, as `def {name}` or `class {name}` at the left edge of a cell."
     )
 
 
@@ -198,18 +206,16 @@ def _must_be_complete(brought: Brought) -> None:
         )
 
 
-def _with_definitions(
-    exercise: Exercise, text: str, brought: Brought, others: Sequence[str]
-) -> str:
+def _with_definitions(part: Part, text: str, brought: Brought, others: Sequence[str]) -> str:
     """The file with what is new: at its end, or above the part if the part is there."""
     text = with_imports(text, brought.imports)
     for name in others:
         text = with_code(text, name, brought.definitions[name])
     new = [source for name, source in brought.definitions.items() if not find(text, name)]
-    if find(text, exercise.kept_as):
+    if find(text, part.name):
         above = "".join(f"{source}\n\n" for source in new)
-        return with_code(text, exercise.kept_as, above + code_of(text, exercise.kept_as))
-    return f"{text}\n\n# {_heading(exercise)}\n" + "\n\n".join(new)
+        return with_code(text, part.name, above + code_of(text, part.name))
+    return f"{text}\n\n# {part.name}: {part.origin}\n" + "\n\n".join(new)
 
 
 def _same(one: str, other: str) -> bool:
@@ -221,12 +227,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _must_pass_alone(exercise: Exercise, text: str, path: Path) -> None:
+def _must_pass_alone(part: Part, text: str, path: Path) -> None:
     """Run the file with the new part, and check that part as the exercise does."""
-    part = exercise.kept_as
-    verdict = judge_alone(exercise, _run(text, path)[part])
+    verdict = judge_alone(part, _run(text, path)[part.name])
     if not verdict.passed:
-        raise PartsError(f"run from that file, `{part}` does not pass. {verdict.message}")
+        raise PartsError(f"run from that file, `{part.name}` does not pass. {verdict.message}")
 
 
 def _run(text: str, path: Path) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Prediction:
         words = self.truth if isinstance(self.truth, str) else f"{self.truth:,}"
         return f"{words} {self.unit}".strip()
 
-    def told(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """What the page is told; it shows the answer after the guess alone."""
         return {
             "name": self.name,
@@ -113,7 +113,7 @@ class Prediction:
         }
 
 
-class Asked(Explorer):
+class LivePrediction(Explorer):
     """A prediction on the page: buttons or a box for a number, and a line after the guess."""
 
     view = KIT / "predict.js"
@@ -138,10 +138,10 @@ class Asked(Explorer):
 
     def given(self, **served: Any) -> dict[str, Any]:
         """The prediction, and where the browser keeps the guess."""
-        return {"key": self.key, **self.prediction.told()}
+        return {"key": self.key, **self.prediction.spec()}
 
 
-class AskedCurve(Asked):
+class LiveCurve(LivePrediction):
     """A prediction that is drawn on the page: by pointer, or with five handles by key."""
 
     view = KIT / "draw.js"
@@ -165,7 +165,7 @@ class Guesses(Explorer):
     @property
     def in_words(self) -> str:
         """Each question with its answer, where no page can show the guesses."""
-        answers = [f"{asked.question} {asked.answer}" for asked, _, _ in self.rows]
+        answers = [f"{one.question} {one.answer}" for one, _, _ in self.rows]
         return "\n".join([self.title, *answers])
 
     def compute(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Guesses(Explorer):
 
     def given(self, **served: Any) -> dict[str, Any]:
         """Every prediction, with what the kernel knows of its guess."""
-        rows = [{**one.told(), "key": key, "guess": guess} for one, key, guess in self.rows]
+        rows = [{**one.spec(), "key": key, "guess": guess} for one, key, guess in self.rows]
         return {"rows": rows}
 
 
@@ -187,7 +187,7 @@ class Predictions(Mapping[str, Prediction]):
 
     def __init__(self, lecture: str, predictions: Mapping[str, Prediction]) -> None:
         self.lecture, self._predictions = lecture, dict(predictions)
-        self._asked: dict[str, Asked] = {}
+        self._live: dict[str, LivePrediction] = {}
 
     def __getitem__(self, name: str) -> Prediction:
         return self._predictions[name]
@@ -198,11 +198,11 @@ class Predictions(Mapping[str, Prediction]):
     def __len__(self) -> int:
         return len(self._predictions)
 
-    def ask(self, name: str) -> Asked:
+    def ask(self, name: str) -> LivePrediction:
         """Show a prediction, as the value of a cell."""
-        kind = AskedCurve if self[name].curve else Asked
-        self._asked[name] = kind(self[name], self._key(name), self._guess(name))
-        return self._asked[name]
+        kind = LiveCurve if self[name].curve else LivePrediction
+        self._live[name] = kind(self[name], self._key(name), self._guess(name))
+        return self._live[name]
 
     def guesses(self) -> Guesses:
         """Show every prediction of the lecture: the guess beside the truth."""
@@ -212,7 +212,7 @@ class Predictions(Mapping[str, Prediction]):
         return f"course-guess/{self.lecture}/{name}"
 
     def _guess(self, name: str) -> str:
-        return self._asked[name].values["guess"] if name in self._asked else ""
+        return self._live[name].values["guess"] if name in self._live else ""
 
 
 def read_predictions(path: Path) -> Predictions:

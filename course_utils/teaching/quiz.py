@@ -88,25 +88,25 @@ class Quiz:
         >>> Quiz("Short", (Question("Is it?", (no, yes)),)).with_answers("b").chosen
         (1,)
         """
-        given = letters.replace(" ", "").lower()
-        if len(given) != len(self.questions):
+        chosen = letters.replace(" ", "").lower()
+        if len(chosen) != len(self.questions):
             raise ValueError(
                 f"letters must hold one for each of the {len(self.questions)} questions, "
                 f"with {NOT_ANSWERED!r} for none; got {letters!r}"
             )
-        pairs = zip(self.questions, given, strict=True)
-        chosen = tuple(_place(question, letter) for question, letter in pairs)
-        return replace(self, chosen=chosen)
+        pairs = zip(self.questions, chosen, strict=True)
+        places = tuple(_place(question, letter) for question, letter in pairs)
+        return replace(self, chosen=places)
 
-    def live(self) -> AskedQuiz:
+    def live(self) -> LiveQuiz:
         """The quiz to press on."""
-        return AskedQuiz(self)
+        return LiveQuiz(self)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.live()._repr_mimebundle_()
 
 
-class AskedQuiz(Explorer):
+class LiveQuiz(Explorer):
     """A quiz on the page: for each question its options as buttons, and why each is right or not.
 
     Its controls are the questions, `"1"` and so on, with the letter that is chosen.
@@ -135,15 +135,15 @@ class AskedQuiz(Explorer):
 
     def given(self, **served: Any) -> dict[str, Any]:
         """The questions; prompts and reasons as HTML."""
-        return {"questions": [_told(question) for question in self.quiz.questions]}
+        return {"questions": [_spec(question) for question in self.quiz.questions]}
 
 
 def read_quiz(path: Path) -> Quiz:
     """The quiz in a lecture's ``quiz.toml``: a title, questions, and each one's options."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     questions = (
-        Question(asked["prompt"], tuple(Option(**option) for option in asked["options"]))
-        for asked in table["questions"]
+        Question(each["prompt"], tuple(Option(**option) for option in each["options"]))
+        for each in table["questions"]
     )
     return Quiz(table["title"], tuple(questions))
 
@@ -161,7 +161,7 @@ def _place(question: Question, letter: str) -> int | None:
     return known.index(letter)
 
 
-def _told(question: Question) -> dict[str, Any]:
+def _spec(question: Question) -> dict[str, Any]:
     options = [
         {
             "text": each.text,

@@ -27,15 +27,12 @@ Maps = Mapping[str, Sequence[np.ndarray]]
 
 
 def draw_search(
-    weights: Mapping[str, np.ndarray], pairs: Sequence[str], *, asked: int
+    weights: Mapping[str, np.ndarray],  # stage → (S,), in the order in which the pairs were read
+    pairs: Sequence[str],  # the name of each bar
+    *,
+    asked: int,  # which pair the question is about
 ) -> AnnotatedFigure:
-    """One question's weights over all pairs, a row of bars for each stage of training.
-
-    Args:
-        weights: stage → (S,), in the order in which the pairs were read.
-        pairs: the name of each bar.
-        asked: which pair the question is about.
-    """
+    """One question's weights over all pairs, a row of bars for each stage of training."""
     figure = new_figure(8.0, 1.0 + 0.8 * len(weights))
     colours = [ORANGE if i == asked else MUTED for i in range(len(pairs))]
     with course_style():
@@ -66,14 +63,13 @@ def _weights_in_blue(row: np.ndarray) -> list[tuple[float, float, float, float]]
     return [MAGNITUDE_MAP(0.4 + 0.6 * float(weight)) for weight in row]
 
 
-def draw_maps(maps: Maps, texts: Sequence[Sequence[str]], *, row: int) -> AnnotatedFigure:
-    """Weight maps of several methods (columns) on several texts (rows), one row of each framed.
-
-    Args:
-        maps: method → one (T, T) map for each text.
-        texts: the tokens of each text.
-        row: the query to frame; the words compare what it attends to in the first and last text.
-    """
+def draw_maps(
+    maps: Maps,  # method → one (T, T) map for each text
+    texts: Sequence[Sequence[str]],  # the tokens of each
+    *,
+    row: int,  # the query to frame
+) -> AnnotatedFigure:
+    """Weight maps of several methods (columns) on several texts (rows), one row of each framed."""
     figure = new_figure(8.0, 6.3)
     with course_style():
         grid = figure.subplots(len(texts), len(maps), squeeze=False)
@@ -128,15 +124,12 @@ def _caption_of_maps(maps: Maps, tokens: Sequence[str], row: int) -> str:
 
 
 def draw_context_shift(
-    same: np.ndarray, other: np.ndarray, *, control: tuple[np.ndarray, np.ndarray]
+    same: np.ndarray,  # (pairs, layers), degrees, within a group
+    other: np.ndarray,  # (pairs, layers), across the two groups
+    *,
+    control: tuple[np.ndarray, np.ndarray],  # the same two tables, for two groups of one meaning
 ) -> AnnotatedFigure:
-    """Angles by layer for pairs of one meaning and of two; their gap, and that of a control.
-
-    Args:
-        same: (pairs, layers), degrees, of pairs within a group.
-        other: (pairs, layers), of pairs across the two groups.
-        control: the same two tables, for two groups of one meaning.
-    """
+    """Angles by layer for pairs of one meaning and of two; their gap, and that of a control."""
     figure = new_figure(8.0, 3.6)
     with course_style():
         left, right = (

@@ -38,9 +38,6 @@ def cosine_density(x: np.ndarray, width: int) -> np.ndarray:
         Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2)) (1 - x^2)^((d-3)/2)
 
     In two dimensions it grows without bound at ±1, in three it is flat.
-
-    >>> cosine_density(np.array([0.0, 0.9]), 3).round(9).tolist()
-    [0.5, 0.5]
     """
     log_norm = math.lgamma(width / 2) - math.lgamma((width - 1) / 2) - 0.5 * math.log(math.pi)
     return math.exp(log_norm) * (1 - np.square(x)) ** ((width - 3) / 2)
@@ -49,12 +46,10 @@ def cosine_density(x: np.ndarray, width: int) -> np.ndarray:
 WALKS = 30  # of all walks, as many as are drawn
 
 
-def draw_walks(walks: np.ndarray) -> AnnotatedFigure:
-    """Running sums of products, and how far they spread, with the curve ±√n.
-
-    Args:
-        walks: (walks, steps), what each score is after 1, 2, 3 … products.
-    """
+def draw_walks(
+    walks: np.ndarray,  # (walks, steps), each score after 1, 2, 3 … products
+) -> AnnotatedFigure:
+    """Running sums of products, and how far they spread, with the curve ±√n."""
     steps = np.arange(walks.shape[1] + 1)
     stops = [int(n) for n in 4.0 ** np.arange(1, 9) if n <= walks.shape[1]]
     spreads = [walks[:, n - 1].std() for n in stops]
@@ -84,12 +79,10 @@ def draw_walks(walks: np.ndarray) -> AnnotatedFigure:
     )
 
 
-def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
-    """Cosines of random directions as histograms, a row for each dimension, on one axis.
-
-    Args:
-        cosines: number of dimensions → (N,) cosines of pairs.
-    """
+def draw_random_cosines(
+    cosines: Mapping[int, np.ndarray],  # dimensions → (N,) cosines of pairs
+) -> AnnotatedFigure:
+    """Cosines of random directions as histograms, a row for each dimension, on one axis."""
     figure = new_figure(8.0, 0.56 * len(cosines) + 0.75)
     x = np.linspace(-0.999, 0.999, 1999)
     level = math.sin(math.radians(5))  # the cosine at five degrees from a right angle
@@ -131,12 +124,10 @@ def draw_random_cosines(cosines: Mapping[int, np.ndarray]) -> AnnotatedFigure:
     return AnnotatedFigure(figure, caption)
 
 
-def draw_norms(clouds: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Vectors in three dimensions, a panel for each cloud, all seen from the same side.
-
-    Args:
-        clouds: name → (N, 3) vectors, three clouds, all made from the same N originals.
-    """
+def draw_norms(
+    clouds: Mapping[str, np.ndarray],  # name → (N, 3); three clouds, made from the same N originals
+) -> AnnotatedFigure:
+    """Vectors in three dimensions, a panel for each cloud, all seen from the same side."""
     figure = new_figure(8.0, 3.35)
     reach = 1.02 * max(np.abs(points).max() for points in clouds.values())
     with course_style():
@@ -191,14 +182,11 @@ def _caption_of_norms(clouds: Mapping[str, np.ndarray]) -> str:
 
 
 def draw_lengths(
-    lengths: Mapping[str, np.ndarray], tokens: Sequence[str] | None = None
+    lengths: Mapping[str, np.ndarray],  # name → (T,), one for each token
+    # names for the shortest and the longest vector of each row
+    tokens: Sequence[str] | None = None,
 ) -> AnnotatedFigure:
-    """Lengths of several families of vectors, each divided by its own mean, as strips of dots.
-
-    Args:
-        lengths: name → (T,) lengths, one for each token.
-        tokens: the tokens, to name the shortest and the longest vector of each row.
-    """
+    """Lengths of several families of vectors, each divided by its own mean, as strips of dots."""
     figure = new_figure(8.0, 0.72 * len(lengths) + 1.0)
     height = figure.get_figheight()
     with course_style():
@@ -231,13 +219,11 @@ def draw_lengths(
     return AnnotatedFigure(figure, caption)
 
 
-def draw_head_spreads(trained: np.ndarray, fresh: np.ndarray) -> AnnotatedFigure:
-    """Standard deviation of the divided scores of every head.
-
-    Args:
-        trained: (layers, heads), the standard deviation of q·k / √d_k.
-        fresh: the same in an untrained encoder of the same shape.
-    """
+def draw_head_spreads(
+    trained: np.ndarray,  # (layers, heads), of q·k / √d_k
+    fresh: np.ndarray,  # the same, untrained
+) -> AnnotatedFigure:
+    """Standard deviation of the divided scores of every head."""
     figure = new_figure(8.0, 3.9)
     with course_style():
         axes = figure.add_axes((0.09, 0.14, 0.76, 0.83))

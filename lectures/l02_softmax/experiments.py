@@ -19,13 +19,7 @@ DONE = 0.2  # the mean loss of 20 steps
 def recall_batch(
     generator: torch.Generator, size: int = 32
 ) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B S"], Int[Tensor, " B"], Int[Tensor, " B"]]:
-    """Names and values of 12 pairs, (B, S) each, a name that is asked for and the value it has.
-
-    >>> names, values, asked, answers = recall_batch(torch.Generator().manual_seed(0), size=3)
-    >>> pair = (names == asked[:, None]).int().argmax(dim=1)
-    >>> torch.equal(values[torch.arange(3), pair], answers)
-    True
-    """
+    """Names and values of 12 pairs, (B, S) each, a name that is asked for and the value it has."""
     names = torch.rand(size, NAMES, generator=generator).argsort(dim=1)[:, :PAIRS]
     values = torch.randint(VALUES, (size, PAIRS), generator=generator)
     row, pair = torch.arange(size), torch.randint(PAIRS, (size,), generator=generator)
@@ -37,9 +31,6 @@ def steps_until_done(losses: ArrayLike, steps: int = 0) -> int:
 
     A run that does not get there counts one step more than it had, or than the `steps` that it
     would have had: training ends early where every run of it has diverged.
-
-    >>> steps_until_done([2.0] * 30 + [0.0] * 30), steps_until_done([2.0] * 30)
-    (49, 31)
     """
     losses = np.asarray(losses)
     window = min(20, len(losses))

@@ -21,12 +21,10 @@ from course_utils.explorers.style import (
 LEAST, MOST = 1e-4, 30.0  # the ends of the axis of gradients; what lies below is drawn at its end
 
 
-def draw_query_gradients(sizes: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """How much gradient each query receives, as a histogram on a logarithmic axis, a row each.
-
-    Args:
-        sizes: name → (N,) lengths of the gradients, two of them.
-    """
+def draw_query_gradients(
+    sizes: Mapping[str, np.ndarray],  # name → (N,) lengths of the gradients; two
+) -> AnnotatedFigure:
+    """How much gradient each query receives, as a histogram on a logarithmic axis, a row each."""
     figure = new_figure(8.0, 3.6)
     bins = np.geomspace(LEAST, MOST, 81)
     parts = []
@@ -58,12 +56,10 @@ def draw_query_gradients(sizes: Mapping[str, np.ndarray]) -> AnnotatedFigure:
     return AnnotatedFigure(figure, caption)
 
 
-def draw_races(panels: Mapping[str, Mapping[str, np.ndarray]]) -> AnnotatedFigure:
-    """Losses of models that learn the same task, a panel each, with a caption that fits a slide.
-
-    Args:
-        panels: title → name of a model → (runs, steps).
-    """
+def draw_races(
+    panels: Mapping[str, Mapping[str, np.ndarray]],  # title → model → (runs, steps)
+) -> AnnotatedFigure:
+    """Losses of models that learn the same task, a panel each, with a caption that fits a slide."""
     picture = draw_learning_curves(panels, np.log(8), window=20)
     names = " / ".join(next(iter(panels.values())))
     ends = [
@@ -78,13 +74,11 @@ def draw_races(panels: Mapping[str, Mapping[str, np.ndarray]]) -> AnnotatedFigur
     return AnnotatedFigure(picture.figure, caption)
 
 
-def draw_head_tokens(tokens: np.ndarray, length: float) -> AnnotatedFigure:
-    """How many tokens hold 90 % of the weight, in each head of each layer, as a table.
-
-    Args:
-        tokens: (layers, heads), the mean number of tokens over queries and sentences.
-        length: how many tokens a sentence has on average, the end of the colour scale.
-    """
+def draw_head_tokens(
+    tokens: np.ndarray,  # (layers, heads), the mean over queries and sentences
+    length: float,  # tokens of a sentence on average, the end of the colour scale
+) -> AnnotatedFigure:
+    """How many tokens hold 90 % of the weight, in each head of each layer, as a table."""
     layers, heads = tokens.shape
     figure = new_figure(8.0, 0.42 * layers + 1.1)
     with course_style():

@@ -32,13 +32,11 @@ APART = 0.075  # of the axis from 0 to 1, between two names of curves
 LETTER = 0.11  # inches, a wide one of a token's label
 
 
-def draw_heads(heads: int, width: int) -> AnnotatedFigure:
-    """The flow of numbers through a layer of heads: three of them, from the vectors x to W_O.
-
-    Args:
-        heads: number of heads, H; those between the second and the last are dots.
-        width: model width, C; a head has C / H numbers.
-    """
+def draw_heads(
+    heads: int,  # H; those between the second and the last are dots
+    width: int,  # C; a head has C / H numbers
+) -> AnnotatedFigure:
+    """The flow of numbers through a layer of heads: three of them, from the vectors x to W_O."""
     D = width // heads
     figure = new_figure(9.0, 4.1)
     with course_style():
@@ -85,15 +83,11 @@ def draw_heads(heads: int, width: int) -> AnnotatedFigure:
 
 
 def draw_runs(
-    curves: Mapping[str, Sequence[float]], every: int, levels: Mapping[str, float]
+    curves: Mapping[str, Sequence[float]],  # model → its share, from before the first step on
+    every: int,  # steps from one number to the next
+    levels: Mapping[str, float],  # what it takes to reach a share → that share, dotted
 ) -> AnnotatedFigure:
-    """Share of places with both answers right, one line for each model, with a dot at its end.
-
-    Args:
-        curves: what a model is called → its share, from before the first step on.
-        every: steps from one number to the next.
-        levels: what it takes to reach a share → that share, as dotted lines.
-    """
+    """Share of places with both answers right, one line for each model, with a dot at its end."""
     figure = new_figure(8.0, 3.8)
     last = every * (max(len(curve) for curve in curves.values()) - 1)
     labels: list[float] = []  # how high the names of curves are
@@ -157,15 +151,11 @@ def draw_alignment(
 
 
 def draw_pruning(
-    changes: np.ndarray, marked: Sequence[tuple[int, int]], title: str
+    changes: np.ndarray,  # (layers, heads), positive
+    marked: Sequence[tuple[int, int]],  # (layer, head) of those to frame and number too
+    title: str,  # what the numbers measure
 ) -> AnnotatedFigure:
-    """What the silence of each head changes: layers × heads, the largest with their numbers.
-
-    Args:
-        changes: (layers, heads), positive.
-        marked: heads to frame and number too, each as (layer, head).
-        title: what the numbers measure.
-    """
+    """What the silence of each head changes: layers × heads, the largest with their numbers."""
     layers, heads = changes.shape
     figure = new_figure(8.0, 0.47 * layers + 1.35)
     most = np.argsort(changes, axis=None)[::-1][:NUMBERED]

@@ -36,31 +36,16 @@ def recall_notes(
     length: int,
     generator: torch.Generator,
     *,
-    num_keys: int | None = None,
-    fresh_every: int | None = None,
+    num_keys: int | None = None,  # kinds in a sequence, at most 64; T / 4 if None
+    fresh_every: int | None = None,  # notes, after which come num_keys other kinds; 64 kinds in all
 ) -> Notes:
     """Draw sequences of notes, and what each note should recall.
 
     Each sequence picks its own kinds of keys out of the 64, and draws a key and a value for each
     note, all equally likely.
 
-    Args:
-        batch: number of sequences, B.
-        length: number of notes in each, T.
-        generator: where the random numbers come from.
-        num_keys: kinds of keys in a sequence, at most 64; T / 4 if None, at least 1.
-        fresh_every: after so many notes come ``num_keys`` other kinds of keys; never if None. All
-            together may be 64.
-
-    Returns:
-        Keys, values, the value that the key had last, and how many earlier notes have that key.
-        Where there are none, the value to recall means nothing.
-
-    >>> keys, values, last, earlier = recall_notes(1, 8, torch.Generator().manual_seed(4))
-    >>> keys.tolist(), values.tolist()
-    ([[4, 54, 4, 4, 4, 4, 54, 54]], [[7, 2, 6, 6, 3, 6, 6, 3]])
-    >>> last[earlier > 0].tolist()
-    [7, 6, 6, 3, 2, 6]
+    Gives keys, values, the value that the key had last, and how many earlier notes have that key.
+    Where there are none, the value to recall means nothing.
     """
     B, T = batch, length
     kinds = max(1, T // 4) if num_keys is None else num_keys
@@ -81,18 +66,15 @@ def _earlier(T: int) -> Tensor:
 
 
 class NoteReader(nn.Module):
-    """One pre-LN attention layer and a feed-forward network, with a choice of positions.
-
-    Args:
-        positions: how positions are told apart, one of ``SCHEMES``.
-        width: model width, C.
-        num_heads: attention heads, H.
-        max_positions: the longest sequence. "learned" has a vector for each, and keeps the random
-            ones that training never saw.
-    """
+    """One pre-LN attention layer and a feed-forward network, with a choice of positions."""
 
     def __init__(
-        self, positions: str, *, width: int = 64, num_heads: int = 4, max_positions: int = 256
+        self,
+        positions: str,  # one of SCHEMES
+        *,
+        width: int = 64,
+        num_heads: int = 4,
+        max_positions: int = 256,  # "learned" keeps the random vectors that training never saw
     ) -> None:
         super().__init__()
         shape = (max_positions, width)
@@ -162,23 +144,15 @@ def recall_accuracy(
     model: nn.Module,
     lengths: Sequence[int],
     *,
-    num_keys: int | None = None,
+    num_keys: int | None = None,  # as in recall_notes; so is fresh_every
     fresh_every: int | None = None,
-    seed: int = TEST_SEED,
+    seed: int = TEST_SEED,  # far from those of trainings: no reader was trained with these notes
 ) -> Float[Tensor, " lengths"]:
     """Return the share of right answers at each length, where order matters.
 
     Only notes whose key was seen at least twice before are asked, those where a key comes at least
     three times: with a single earlier note, order says nothing. About 2,000 notes are drawn for
     each length.
-
-    Args:
-        model: a ``NoteReader``.
-        lengths: numbers of notes in a sequence.
-        num_keys: as in ``recall_notes``; so is ``fresh_every``.
-        fresh_every: after how many notes the keys are other ones.
-        seed: of the notes. The usual one is far from the seeds of trainings, so that no reader is
-            asked about notes that it was trained with.
     """
     shares = []
     for length in lengths:
@@ -192,15 +166,11 @@ def recall_accuracy(
 
 
 def compare_schemes(
-    readers: Mapping[str, NoteReader], lengths: Sequence[int], **notes: int
+    readers: Mapping[str, NoteReader],  # one for each of SCHEMES
+    lengths: Sequence[int],  # in notes; the readers were trained on TRAINED_LENGTH
+    **notes: int,  # num_keys and fresh_every, as in recall_notes
 ) -> dict[str, list[float]]:
-    """Return at each length the shares of right answers, of plain RoPE also with its two repairs.
-
-    Args:
-        readers: scheme → a reader, for each of ``SCHEMES``.
-        lengths: numbers of notes in a sequence; the readers were trained on ``TRAINED_LENGTH``.
-        notes: ``num_keys`` and ``fresh_every``, as in ``recall_notes``.
-    """
+    """Return the shares of right answers at each length, of RoPE also with its two repairs."""
     tests = {
         "none": ("none", None),
         "learned": ("learned", None),

@@ -41,16 +41,12 @@ LABEL_GAP = 0.07  # between labels, as a share of the axis: a line of 11 points
 
 
 def draw_extrapolation(
-    tests: Mapping[str, Mapping[str, Sequence[float]]], lengths: Sequence[int], trained_length: int
+    # test → scheme → share of right answers at each length; two tests of at most seven schemes
+    tests: Mapping[str, Mapping[str, Sequence[float]]],
+    lengths: Sequence[int],  # numbers of notes, rising
+    trained_length: int,  # one of the lengths
 ) -> AnnotatedFigure:
-    """Share of right answers over the length of the text, a panel each test, a line each scheme.
-
-    Args:
-        tests: name of a test → name of a scheme → share of right answers at each length, at most
-            seven schemes; two tests.
-        lengths: numbers of notes, rising.
-        trained_length: notes in training, one of the lengths.
-    """
+    """Share of right answers over the length of the text, a panel each test, a line each scheme."""
     figure = new_figure(8.0, 3.9)
     with course_style():
         for index, (test, results) in enumerate(tests.items()):
@@ -108,13 +104,11 @@ def _scale(figure: Figure, image: AxesImage, where: tuple[float, float, float, f
 # What a pair adds to a score
 
 
-def draw_cosines(pairs: Mapping[str, np.ndarray], trained: int) -> AnnotatedFigure:
-    """What pairs add to the score over the distance, if query and key start together.
-
-    Args:
-        pairs: name → cosines at distance 0, 1, ...; at most seven.
-        trained: the largest distance in training.
-    """
+def draw_cosines(
+    pairs: Mapping[str, np.ndarray],  # name → cosines at distance 0, 1, …; at most seven
+    trained: int,  # the largest distance in training
+) -> AnnotatedFigure:
+    """What pairs add to the score over the distance, if query and key start together."""
     figure = new_figure(8.0, 2.4)
     parts = []
     with course_style():
@@ -139,13 +133,12 @@ def draw_cosines(pairs: Mapping[str, np.ndarray], trained: int) -> AnnotatedFigu
 # Scores over both positions
 
 
-def draw_relative_scores(tables: Mapping[str, np.ndarray]) -> AnnotatedFigure:
+def draw_relative_scores(
+    tables: Mapping[str, np.ndarray],  # name → scores, row m for the query's position; three tables
+) -> AnnotatedFigure:
     """Scores of one query at every position with one key at every position, side by side.
 
     Where only the distance counts, each diagonal has one colour.
-
-    Args:
-        tables: name → (positions, positions) scores, row m = the query's position; three tables.
     """
     figure = new_figure(8.0, 2.95)
     reach = max(float(np.abs(table).max()) for table in tables.values())

@@ -17,15 +17,15 @@ from course_utils.explorers.style import (
 from lectures.l05_causal_mask.heatmap import draw_scale, draw_shares, grid_lines
 
 
-def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> AnnotatedFigure:
+def draw_reach(
+    # name → (T, T) sizes of gradients; three at most, no row all zeros
+    reaches: Mapping[str, np.ndarray],
+    may_depend: np.ndarray,  # (T, T), True where an output may depend on an input
+) -> AnnotatedFigure:
     """How much each output depends on each input, as shares of its row, on a logarithmic scale.
 
     White is exactly zero. Where an output depends on an input that it must not, the square is
     magenta with a cross.
-
-    Args:
-        reaches: name → (T, T) sizes of gradients, three pictures at most; no row is all zeros.
-        may_depend: (T, T), True where an output may depend on an input.
     """
     shares = {name: reach / reach.sum(1, keepdims=True) for name, reach in reaches.items()}
     leaks = {name: (share > 0) & ~may_depend for name, share in shares.items()}
@@ -54,12 +54,10 @@ def draw_reach(reaches: Mapping[str, np.ndarray], may_depend: np.ndarray) -> Ann
     return AnnotatedFigure(figure, caption)
 
 
-def draw_masks(masks: Mapping[str, np.ndarray]) -> AnnotatedFigure:
-    """Masks side by side: a blue square where the query of the row may attend to the key.
-
-    Args:
-        masks: name → (T, S) booleans, five at most.
-    """
+def draw_masks(
+    masks: Mapping[str, np.ndarray],  # name → (T, S) booleans; five at most
+) -> AnnotatedFigure:
+    """Masks side by side: a blue square where the query of the row may attend to the key."""
     left, below, above, between = 0.5, 0.42, 0.34, 0.16
     side = (7.95 - left) / len(masks) - between
     figure = new_figure(8.0, below + side + above)

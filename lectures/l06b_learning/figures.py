@@ -29,20 +29,13 @@ HIGHEST = 6.0  # nats: a loss that explodes leaves the picture
 
 
 def draw_training(
-    curves: Mapping[str, Sequence[float]],
-    levels: Mapping[str, float] = MappingProxyType({}),
+    curves: Mapping[str, Sequence[float]],  # name → losses; five at most
+    levels: Mapping[str, float] = MappingProxyType({}),  # name → nats, each a dotted line
     *,
-    window: int = 10,
-    every: int = 1,
+    window: int = 10,  # losses to average over: a single batch may be lucky
+    every: int = 1,  # steps that one loss is the mean of
 ) -> AnnotatedFigure:
-    """Losses over the steps, and levels to hold them against.
-
-    Args:
-        curves: name → losses, five curves at most.
-        levels: name → nats, each a dotted line.
-        window: number of losses to average over, for a single batch may be lucky.
-        every: number of steps that one loss is the mean of.
-    """
+    """Losses over the steps, and levels to hold them against."""
     figure = new_figure(8.0, 3.7)
     ends = []
     with course_style():
@@ -84,17 +77,13 @@ def _apart(heights: Sequence[float], top: float) -> list[float]:
 
 
 def draw_arrivals(
-    steps: Sequence[int],
+    steps: Sequence[int],  # when it was measured
+    # kind of word → share right at each of these steps; five at most
     shares: Mapping[str, Sequence[float]],
+    # kind of word → the share that a guess gets right, dotted
     guessing: Mapping[str, float] = MappingProxyType({}),
 ) -> AnnotatedFigure:
-    """How often a model's first choice is right, by kind of word, while it learns.
-
-    Args:
-        steps: when it was measured.
-        shares: kind of word → the share that was right at each of these steps, five at most.
-        guessing: kind of word → the share that a guess gets right, a dotted line in its colour.
-    """
+    """How often a model's first choice is right, by kind of word, while it learns."""
     figure = new_figure(8.0, 3.4)
     with course_style():
         axes = figure.add_axes((0.075, 0.165, 0.7, 0.8))
@@ -127,16 +116,15 @@ def _plain_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def draw_power_law(sizes: np.ndarray, losses: np.ndarray, law: PowerLaw) -> AnnotatedFigure:
+def draw_power_law(
+    sizes: np.ndarray,  # (sizes,) parameters
+    losses: np.ndarray,  # (seeds, sizes), nats
+    law: PowerLaw,
+) -> AnnotatedFigure:
     """Losses of models of several sizes, and the law that was fitted to them, on logarithmic axes.
 
     A dot is a seed. In the band lies the law's line, height and slope, with 95 % confidence at each
     size, as far as the losses scatter about a straight line.
-
-    Args:
-        sizes: (sizes,) parameters.
-        losses: (seeds, sizes) in nats.
-        law: what was fitted, from `scaling_law.fit_power_law`.
     """
     figure = new_figure(8.0, 3.4)
     with course_style():

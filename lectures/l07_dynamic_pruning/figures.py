@@ -23,17 +23,15 @@ LINES = ((TEAL, "o-"), (MAGENTA, "s--"), (MUTED, "v:"), (INK, "^-."))
 APART = 0.08  # of the accuracy's axis, between two names of lines
 
 
-def draw_pruning_curves(sparsities: np.ndarray, panels: Panels, guess: float) -> AnnotatedFigure:
+def draw_pruning_curves(
+    sparsities: np.ndarray,  # (sparsities,) from 0 to below 1, rising
+    panels: Panels,  # title → rule → (models, sparsities); three panels of four rules at most
+    guess: float,  # the accuracy of guessing, dotted
+) -> AnnotatedFigure:
     """Accuracy against the share of weights that is gone, by each rule, a panel for each net.
 
     Lines are medians of the models, bands all of them. The axis stretches towards 1, where
     networks break: each time that what is left halves is as wide.
-
-    Args:
-        sparsities: (sparsities,) from 0 to below 1, rising.
-        panels: title → rule → (models, sparsities) accuracies, up to three panels of up to four
-            rules; the rules have the same names everywhere.
-        guess: the accuracy of guessing, as a dotted line.
     """
     figure = new_figure(8.0, 3.7)
     rules = next(iter(panels.values()))
@@ -101,13 +99,11 @@ def _count(number: int, word: str) -> str:
     return f"one {word}" if number == 1 else f"{number} {word}s"
 
 
-def draw_dispatch(chosen: Sequence[Sequence[int]], experts: int) -> AnnotatedFigure:
-    """Who computes what: tokens, the experts that each of them chose, and what comes back.
-
-    Args:
-        chosen: for each token the numbers of its experts.
-        experts: how many there are.
-    """
+def draw_dispatch(
+    chosen: Sequence[Sequence[int]],  # for each token the numbers of its experts
+    experts: int,  # how many there are
+) -> AnnotatedFigure:
+    """Who computes what: tokens, the experts that each of them chose, and what comes back."""
     figure = new_figure(8.0, 3.3)
     with course_style():
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -140,13 +136,11 @@ def draw_dispatch(chosen: Sequence[Sequence[int]], experts: int) -> AnnotatedFig
     )
 
 
-def draw_known(layers: Sequence[Mapping[str, int]], names: int) -> AnnotatedFigure:
-    """How many numbers are known, against the parameters of a layer and against its products.
-
-    Args:
-        layers: each with ``experts``, ``known``, ``parameters`` and ``multiplications``.
-        names: how many numbers there are.
-    """
+def draw_known(
+    layers: Sequence[Mapping[str, int]],  # with experts, known, parameters and multiplications
+    names: int,  # how many numbers there are
+) -> AnnotatedFigure:
+    """How many numbers are known, against the parameters of a layer and against its products."""
     figure = new_figure(8.0, 3.3)
     with course_style():
         grid = figure.subplots(1, 2, sharey=True)

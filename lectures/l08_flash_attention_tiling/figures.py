@@ -74,13 +74,14 @@ def _square(left: float, bottom: float, side: float, colour: str) -> Rectangle:
     return Rectangle((left, bottom), side, side, facecolor=colour, linewidth=0)
 
 
-def draw_times(times: Mapping[str, np.ndarray], reference: str) -> AnnotatedFigure:
+def draw_times(
+    times: Mapping[str, np.ndarray],  # name → (runs,) seconds
+    reference: str,  # which of the names is 1
+) -> AnnotatedFigure:
     """Measured times as multiples of a reference: a bar to the median, dots for the single runs.
 
-    Args:
-        times: name → (runs,) seconds. Runs of one number were made one after the other, so that
-            each is divided by the reference's run of the same number.
-        reference: which of the names is 1.
+    Runs of one number were made one after the other, so each is divided by the reference's run of
+    the same number.
     """
     ratios = {name: runs / times[reference] for name, runs in times.items()}
     figure = new_figure(8.0, 0.55 * len(times) + 0.9)

@@ -3,16 +3,6 @@
 Triton is made for Linux. Elsewhere the same source runs on this: a launch is a loop over programs,
 a pointer a tensor's memory and places in it. It tells nothing about speed. It says what a GPU does
 not: that a place does not exist, that two programs race for one, that dtypes do not fit.
-
->>> import torch
->>> @jit
-... def double(x_ptr, n, BLOCK: constexpr):
-...     at = program_id(0) * BLOCK + arange(0, BLOCK)
-...     store(x_ptr + at, 2 * load(x_ptr + at, mask=at < n), mask=at < n)
->>> x = torch.arange(5.0)
->>> double[(2,)](x, 5, BLOCK=4)
->>> x.tolist()
-[0.0, 2.0, 4.0, 6.0, 8.0]
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 from ipywidgets import Widget
 from ipywidgets.widgets.widget import _instances
 
-from course_utils.explorers import Explorer, shown
+from course_utils.explorers import Explorer, cell_outputs
 from course_utils.explorers.data import Weights, as_json, encode, table
 from course_utils.explorers.inputs import Cells, Choice, Point, Slider, Steps, Text, Toggle
 from course_utils.explorers.page import standalone_page
@@ -190,7 +190,7 @@ def test_after_all_widgets_were_closed_an_explorer_is_shown_anew(kind):
 @pytest.mark.parametrize("kind", [Toy, Served])
 def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
     """60 explorers with presets, each shown, moved and shown again by the next run of its cell."""
-    monkeypatch.setattr(shown, "_shown", {})
+    monkeypatch.setattr(cell_outputs, "_outputs", {})
     runs = iter(range(60))
 
     def kernel():
@@ -203,7 +203,7 @@ def test_a_cell_that_is_run_again_leaves_no_widget_behind(monkeypatch, kind):
             )
         )
 
-    monkeypatch.setattr(shown, "get_ipython", kernel)
+    monkeypatch.setattr(cell_outputs, "get_ipython", kernel)
     SharedKit.now()
     before, made = set(_instances), []
     for _ in range(60):

@@ -1,5 +1,8 @@
 """What a user's Python loads. Which way imports run is checked by `make lint` (import-linter)."""
 
+import ast
+import graphlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +17,6 @@ MODULES = sorted(
     for package in ("course_utils", "lectures")
     for path in (ROOT / package).rglob("*.py")
 )
-
 
 LOADED = "import sys\nprint(*sys.modules)"
 
@@ -67,3 +69,31 @@ assert "matplotlib.pyplot" not in sys.modules
 print(len({modules}))
 """
     assert run_python(code) == str(len(modules))
+
+
+def imported(path, modules):
+    """What a module imports of ours: at the top, late, or for its types alone."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inside = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in modules else node.module for name in inside)
+
+
+def test_no_modules_import_in_a_circle():
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for package in ("course_utils", "lectures", "tools")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    graph = {name: {*imported(path, files)} & {*files} - {name} for name, path in files.items()}
+    assert sum(map(len, graph.values())) > 500
+    graphlib.TopologicalSorter(graph).prepare()  # raises what is in a circle
+
+
+def test_lectures_code_has_no_ceremony():
+    """It is private: no sections for arguments, and no examples, which nobody would run."""
+    ceremony = re.compile(r"^ *(?:Args|Returns):$|>>> ", re.MULTILINE)
+    files = (ROOT / "lectures").rglob("*.py")
+    assert [path.name for path in files if ceremony.search(path.read_text("utf-8"))] == []

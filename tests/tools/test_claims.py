@@ -31,7 +31,7 @@ from tools.claims.measuring import (
     settings_of,
     what_runs,
 )
-from tools.claims.record import SAID, is_right, said_rates, verdict, write_marks
+from tools.claims.record import RATE_IN_TEXT, is_right, said_rates, verdict, write_marks
 
 STATED = [(lecture, claim) for lecture in COURSE for claim in claims_of(lecture)]
 NAMES = [claim.name for _, claim in STATED]
@@ -255,7 +255,9 @@ def test_what_a_lecture_says_is_compared_with_the_record(said, right):
         7, [1, 2, 3, 4], [True, None, False, True], [], [], {"3 × rate": [False, None]}
     )
     assert is_right(said, found) == right
-    assert SAID.findall(f'It holds [[{said}]](#How-often "line"), mostly.') == [(said, "line")]
+    assert RATE_IN_TEXT.findall(f'It holds [[{said}]](#How-often "line"), mostly.') == [
+        (said, "line")
+    ]
 
 
 def test_the_mark_behind_a_sentence_is_what_was_measured(lecture):
@@ -264,7 +266,7 @@ def test_the_mark_behind_a_sentence_is_what_was_measured(lecture):
     text = nbformat.read(path, as_version=4).cells[-1].source
     mark = '<sup>[1 of 2](#How-often-this-holds "line. Elsewhere: wide: 1 of 1")</sup>'
     assert text == f"It fits {mark}, mostly."
-    assert SAID.findall(text) == [("1 of 2", "line")]
+    assert RATE_IN_TEXT.findall(text) == [("1 of 2", "line")]
 
 
 @pytest.fixture

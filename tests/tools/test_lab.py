@@ -55,6 +55,7 @@ class Here(Place):
 def test_a_lecture_has_several_names():
     for wanted in ("1", "01", "01_scaling", "01_scaling.ipynb"):
         assert lab.find_lecture(wanted).stem == "01_scaling"
+        assert lab.find_lecture(wanted).package == "lectures.l01_scaling"
     for wanted in ("77", "scaling", "", "../x"):
         with pytest.raises(CommandError, match=f"no lecture '{wanted}'; there are: 00_start_here"):
             lab.find_lecture(wanted)

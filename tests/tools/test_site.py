@@ -22,7 +22,7 @@ from tools.site import check as site_check
 from tools.site import font as site_font
 from tools.site.live import Live
 from tools.site.notebooks import Pictures, links_to_run, page_source
-from tools.site.predictions import asked_in
+from tools.site.predictions import questions_in
 from tools.site.rooms import WIDTHS, with_rooms
 
 
@@ -142,7 +142,7 @@ def test_a_prediction_is_shown_in_place_of_its_code(pictures):
 
 
 def test_a_page_has_the_buttons_of_its_own_lecture():
-    asked = asked_in(find_lecture("01").module("exercises"))
+    asked = questions_in(find_lecture("01").module("exercises"))
     first, second = asked('exercises.predict("typical-score")'), asked("exercises.guesses()")
     assert 'class="course-asked"' in first and "l01_scaling/typical-score" in first
     assert "l01_scaling/typical-score" in second and "What you guessed" in second
@@ -181,7 +181,7 @@ def test_an_exercise_says_where_it_can_be_run(pictures):
 
 def test_a_page_has_the_quiz_of_its_own_lecture():
     exercises = find_lecture("05").module("exercises")
-    asked = parsed(asked_in(exercises)("exercises.QUIZ"))
+    asked = parsed(questions_in(exercises)("exercises.QUIZ"))
     assert asked.find(class_="course-asked")["data-view"] == "quiz.js"
     told = json.loads(asked.script.string)
     assert told["spec"]["title"] == f"Quiz: {exercises.QUIZ.title}"

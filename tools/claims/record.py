@@ -31,7 +31,7 @@ SEEDS = 12  # and fewer are not recorded
 # The mark behind a sentence: <sup>[11 of 12](#How-often-this-holds "claim: settings")</sup>.
 MARK = re.compile(r'<sup>\[[^\]]*\]\(#How-often-this-holds "(\w+)[^"]*"\)</sup>')
 # What a lecture says behind a sentence, in a mark; or [[11 of 12; 4 of 6 at 3 × rate]](… "claim").
-SAID = re.compile(r'\[\[?(\d+ of \d+[^\]]*)\]?\]\(\S+ "(\w+)[^"]*"\)')
+RATE_IN_TEXT = re.compile(r'\[\[?(\d+ of \d+[^\]]*)\]?\]\(\S+ "(\w+)[^"]*"\)')
 TITLE = """\
 # What this course claims, and how often it held
 
@@ -54,7 +54,7 @@ def said_rates(lecture: Lecture) -> dict[str, str]:
     """Return what the lecture says of how often each of its claims held."""
     cells = read_cells(LECTURES / f"{lecture.stem}.ipynb")
     prose = "\n".join(cell.source for cell in cells if cell.kind == "markdown")
-    return {name: said for said, name in SAID.findall(prose)}
+    return {name: said for said, name in RATE_IN_TEXT.findall(prose)}
 
 
 def is_right(said: str, found: Replication) -> bool:

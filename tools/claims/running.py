@@ -39,7 +39,7 @@ KEPT = ROOT / "build" / "claims"
 GROUP = 6  # seeds at a time: more are faster side by side, fewer lose less when interrupted
 # What a claim says of its numbers, which decides no run.
 WORDS = {"sentence", "holds", "at_stake", "effect", "unit", "rival", "settings", "control", "quick"}
-Found = dict[str, list[Numbers]]  # by claim, for each seed
+NumbersOfClaims = dict[str, list[Numbers]]  # by claim, for each seed
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Job:
         state = hashlib.sha256(f"{code} {self.setting} {self.seeds}".encode()).hexdigest()[:16]
         return KEPT / f"{self.names[0]}-{self.seeds[0]}-{state}.json"
 
-    def run(self) -> Found:
+    def run(self) -> NumbersOfClaims:
         """Run it, in a process of its own."""
         os.environ["TQDM_DISABLE"] = "1"
         _, claims = claims_named(self.stem, self.names)
@@ -79,7 +79,7 @@ class Job:
                 check_numbers(claim, numbers)
         return found
 
-    def kept(self) -> Found:
+    def kept(self) -> NumbersOfClaims:
         """Return what an earlier run has kept of it; nothing if that is not whole."""
         _, claims = claims_named(self.stem, self.names)
         try:
@@ -174,7 +174,7 @@ def run_jobs(jobs: Sequence[Job], total: int) -> None:
                     keep(job, path, done.result())
 
 
-def keep(job: Job, path: Path, found: Found) -> None:
+def keep(job: Job, path: Path, found: NumbersOfClaims) -> None:
     """Keep what a job gave; it may be of other code where it was edited meanwhile."""
     if path != job.path:
         raise ClaimError(

@@ -135,10 +135,10 @@ def work(content: bytes) -> list[Any] | None:
     try:
         notebook = json.loads(content)
         cells = [
-            ["".join(cell["source"]), *map(cell.get, names), _made(cell), _asked(cell["metadata"])]
+            ["".join(cell["source"]), *map(cell.get, names), _made(cell), _own(cell["metadata"])]
             for cell in notebook["cells"]
         ]
-        return [_asked(notebook["metadata"]), *cells]
+        return [_own(notebook["metadata"]), *cells]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
 
@@ -163,7 +163,7 @@ def pictures(content: bytes) -> list[str]:
     ]
 
 
-def _asked(metadata: dict[str, Any]) -> dict[str, Any]:
+def _own(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata without what front ends write unasked."""
     return {k: v for k, v in metadata.items() if k not in (*UNASKED, EDITION)}
 

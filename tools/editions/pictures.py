@@ -52,7 +52,7 @@ TOPS = {
 COLOURS = 128
 FEW_COLOURS = 72  # levels of 255 by which the nearest of so few colours may be off
 PAPER, NIGHT = (255, 255, 255), (17, 17, 17)
-SHOWN = re.compile(r"\bexplorers\.(explore_\w+)\(")
+EXPLORER_CALL = re.compile(r"\bexplorers\.(explore_\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def wanted() -> dict[str, Shot]:
 
 def _card_shots(lecture: Lecture) -> dict[str, Shot]:
     notebook = (ROOT / "notebooks" / f"{lecture.stem}.ipynb").read_text(encoding="utf-8")
-    first = SHOWN.search(notebook)
+    first = EXPLORER_CALL.search(notebook)
     if first is None:
         return {}
     explorer: Any = EXPLORERS[first[1]]

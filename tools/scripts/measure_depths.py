@@ -30,7 +30,7 @@ from lectures.l07b_sharing.experiments.depth_runs import (
 from tools.scripts.packaged import as_json, write_packaged
 
 FIRST, STEPS, SEEDS = 60, 150, (0, 1, 2)
-BATCH, LEARNING_RATE, SHOWN, TEXTS = 8, 1e-3, 40, 5
+BATCH, LEARNING_RATE, TEXT_LENGTH, TEXTS = 8, 1e-3, 40, 5
 Randoms = torch.Generator | None
 
 
@@ -128,8 +128,8 @@ def texts() -> list[Tensor]:
     """Return the beginnings of some unseen paragraphs, as ids."""
     tokenizer = small_gpt_tokenizer()
     _, *lines = tokenizer.decode(course_tokens().prose_unseen.tolist()).splitlines()
-    ids = (tokenizer.encode(line)[:SHOWN] for line in lines)
-    long = [torch.tensor(each) for each in ids if len(each) == SHOWN]
+    ids = (tokenizer.encode(line)[:TEXT_LENGTH] for line in lines)
+    long = [torch.tensor(each) for each in ids if len(each) == TEXT_LENGTH]
     return long[:TEXTS]
 
 

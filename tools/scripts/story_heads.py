@@ -67,8 +67,8 @@ def main() -> None:
 def report_weights(model: GPT2, stories: Sequence[Story]) -> None:
     """Print for each kind of place the head that finds most, beside chance and a rival."""
     half = len(stories) // 2
-    choosing, asked, _ = found(model, stories[:half])
-    counting, counted, rivals = found(model, stories[half:])
+    choosing, asked, _ = head_hits(model, stories[:half])
+    counting, counted, rivals = head_hits(model, stories[half:])
     for kind in (kind for kind in counted if kind in choosing):
         order = (choosing[kind] / asked[kind]).flatten().argsort(descending=True)[:2]
         hits, asked_of = counting[kind].flatten(), counted[kind]
@@ -78,7 +78,7 @@ def report_weights(model: GPT2, stories: Sequence[Story]) -> None:
 
 
 @torch.no_grad()
-def found(model: GPT2, stories: Sequence[Story]) -> tuple[dict, dict, dict]:
+def head_hits(model: GPT2, stories: Sequence[Story]) -> tuple[dict, dict, dict]:
     """By kind: how often each head's largest weight is right (L, H), of how many; the rivals."""
     hits, asked, rivals = {}, {}, {}
     for story in stories:

@@ -76,7 +76,6 @@ def lecture_tests(lecture: Lecture) -> list[str]:
     own = shared / f"l{lecture.stem}"
     return [
         *(str(path) for path in (own, *sorted(shared.glob("test_*.py"))) if path.exists()),
-        lecture.package.replace(".", "/"),  # the examples in docstrings
         f"notebooks/{lecture.stem}.ipynb",
         *("-k", f"{lecture.stem} or [{lecture.number}-"),
     ]

@@ -25,7 +25,7 @@ from tools.site.font import characters, write_font
 from tools.site.front import front_page
 from tools.site.live import Live, write_loader
 from tools.site.notebooks import Pictures, links_to_run, page_source, run_cell
-from tools.site.predictions import asked_in
+from tools.site.predictions import questions_in
 from tools.site.rooms import measure_rooms, with_rooms
 
 SITE = Path(__file__).resolve().parent
@@ -113,7 +113,7 @@ def write_sources(out: Path) -> Live:
             notebook,
             lambda name, snapshot, words: live.figure(EXPLORERS[name](), snapshot, words),
             pictures,
-            asked_in(lecture.module("exercises")),
+            questions_in(lecture.module("exercises")),
             where,
         )
         page["cells"].insert(1, run_cell(where))

@@ -14,7 +14,7 @@ from typing import Any
 from course_utils.explorers import Explorer
 from course_utils.explorers.data import as_json
 from course_utils.explorers.link import KIT, kit_on, link, shelf
-from course_utils.explorers.page import told
+from course_utils.explorers.page import content_of
 from tools.site.rooms import room
 
 SHELF = "courseKit"  # where each page has the kit
@@ -68,10 +68,10 @@ def packed(data: Mapping[str, Any]) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def asked(explorer: Explorer) -> str:
+def kit_explorer(explorer: Explorer) -> str:
     """An explorer of the kit, such as a prediction: its view is on the shelf of each page."""
     view = explorer.view_path().name
-    words = told(explorer)
+    words = content_of(explorer)
     return room(f'<div class="course-asked" data-view="{view}">{words}</div>', words)
 
 

@@ -77,7 +77,7 @@ def page_source(
     notebook: Notebook,
     player: Player,
     pictures: Pictures,
-    asked: Callable[[str], str] = lambda source: "",
+    question: Callable[[str], str] = lambda source: "",
     where: str = LAPTOP,
 ) -> Notebook:
     """Return the notebook that Sphinx reads.
@@ -88,7 +88,7 @@ def page_source(
         notebook: a lecture as it is committed; its outputs are replaced.
         player: gives an explorer as HTML, by its name and what stands there without JavaScript.
         pictures: where figures go.
-        asked: gives what a cell of code asks the reader, as HTML; nothing for another cell.
+        question: gives what a cell of code asks the reader, as HTML; nothing for another cell.
         where: links to where the lecture runs, as HTML.
 
     Raises:
@@ -104,7 +104,7 @@ def page_source(
         if cell["cell_type"] == "markdown":
             cell["source"] = ANCHOR.sub(_on_the_page, _text(cell["source"]))
         if cell["cell_type"] == "code":
-            if page := asked(_text(cell["source"])):
+            if page := question(_text(cell["source"])):
                 cell["outputs"] = [_as_html(page)]
                 _tag(cell, "remove-input")
                 continue

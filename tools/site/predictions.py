@@ -12,20 +12,20 @@ QUIZ = "exercises.QUIZ"
 SHOWS = re.compile(r"^exercises\.(predict|guesses)\((?:\"([\w-]+)\")?\)$", re.MULTILINE)
 
 
-def asked_in(exercises: Any) -> Callable[[str], str]:
+def questions_in(exercises: Any) -> Callable[[str], str]:
     """Return what gives a cell's prediction or quiz as HTML, from its code; else "".
 
     Args:
         exercises: the module of the lecture.
     """
 
-    def asked(source: str) -> str:
+    def question(source: str) -> str:
         if source == QUIZ:
-            return live.asked(exercises.QUIZ.live())
+            return live.kit_explorer(exercises.QUIZ.live())
         call = SHOWS.search(source)
         if call is None:
             return ""
         shown = getattr(exercises, call[1])(*filter(None, call.groups()[1:]))
-        return live.asked(shown)
+        return live.kit_explorer(shown)
 
-    return asked
+    return question

@@ -30,9 +30,9 @@ SECONDS = 600
 Heights = Mapping[str, Sequence[int]]  # of a room at each of the widths
 
 
-def room(drawn: str, told: str) -> str:
-    """A box of the page around what a script will draw, under the name of what it is told."""
-    name = hashlib.sha256(told.encode()).hexdigest()[:8]
+def room(drawn: str, data: str) -> str:
+    """A box of the page around what a script will draw, under the name of its data."""
+    name = hashlib.sha256(data.encode()).hexdigest()[:8]
     return f'<div class="course-room room-{name}">{drawn}</div><!-- room -->'
 
 

@@ -19,14 +19,14 @@ CAT_MILK_IT = torch.tensor([[2.3, 0.2], [-2.0, 0.2], [0.2, 2.3]])
 BREAD_DOG_SHE = torch.tensor([[-2.2, 0.3], [2.0, 0.1], [0.3, 2.1]])  # in another order
 
 
-class Found(str):
+class Target(str):
     """Whom “it” attends to, in words; with its weights and its query for the diagnosis."""
 
     query: Tensor
     shares: dict[str, float]
 
 
-def _found(value: Any, x: Tensor) -> Found:
+def _target(value: Any, x: Tensor) -> Target:
     """What the last word attends to, from the queries and keys that an answer gave."""
     match value:
         case (Tensor(shape=one) as q, Tensor(shape=other) as k) if one == other == x.shape:
@@ -41,16 +41,16 @@ def _found(value: Any, x: Tensor) -> Found:
     shares = {word: weights[place].item() for word, place in places.items()}
     most = max(shares, key=shares.__getitem__)
     if shares[most] < LITTLE:
-        found = Found("nothing in particular")
+        target = Target("nothing in particular")
     else:
-        found = Found(most if shares[most] > ENOUGH else f"{most}, a little")
-    found.query, found.shares = q[-1], shares
-    return found
+        target = Target(most if shares[most] > ENOUGH else f"{most}, a little")
+    target.query, target.shares = q[-1], shares
+    return target
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The weights of “it”, and its query."""
-    if not isinstance(got, Found):
+    if not isinstance(got, Target):
         return {}
     across, up = got.query.tolist()
     return {
@@ -68,7 +68,7 @@ FIND_MILK = Exercise(
     probes=({"x": CAT_MILK_IT}, {"x": BREAD_DOG_SHE}),
     parts=("what the pronoun attends to",),
     facts=_facts,
-    watch=lambda answer: watched(answer, _found),
+    watch=lambda answer: watched(answer, _target),
     praise="The pronoun finds the non-animal, in these words and in three others.",
 )
 

@@ -72,10 +72,6 @@ def angles(
     Computed as 2 atan2(|u - v|, |u + v|) of the unit vectors, which keeps its precision for
     small angles where the arc cosine has none (Kahan, "How futile are mindless assessments of
     roundoff", 2006, section 12).
-
-    >>> x = torch.tensor([[[1.0, 0.0]], [[1.0, 1.0]]])
-    >>> angles(x, x)[..., 0].round().tolist()
-    [[0.0, 45.0], [45.0, 0.0]]
     """
     u, v = unit_vectors(a)[:, None], unit_vectors(b)[None]
     return torch.rad2deg(2 * torch.atan2((u - v).norm(dim=-1), (u + v).norm(dim=-1)))

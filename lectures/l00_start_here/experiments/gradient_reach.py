@@ -46,13 +46,6 @@ def gradient_by_distance(
     Source: Bengio, Simard, Frasconi, "Learning long-term dependencies with gradient descent is
     difficult", 1994; Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural
     networks", 2013, section 2.
-
-    >>> share = gradient_by_distance("rnn", width=16, length=11)
-    >>> bool(share[0] > 100 * share[10])
-    True
-    >>> share = gradient_by_distance("attention", width=16, length=11)
-    >>> bool(share[0] > 100 * share[10])
-    False
     """
     with one_thread(), own_random_numbers(seed):
         norms = torch.stack([_gradient_norms(kind, width, length, **start) for _ in range(trials)])

@@ -107,11 +107,7 @@ class GradientReach(Explorer):
 
 
 def written(share: float) -> str:
-    """Two digits where they are stable, and only the power of ten below one in a thousand.
-
-    >>> written(0.0156), written(2e-7)
-    ('0.016', '10⁻⁷')
-    """
+    """Two digits where they are stable, and only the power of ten below one in a thousand."""
     if share >= 1e-3:
         return f"{share:.3f}"
     return "10" + str(round(math.log10(share))).translate(RAISED)

@@ -20,11 +20,7 @@ NO_KERNEL = "in a notebook that runs, your `attend` does"
 
 
 class YourAttend(AttentionInThePlane):
-    """A query, keys and values in the hand → what the reader's `attend` makes of them.
-
-    Args:
-        attend: the reader's function, or a stub.
-    """
+    """A query, keys and values in the hand → what the reader's `attend` makes of them."""
 
     title = "What does your attend do with a query, keys and values?"
     served = ("query", "keys", "values")

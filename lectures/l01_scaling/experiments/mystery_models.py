@@ -47,15 +47,7 @@ class MysteryModel:
 
 
 def mystery_models(seed: int = 0) -> dict[str, MysteryModel]:
-    """Six models by name, with d_model 512 and 8 heads; ``seed`` decides which name is which.
-
-    >>> import torch
-    >>> models = mystery_models()
-    >>> list(models)
-    ['amber', 'birch', 'cedar', 'dogwood', 'elder', 'fir']
-    >>> models["amber"](torch.ones(2, 64), torch.ones(3, 64)).shape
-    torch.Size([2, 3])
-    """
+    """Six models by name, with d_model 512 and 8 heads; ``seed`` decides which name is which."""
     kinds = list(DIVISORS)
     random.Random(seed).shuffle(kinds)
     return {name: MysteryModel(name, kind) for name, kind in zip(NAMES, kinds, strict=True)}

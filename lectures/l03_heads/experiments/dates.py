@@ -41,9 +41,6 @@ def read_dates(*text: str) -> Int[Tensor, "B S"]:
 
     The calendar is not asked: 31 February is read as well. Dates with one digit for the day end
     with a "<pad>". A reader writes dates of their own here, so the message says what a date is.
-
-    >>> read_dates("7 May 2024", "12 March 1999").tolist()
-    [[7, 14, 2, 0, 2, 4, 22], [1, 2, 12, 1, 9, 9, 9]]
     """
     rows = [_tokens_of(each) for each in text]
     return torch.tensor([[*map(SOURCE_TOKENS.index, row), *[PAD] * (S - len(row))] for row in rows])
@@ -60,11 +57,7 @@ def _tokens_of(text: str) -> list[str]:
 
 
 def to_tokens(ids: Int[Tensor, " N"], table: Sequence[str]) -> list[str]:
-    """Return the tokens of one source or target; those in angle brackets are left out.
-
-    >>> to_tokens(read_dates("7 May 2024")[0], SOURCE_TOKENS)
-    ['7', 'May', '2', '0', '2', '4']
-    """
+    """Return the tokens of one source or target; those in angle brackets are left out."""
     tokens = [table[int(index)] for index in ids]
     return [token for token in tokens if not token.startswith("<")]
 
@@ -74,9 +67,6 @@ def places_to_read(source: Int[Tensor, "B S"]) -> Int[Tensor, "B T"]:
 
     No place tells the two "-" and the "0" before a day of one digit; the latter is told by how
     many tokens there are. Both digits of the month are told by its name.
-
-    >>> places_to_read(read_dates("7 May 2024", "12 March 1999")).tolist()
-    [[2, 3, 4, 5, -1, 1, 1, -1, -1, 0], [3, 4, 5, 6, -1, 2, 2, -1, 0, 1]]
     """
     one, two = [2, 3, 4, 5, -1, 1, 1, -1, -1, 0], [3, 4, 5, 6, -1, 2, 2, -1, 0, 1]
     return torch.tensor([one if row[-1] == PAD else two for row in source.tolist()])
@@ -89,10 +79,6 @@ def date_pairs(
 
     Every day of the calendar from 1 January 1000 to 31 December 2999 is equally likely; there are
     730,485.
-
-    >>> source, target = date_pairs(1, torch.Generator().manual_seed(0))
-    >>> to_tokens(source[0], SOURCE_TOKENS), "".join(to_tokens(target[0], TARGET_TOKENS))
-    (['1', '8', 'April', '2', '6', '1', '9'], '2619-04-18')
     """
     ends = FIRST.toordinal(), LAST.toordinal() + 1
     drawn = torch.randint(*ends, (count,), generator=generator).tolist()
@@ -107,15 +93,15 @@ class DateTranslator(nn.Module):
 
     Both are post-LN, with one head unless more are asked for, and sinusoidal positions. Only
     cross-attention connects them: what the decoder knows of the source, it has read there.
-
-    Args:
-        width: model width, C; even.
-        num_heads: heads in each attention, H.
     """
 
     positions: Tensor
 
-    def __init__(self, width: int = 32, num_heads: int = 1) -> None:
+    def __init__(
+        self,
+        width: int = 32,  # even
+        num_heads: int = 1,
+    ) -> None:
         super().__init__()
         self.source_vectors = nn.Embedding(len(SOURCE_TOKENS), width)
         self.target_vectors = nn.Embedding(len(TARGET_TOKENS), width)
@@ -143,21 +129,15 @@ class DateTranslator(nn.Module):
 
     @torch.no_grad()
     def translate(
-        self, source: Int[Tensor, "B S"], *, memory: Float[Tensor, "B S C"] | None = None
+        self,
+        source: Int[Tensor, "B S"],
+        *,
+        # None is encode(source); zeros show what it can do without
+        memory: Float[Tensor, "B S C"] | None = None,
     ) -> tuple[Int[Tensor, "B T"], Float[Tensor, "B H T S"]]:
         """Return the translations, and the weights of the cross-attention that wrote them.
 
         They are written token by token, each time the one with the largest logit.
-
-        Args:
-            source: from ``read_dates``.
-            memory: what the decoder reads; None is ``encode(source)``. Zeros show what it can do
-                without.
-
-        >>> source = read_dates("7 May 2024", "12 March 1999")
-        >>> written, weights = DateTranslator().translate(source)
-        >>> tuple(written.shape), tuple(weights.shape)
-        ((2, 10), (2, 1, 10, 7))
         """
         memory = self.encode(source) if memory is None else memory
         start = torch.full_like(source[:, :1], START)

@@ -127,12 +127,7 @@ SUBJECTS = (
 
 
 def relation_weights(pairs: Sequence[Pair]) -> RelationWeights:
-    """The weight that the reader puts on the right word, and on the wrong one, in each head.
-
-    >>> right, wrong = relation_weights(REFERENTS[:2])
-    >>> right.shape
-    torch.Size([2, 6, 12])
-    """
+    """The weight that the reader puts on the right word, and on the wrong one, in each head."""
     right, wrong = [], []
     for pair in pairs:
         reading = read_text(pair.text)

@@ -151,15 +151,14 @@ def _html_line(cells: tuple[str, ...], tag: str) -> str:
     return f"<tr>{line}</tr>"
 
 
-def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"]) -> SymbolTable:
+def symbol_table(
+    model: GPT2,  # with "attend", which forms the weights
+    token_ids: Int[Tensor, "B T"],
+) -> SymbolTable:
     """Run the model once and return its symbols, each checked: shape, parameters, operations.
 
     A formula that disagrees with the model, or a parameter or a matrix product that no formula
     knows of, is an error that names it.
-
-    Args:
-        model: one that computes its attention with ``"attend"``, which forms the weights.
-        token_ids: one sequence per row.
     """
     config = model.config
     B, T = token_ids.shape
@@ -172,7 +171,7 @@ def symbol_table(model: GPT2, token_ids: Int[Tensor, "B T"]) -> SymbolTable:
     ran, flops = run(model, token_ids)
     seen |= ran
     rows = [_row(part, prefix, symbol, seen, sizes) for part, prefix, symbol in symbols]
-    table = SymbolTable((*_shown(rows, config.num_layers),), sizes)
+    table = SymbolTable((*_with_joined_blocks(rows, config.num_layers),), sizes)
     expect("the model", "parameters by formula", config.parameters, table.parameters)
     expect("the model", "FLOPs by formula", table.flops, flops)
     return table
@@ -216,7 +215,7 @@ def _row(
     )
 
 
-def _shown(rows: list[SymbolRow], num_layers: int) -> Iterator[SymbolRow]:
+def _with_joined_blocks(rows: list[SymbolRow], num_layers: int) -> Iterator[SymbolRow]:
     """Yield the rows, those of the blocks after the first as one."""
     hidden = {f"block {number}" for number in range(2, num_layers + 1)}
     others = [row for row in rows if row.part in hidden]

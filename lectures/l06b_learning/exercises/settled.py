@@ -18,7 +18,7 @@ def _norm(x):
     )
 
 
-def _said(streams, norm, embedding):
+def _lens_choices(streams, norm, embedding):
     return (norm(streams) @ embedding.T).argmax(dim=-1)
 
 
@@ -26,14 +26,14 @@ def _from_choices(depths_of):
     """An answer from what the lens says at each depth, (L + 1, T)."""
 
     def settled(streams, norm, embedding):
-        return depths_of(_said(streams, norm, embedding))
+        return depths_of(_lens_choices(streams, norm, embedding))
 
     return settled
 
 
-def _kept(said):
-    agrees = (said == said[-1]).int()
-    return len(said) - agrees.flip(0).cumprod(dim=0).sum(dim=0)
+def _kept(choices):
+    agrees = (choices == choices[-1]).int()
+    return len(choices) - agrees.flip(0).cumprod(dim=0).sum(dim=0)
 
 
 _settled = _from_choices(_kept)
@@ -41,10 +41,10 @@ _settled = _from_choices(_kept)
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """What the lens says where the first answer is wrong."""
-    expected, said = _settled(**inputs), _said(**inputs)
+    expected, choices = _settled(**inputs), _lens_choices(**inputs)
     alike = isinstance(got, torch.Tensor) and got.shape == expected.shape
     t = int((got != expected).int().argmax()) if alike else 0
-    facts: dict[str, Any] = {"t": t, "says": said[:, t].tolist(), "depth": int(expected[t])}
+    facts: dict[str, Any] = {"t": t, "says": choices[:, t].tolist(), "depth": int(expected[t])}
     if alike:
         facts["gave"] = got[t].item()
     return facts
@@ -80,8 +80,8 @@ _OF = "At position {t} the lens says {says}, so it is settled from depth {depth}
 def the_first_time(streams, norm, embedding):
     """You take the first depth that agrees with the last. It may change its mind once more: count
     back from the end, to the first that does not agree."""
-    said = _said(streams, norm, embedding)
-    return (said == said[-1]).int().argmax(dim=0)
+    choices = _lens_choices(streams, norm, embedding)
+    return (choices == choices[-1]).int().argmax(dim=0)
 
 
 @SETTLED.mistake(begins=_OF)
@@ -100,8 +100,8 @@ def counted_from_the_end(streams, norm, embedding):
 def how_many_agree(streams, norm, embedding):
     """You count the depths that do not agree. Where it changes its mind and comes back, that is not
     the depth from which it stays."""
-    said = _said(streams, norm, embedding)
-    return (said != said[-1]).sum(dim=0)
+    choices = _lens_choices(streams, norm, embedding)
+    return (choices != choices[-1]).sum(dim=0)
 
 
 @SETTLED.mistake()

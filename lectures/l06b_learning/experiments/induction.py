@@ -38,21 +38,12 @@ def repeated_tokens(generator: torch.Generator, *, batch: int = 64) -> Int[Tenso
     """Draw rows of random tokens in which the second half repeats the first.
 
     The tokens of one half all differ, so that each has one earlier occurrence and no other.
-
-    >>> (row,) = repeated_tokens(torch.Generator().manual_seed(0), batch=1)
-    >>> row.view(2, 8).tolist()
-    [[12, 2, 3, 13, 14, 4, 10, 11], [12, 2, 3, 13, 14, 4, 10, 11]]
     """
     return _halves(generator, batch).repeat(1, 2)
 
 
 def shifted_repeats(generator: torch.Generator, *, batch: int = 32) -> tuple[Int[Tensor, "B T"]]:
-    """Draw what the models learn from: the second half begins anywhere, and runs around the end.
-
-    >>> (rows,) = shifted_repeats(torch.Generator().manual_seed(1), batch=1)
-    >>> rows.view(2, 8).tolist()
-    [[4, 1, 13, 6, 2, 9, 15, 14], [15, 14, 4, 1, 13, 6, 2, 9]]
-    """
+    """Draw what the models learn from: the second half begins anywhere, and runs around the end."""
     first = _halves(generator, batch)
     begin = torch.randint(LENGTH, (batch, 1), generator=generator)
     places = (begin + torch.arange(LENGTH)) % LENGTH  # (B, length)

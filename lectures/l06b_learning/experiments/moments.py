@@ -16,11 +16,7 @@ SIZES = GPT2Config(len(ALL_WORDS), max_positions=64, width=64, num_layers=2, num
 
 
 def load_moments() -> dict[str, GPT2]:
-    """Return the model at each of its moments. The file has 16 bits per number, the models 32.
-
-    >>> list(load_moments()) == list(MOMENTS)
-    True
-    """
+    """Return the model at each of its moments. The file has 16 bits per number, the models 32."""
     saved = safetensors.torch.load(read_packaged(MOMENTS_FILE))
     models = {}
     for moment in MOMENTS:

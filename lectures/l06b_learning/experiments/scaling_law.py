@@ -52,10 +52,10 @@ class PowerLaw:
 
 
 def fit_power_law(
-    sizes: Sequence[int],
-    losses: Float[Tensor, "*seeds sizes"],
+    sizes: Sequence[int],  # N, all different: 3 or more, 4 where E is unknown
+    losses: Float[Tensor, "*seeds sizes"],  # one for each size, or a row of them for each seed
     *,
-    irreducible: float | int | None = 0.0,
+    irreducible: float | int | None = 0.0,  # E, below all losses; None to fit it as well
 ) -> PowerLaw:
     """Fit ``L(N) = E + A N^(-alpha)`` to losses, and say how well alpha is known.
 
@@ -69,20 +69,8 @@ def fit_power_law(
     For the straight line that is the usual ``alpha +- t s``. It takes the losses' distances from
     the law as independent noise, whether they come from the seeds or from a law of another form.
 
-    Args:
-        sizes: parameters of each model, N, all different: 3 or more, 4 where E is unknown.
-        losses: one loss for each size, or one row of them for each seed.
-        irreducible: E, below all losses; None to fit it as well.
-
     Source: Kaplan et al., "Scaling laws for neural language models", 2020, section 3, whose E is
     0; Hoffmann et al., "Training compute-optimal large language models", 2022, section 3.3.
-
-    >>> import torch
-    >>> sizes = (1000, 3000, 10_000, 30_000)
-    >>> law = fit_power_law(sizes, torch.tensor([1.5 + 20 * N**-0.4 for N in sizes]).double(),
-    ...                     irreducible=None)
-    >>> round(law.exponent, 2), round(law.irreducible, 2), round(law.constant, 1)
-    (0.4, 1.5, 20.0)
     """
     N = np.array(sizes, dtype=float)
     L = losses.detach().double().reshape(-1, len(N)).numpy()

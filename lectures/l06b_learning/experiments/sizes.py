@@ -45,11 +45,7 @@ def drawn_for_width(config: GPT2Config) -> GPT2:
 
 
 def size_config(width: int) -> GPT2Config:
-    """Return the sizes of the model of this width: two blocks, heads of 8, windows of 32 bytes.
-
-    >>> [size_config(width).parameters for width in WIDTHS]
-    [4064, 11200, 34688, 118528]
-    """
+    """Return the sizes of the model of this width: two blocks, heads of 8, windows of 32 bytes."""
     return GPT2Config(BYTES, WINDOW, width, num_layers=2, num_heads=width // HEAD_WIDTH)
 
 
@@ -65,20 +61,13 @@ def train_sizes(
     *,
     seeds: Iterable[int] = (0, 1),
     steps: int = 150,
-    every: int = 75,
-    one_rate: bool = False,
+    every: int = 75,  # steps between two scores
+    one_rate: bool = False,  # all learn at the rate of the narrowest; else it falls as 1 / width
 ) -> dict[int, Training]:
     """Train one model of each width on the same windows of the course's prose.
 
     A step reads 16 windows of 32 bytes. The scores are the loss on the held-out bytes, in nats per
     byte; after half the steps a model has read half the bytes.
-
-    Args:
-        widths: one training for each.
-        seeds: the runs of each training.
-        steps: how many updates each run makes.
-        every: number of steps between two scores.
-        one_rate: whether all learn at the rate of the narrowest; else it falls as 1 / width.
     """
     learned, held_out = course_bytes()
     return {
@@ -98,15 +87,14 @@ def train_sizes(
 
 
 def final_losses(
-    trainings: Mapping[int, Training], *, embeddings: bool = True
+    trainings: Mapping[int, Training],  # by width
+    *,
+    embeddings: bool = True,  # whether N counts the vectors of tokens and places
 ) -> tuple[tuple[int, ...], Float[Tensor, "seeds sizes"]]:
     """Return the parameters and the last held-out losses, as ``fit_power_law`` takes them.
 
-    Args:
-        trainings: by width, as from ``train_sizes``.
-        embeddings: whether N counts the vectors of tokens and places, as Hoffmann et al. do, or
-            leaves them out, as Kaplan et al. do. In models so small they are a large part, and
-            the exponent depends on it.
+    Hoffmann et al. count the vectors of tokens and places, Kaplan et al. leave them out. In models
+    so small they are a large part, and the exponent depends on it.
     """
     sizes, columns = [], []
     for width, done in trainings.items():

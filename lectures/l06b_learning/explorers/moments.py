@@ -20,12 +20,7 @@ WHO = f"{HAT} Who found the hat?"
 
 
 class Moments(Explorer):
-    """A story, and how long the model has learned → the next word, by the weights of that moment.
-
-    Args:
-        models: of the packaged sizes, by the number of their steps as text; the packaged ones if
-            None.
-    """
+    """A story, and the steps of training → the next word, by the weights of that moment."""
 
     title = "One training, four moments: what can it write already?"
     inputs = {
@@ -47,7 +42,12 @@ class Moments(Explorer):
         "each story and after it."
     )
 
-    def __init__(self, models: Mapping[str, nn.Module] | None = None, **values: Any) -> None:
+    def __init__(
+        self,
+        # by their steps as text; None for the packaged ones
+        models: Mapping[str, nn.Module] | None = None,
+        **values: Any,
+    ) -> None:
         self._models = load_moments() if models is None else models
         super().__init__(**values)
 

@@ -51,15 +51,7 @@ class ExpertRun:
 
 
 def expert_run(shared: str, balance: str) -> ExpertRun:
-    """Return one of the trainings.
-
-    Args:
-        shared: one of ``SHARED``.
-        balance: one of ``BALANCES``.
-
-    >>> expert_run("5", "none").routers.shape == (len(STEPS), EXPERTS, 3)
-    True
-    """
+    """Return one of the trainings, by a name of ``SHARED`` and one of ``BALANCES``."""
     saved = _all_saved()
     return ExpertRun(
         *(saved[f"{shared}/{balance}/{name}"] for name in ("routers", "biases", "errors"))
@@ -67,18 +59,12 @@ def expert_run(shared: str, balance: str) -> ExpertRun:
 
 
 def load_trained_experts(
-    shared: str, balance: str, *, capacity: float | None = None
+    shared: str,
+    balance: str,
+    *,
+    capacity: float | None = None,  # the capacity factor; None for no limit, as in the training
 ) -> PlaneExperts:
-    """Return the model as it is after the last of ``STEPS``.
-
-    Args:
-        shared: one of ``SHARED``.
-        balance: one of ``BALANCES``.
-        capacity: the capacity factor; None for no limit, as in the training.
-
-    >>> load_trained_experts("5", "loss").common
-    5.0
-    """
+    """Return the model as it is after the last of ``STEPS``."""
     start = f"{shared}/{balance}/model/"
     with torch.device("meta"):  # no weights are drawn: the reader's random numbers stay as they are
         model = PlaneExperts(EXPERTS, capacity=capacity, **SHARED[shared])
@@ -92,11 +78,7 @@ def load_trained_experts(
 
 
 def unseen_points() -> tuple[Float[Tensor, "N 2"], Float[Tensor, "N 2"]]:
-    """Return points that no training has seen, and what to predict for them.
-
-    >>> unseen_points()[0].shape == (POINTS, 2)
-    True
-    """
+    """Return points that no training has seen, and what to predict for them."""
     return plane_batch(torch.Generator().manual_seed(TEST_SEED), batch=POINTS)
 
 

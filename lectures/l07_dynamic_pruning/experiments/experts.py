@@ -46,25 +46,17 @@ class PlaneExperts(nn.Module):
 
     A token is ``(x, y, common)``. Each expert is a network of 3 to 16 to 3 with ReLU. One expert
     gets all points with a gate of 1: a dense network.
-
-    Args:
-        num_experts: number of experts.
-        k: how many of them each point takes.
-        common: the coordinate that all tokens share.
-        even_start: whether the router's weights for the common coordinate start at 0.
-        capacity: the capacity factor, as in ``MixtureOfExperts``; None for no limit.
-        hidden: width of each expert.
     """
 
     def __init__(
         self,
         num_experts: int = 4,
-        k: int = 1,
+        k: int = 1,  # experts that a point takes
         *,
-        common: float = COMMON,
-        even_start: bool = False,
-        capacity: float | None = None,
-        hidden: int = 16,
+        common: float = COMMON,  # the coordinate that all tokens share
+        even_start: bool = False,  # whether the router's weights for it start at 0
+        capacity: float | None = None,  # the capacity factor; None for no limit
+        hidden: int = 16,  # width of each expert
     ) -> None:
         super().__init__()
         self.common = common
@@ -79,16 +71,13 @@ class PlaneExperts(nn.Module):
         points: Float[Tensor, "N 2"],
         *,
         every_expert: bool = False,
-        bias_rate: float | None = None,
+        bias_rate: float | None = None,  # one balance_step of the bias, for the next batch
     ) -> tuple[Float[Tensor, "N 2"], Routing]:
         """Return the predictions, and how the points were routed.
 
-        Args:
-            points: of the plane.
-            every_expert: whether all experts compute all points, those not chosen for nothing. The
-                result is the same. ``torch.func.vmap`` needs it: it stacks runs, in each of which
-                an expert gets another number of points.
-            bias_rate: moves the bias of the choice by one ``balance_step``, for the next batch.
+        With ``every_expert`` all experts compute all points, those not chosen for nothing: the
+        result is the same. ``torch.func.vmap`` needs it: it stacks runs, in each of which an expert
+        gets another number of points.
         """
         tokens = nn.functional.pad(points, (0, 1), value=self.common)[None]  # (1, N, 3)
         if every_expert:

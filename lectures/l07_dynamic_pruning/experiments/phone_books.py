@@ -16,19 +16,15 @@ UNITS, EXPERTS, VISITS = (8, 16, 32, 64, 128), (1, 4, 8), (1, 2)
 NAMES, WIDTH, BYTES = 64, 64, 4  # as in the lecture; bytes of a number
 
 
-def phone_book(units: int, experts: int, visits: int) -> Tensor:
+def phone_book(
+    units: int,  # hidden, in all experts together
+    experts: int,  # 1 for a dense layer
+    visits: int,  # experts that a name visits
+) -> Tensor:
     """Return who knows which number, (first, last): one byte for each name.
 
     Bit 0 says whether the number is known. Bits 1 to 3 are the name's first expert, bits 4 to 6 its
     second one, or the first again.
-
-    Args:
-        units: hidden units in all experts together.
-        experts: how many they are cut into; 1 for a dense layer.
-        visits: how many of them a name visits; it makes no difference to one expert.
-
-    >>> phone_book(128, 8, 2).shape == (NAMES, NAMES)
-    True
     """
     return _all_saved()[key_of(units, experts, visits)]
 
@@ -52,11 +48,7 @@ def parameters(units: int, experts: int, visits: int) -> tuple[int, int]:
 
 
 def known_by_layer() -> list[dict[str, int]]:
-    """Return what each layer of the file knows and costs, with its units, experts and visits.
-
-    >>> known_by_layer()[0]["units"], len(known_by_layer())
-    (8, 25)
-    """
+    """Return what each layer of the file knows and costs, with its units, experts and visits."""
     rows = []
     for units, experts in product(UNITS, EXPERTS):
         for visits in VISITS[:experts]:

@@ -56,12 +56,7 @@ _DIGITS = torch.tensor([[[float(p) for p in row] for row in each.split()] for ea
 def digit_batch(
     generator: torch.Generator, *, batch: int = 128
 ) -> tuple[Float[Tensor, "B pixels"], Int[Tensor, " B"]]:
-    """Draw digits: their pixels, 0 or 1, row by row, and which digit each is.
-
-    >>> pixels, digits = digit_batch(torch.Generator().manual_seed(0), batch=5)
-    >>> tuple(pixels.shape), tuple(digits.shape)
-    ((5, 63), (5,))
-    """
+    """Draw digits: their pixels, 0 or 1, row by row, and which digit each is."""
     digits = torch.randint(10, (batch,), generator=generator)
     # The drawings of 5 columns stand behind 1, 2 or 3 empty ones.
     left = torch.randint(1, _WIDTH - 5, (batch, 1), generator=generator)
@@ -75,9 +70,6 @@ class DigitReader(nn.Module):
     """Two layers: ``W_2 relu(W_1 x + b_1) + b_2``, with 1752 weights and 34 biases.
 
     What ``kept_expand`` and ``kept_readout`` have a 0 for is gone, and gets no gradient.
-
-    >>> tuple(DigitReader()(digit_batch(torch.Generator(), batch=5)[0]).shape)
-    (5, 10)
     """
 
     kept_expand: Tensor
@@ -148,21 +140,13 @@ def pruned_accuracies(
 
 def pruned_in_rounds(
     models: Sequence[DigitReader],
-    sparsities: Sequence[float],
+    sparsities: Sequence[float],  # rising shares; a leading 0 deletes and trains nothing
     *,
-    seeds: Sequence[int],
-    steps: int = _STEPS,
+    seeds: Sequence[int],  # one for each model, of the digits that it is trained on
+    steps: int = _STEPS,  # after each round
     rules: Iterable[str] = RULES,
 ) -> dict[str, Float[Tensor, "models sparsities"]]:
-    """Prune to one sparsity after the other, train on after each, and measure how well they read.
-
-    Args:
-        models: as trained; they stay as they are.
-        sparsities: rising shares; nothing is deleted or trained for a leading 0.
-        seeds: one for each model: of the digits that it is trained on.
-        steps: of training after each round.
-        rules: of ``RULES``.
-    """
+    """Prune to one sparsity after another, train on after each, and measure how well they read."""
     found = {}
     for rule in rules:
         now: list[Any] = list(models)
@@ -209,11 +193,6 @@ def rescale_units(model: DigitReader, generator: torch.Generator) -> DigitReader
 
     Each hidden unit gets a factor c between 1/4 and 4, uniform in its logarithm: its weights and
     its bias times c, what leaves it times 1 / c. relu(c x) is c relu(x) for c > 0.
-
-    >>> model, pixels = DigitReader(), digit_batch(torch.Generator(), batch=5)[0]
-    >>> other = rescale_units(model, torch.Generator())
-    >>> torch.allclose(other(pixels), model(pixels), atol=1e-5)
-    True
     """
     factors = 4.0 ** (2 * torch.rand(_HIDDEN, generator=generator) - 1)
     rescaled = copy.deepcopy(model)

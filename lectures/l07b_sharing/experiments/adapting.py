@@ -56,12 +56,7 @@ class CourseTokens(NamedTuple):
 
 @lru_cache(maxsize=1)
 def course_tokens() -> CourseTokens:
-    """Return the course's prose and code as ids, each cut in two as the small GPT's text was.
-
-    >>> tokens = course_tokens()
-    >>> len(tokens.code) > 5 * len(tokens.code_unseen) > 5 * LENGTH
-    True
-    """
+    """Return the course's prose and code as ids, each cut in two as the small GPT's text was."""
     tokenizer = small_gpt_tokenizer()
     texts = (part for text in (course_prose(), course_code()) for part in split_text(text, SHARE))
     prose, prose_unseen, code, code_unseen = (
@@ -90,29 +85,19 @@ class Adapted:
 
 
 def adapt_to_code(
-    rank: int | None,
+    rank: int | None,  # of each change; None trains the weights themselves
     *,
-    steps: int = 60,
+    steps: int = 60,  # each on BATCH windows of LENGTH tokens
     seeds: Iterable[int] = (0,),
-    learning_rate: float | None = None,
-    only_matrices: bool = False,
+    learning_rate: float | None = None,  # of Adam; None for what suits the kind
+    only_matrices: bool = False,  # a full fine-tune has the embeddings too
 ) -> Adapted:
     """Train the small GPT on the course's code.
 
+    Without LoRA and with ``only_matrices``, embeddings, norms and biases stay as they are, as with
+    LoRA: this is what LoRA comes near to as the rank grows.
+
     A seed is that of A's first numbers and of the windows that are read; the model is the same.
-
-    Args:
-        rank: of each change, with LoRA; None trains the weights themselves.
-        steps: how many updates each run makes, each on ``BATCH`` windows of ``LENGTH`` tokens.
-        seeds: one run for each.
-        learning_rate: of Adam; if None what suits the kind, 0.01 for LoRA and 0.001 without.
-        only_matrices: whether without LoRA the matrices alone are trained. LoRA leaves embeddings,
-            norms and biases as they are, so this is what it comes near to as the rank grows; a full
-            fine-tune has the embeddings too.
-
-    >>> done = adapt_to_code(2, steps=1)
-    >>> done.learned == 3 * 2 * (4 * (128 + 128) + 2 * (128 + 512))
-    True
     """
     rate = (FULL_RATE if rank is None else LORA_RATE) if learning_rate is None else learning_rate
     tokens = course_tokens()
@@ -146,13 +131,7 @@ def _start(rank: int | None, only_matrices: bool) -> nn.Module:
 
 
 def matrix_changes(before: nn.Module, after: nn.Module) -> dict[str, Float[Tensor, "out in"]]:
-    """Return by how much training has changed each linear layer's weights: the layers' ΔW.
-
-    >>> model = load_small_gpt()
-    >>> changes = matrix_changes(model, model)
-    >>> len(changes), tuple(changes["blocks.0.feedforward.expand"].shape)
-    (18, (512, 128))
-    """
+    """Return by how much training has changed each linear layer's weights: the layers' ΔW."""
     return {
         name: after.get_submodule(name).weight.detach() - part.weight.detach()  # type: ignore
         for name, part in before.named_modules()
@@ -182,9 +161,6 @@ def nearest_of_rank(
     The singular values beyond the r largest are set to 0.
 
     Source: Eckart, Young, "The approximation of one matrix by another of lower rank", 1936.
-
-    >>> nearest_of_rank(torch.diag(torch.tensor([3.0, 2.0, 1.0])), rank=2).diagonal().tolist()
-    [3.0, 2.0, 0.0]
     """
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     return (left[:, :rank] * values[:rank]) @ right[:rank]

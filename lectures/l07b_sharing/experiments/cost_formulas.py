@@ -84,10 +84,6 @@ def formula_costs(sizes: Sizes) -> dict[str, Costs]:
     - **LoRA**: ``2 * 2 C r`` numbers more, and those alone are trained. Before merging.
     - **MoD**: the block for K = ``capacity * T`` tokens, attention for K^2 pairs; a router of C and
       a predictor of about ``C^2 / 4`` for all. Keys and values of the K alone are kept.
-
-    >>> costs = formula_costs(Sizes())
-    >>> costs["dense"].parameters, costs["MoE"].parameters
-    (49984, 282112)
     """
     C, T, F = sizes.width, sizes.length, 4 * sizes.width
     feedforward = 2 * C * F + F + C

@@ -112,12 +112,7 @@ def _html_line(cells: list[str], tag: str) -> str:
 def pruning_table(sizes: Sizes | None = None, *, timed: bool = False) -> PruningTable:
     """Build each variant of the block, measure what it costs, and compare with the formulas.
 
-    Raises:
-        CostMismatchError: if a formula and its measurement differ; it names the cell.
-
-    >>> table = pruning_table(Sizes(width=16, num_heads=4, length=8))
-    >>> table.costs["GQA"].cache_bytes / table.costs["dense"].cache_bytes
-    0.5
+    Where a formula and its measurement differ, a `CostMismatchError` names the cell.
     """
     sizes = Sizes() if sizes is None else sizes
     costs = formula_costs(sizes)
@@ -127,18 +122,11 @@ def pruning_table(sizes: Sizes | None = None, *, timed: bool = False) -> Pruning
     return PruningTable(sizes, costs, _times(blocks, x) if timed else {})
 
 
-def measured_costs(block: nn.Module, x: Float[Tensor, "1 T C"]) -> Costs:
-    """Return what a block costs, by running it: see the top of this file.
-
-    Args:
-        block: takes ``(tokens, cache)`` and returns the new tokens first in a tuple, as
-            ``GPT2Block`` does.
-        x: one sequence.
-
-    >>> costs = measured_costs(GPT2Block(GPT2Config(width=12, num_heads=3)), torch.randn(1, 5, 12))
-    >>> costs.parameters, costs.flops, costs.cache_bytes
-    (1884, 18480, 480)
-    """
+def measured_costs(
+    block: nn.Module,  # of (tokens, cache), as GPT2Block
+    x: Float[Tensor, "1 T C"],
+) -> Costs:
+    """Return what a block costs, by running it: see the top of this file."""
     with torch.no_grad():
         with FlopCounterMode(display=False) as counter:
             block(x, KVCache())

@@ -55,14 +55,7 @@ class DepthRuns:
 
 @lru_cache(maxsize=1)
 def depth_runs() -> DepthRuns:
-    """Return what was measured.
-
-    >>> found = depth_runs()
-    >>> [int(found.texts[0].routed[capacity][0].sum()) for capacity in CAPACITIES]
-    [5, 10, 20, 30, 40]
-    >>> all((found.routed[capacity] < found.random[capacity]).all() for capacity in found.random)
-    True
-    """
+    """Return what was measured."""
     found = read_measured(DEPTH_RUNS_FILE)
     runs = found["runs"]
     return DepthRuns(

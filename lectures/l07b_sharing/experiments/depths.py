@@ -46,13 +46,8 @@ Cards = tuple[Tensor, Tensor, Tensor]
 def card_batch(generator: torch.Generator, *, batch: int = 16) -> Cards:
     """Draw sequences of 16 cards, four of them sums, at random places.
 
-    Returns:
-        The cards (B, T, 3): two digits and whether it is a sum. The answers (B, T): the sum modulo
-        5, or 5 for a blank. Random numbers (B, T), for those who choose at random.
-
-    >>> cards, answers, _ = card_batch(torch.Generator().manual_seed(0), batch=1)
-    >>> cards[0, :4].tolist(), answers[0, :4].tolist()
-    ([[4, 1, 1], [4, 3, 0], [3, 4, 0], [0, 3, 1]], [0, 5, 5, 3])
+    Gives the cards (B, T, 3): two digits and whether it is a sum. The answers (B, T): the sum
+    modulo 5, or 5 for a blank. Random numbers (B, T), for those who choose at random.
     """
     shape = (batch, LENGTH)
     left, right = torch.randint(_DIGITS, (2, *shape), generator=generator)
@@ -76,21 +71,15 @@ class CardPass(NamedTuple):
 
 
 class CardReader(nn.Module):
-    """One vector for each card, one block that takes part of them, and a linear readout.
+    """One vector for each card, one block that takes part of them, and a linear readout."""
 
-    Args:
-        capacity: the share of cards that the block takes.
-        scheme: how they are chosen, one of ``SCHEMES``; the last two differ in their training
-            alone.
-        gate: of the ``MixtureOfDepths``; ``"weight"`` is the paper's.
-
-    >>> cards, _, draws = card_batch(torch.Generator().manual_seed(0), batch=3)
-    >>> scores, kept = CardReader(0.25)(cards, draws)
-    >>> tuple(scores.shape), kept.mask.sum(dim=1).tolist()
-    ((3, 16, 6), [4, 4, 4])
-    """
-
-    def __init__(self, capacity: float | int, *, scheme: str = "router", gate: str = "one") -> None:
+    def __init__(
+        self,
+        capacity: float | int,  # the share of cards that the block takes
+        *,
+        scheme: str = "router",  # one of SCHEMES; the last two differ in their training
+        gate: str = "one",  # of the MixtureOfDepths; "weight" is the paper's
+    ) -> None:
         super().__init__()
         self.scheme = scheme
         self.left, self.right = (nn.Embedding(_DIGITS, _WIDTH) for _ in range(2))
@@ -161,20 +150,16 @@ def card_scores(model: nn.Module) -> CardScores:
     return CardScores(top_k, sums_kept, predicted)
 
 
-def expected_loss(capacity: float | int, scheme: str) -> float:
+def expected_loss(
+    capacity: float | int,  # the share that is let through
+    scheme: str,  # "oracle" or "random"
+) -> float:
     """Return the loss of a reader that gets every card right that it can, in nats.
 
     A quarter of the cards are sums, and each that is not let through is a guess of log 5. The
     oracle leaves out ``1/4 - capacity`` of all cards, if any; random choice ``1/4 (1 - capacity)``.
     A router that leaves out sums by their digits can come a little below the oracle: the sums left
     out are then not equally frequent.
-
-    Args:
-        capacity: the share that is let through.
-        scheme: ``"oracle"`` or ``"random"``.
-
-    >>> expected_loss(0.25, "oracle"), round(expected_loss(0.25, "random"), 3)
-    (0.0, 0.302)
     """
     missed = max(0.0, SHARE - capacity) if scheme == "oracle" else SHARE * (1 - capacity)
     return missed * math.log(_DIGITS)

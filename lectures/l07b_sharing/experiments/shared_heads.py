@@ -48,23 +48,12 @@ class Shared:
 
 
 def share_heads(
-    numbers_of_kv_heads: Iterable[int] = (4, 2, 1),
+    numbers_of_kv_heads: Iterable[int] = (4, 2, 1),  # each divides 4, and 4 averages nothing
     *,
-    steps: int = 30,
-    seeds: Sequence[int] = (0,),
+    steps: int = 30,  # on the prose that the small GPT was trained on
+    seeds: Sequence[int] = (0,),  # of the windows that are read
 ) -> dict[int, Shared]:
-    """Average the small GPT's keys and values to fewer heads, and train each model a little.
-
-    Args:
-        numbers_of_kv_heads: G, once for each model; each divides the small GPT's 4 heads, and
-            with 4 nothing is averaged.
-        steps: of the training, on the prose that the small GPT was trained on.
-        seeds: one run for each. A seed decides which windows are read.
-
-    >>> found = share_heads([2], steps=1)[2]
-    >>> found.cache_bytes == 2 * 3 * (2 * 32) * LENGTH * 4
-    True
-    """
+    """Average the small GPT's keys and values to fewer heads, and train each model a little."""
     return {G: _shared(G, steps, seeds) for G in numbers_of_kv_heads}
 
 

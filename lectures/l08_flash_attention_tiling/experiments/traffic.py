@@ -37,11 +37,7 @@ _FINISH = 1  # for each row, beside the D divisions and log l: plus m
 
 @dataclass(frozen=True)
 class Cost:
-    """What a computation takes: FLOPs in products, other FLOPs, exp and log, bytes moved.
-
-    >>> Cost(80, 20, 5, bytes_read=30, bytes_written=10).intensity
-    2.0
-    """
+    """What a computation takes: FLOPs in products, other FLOPs, exp and log, bytes moved."""
 
     matmul_flops: int
     vector_flops: int
@@ -93,10 +89,6 @@ def naive_forward(T: int, S: int, D: int, *, element_size: int = 2, heads: int =
     So ``element_size * (2 T D + 2 S D + 4 T S)`` bytes and ``4 T S D`` FLOPs in products, whatever
     is masked: this form computes every score, and hides some of them afterwards. (A mask that is a
     pass of its own would cost ``2 T S`` more; none is counted.)
-
-    >>> cost = naive_forward(1024, 1024, 64)
-    >>> cost.matmul_flops == 4 * 1024 * 1024 * 64, cost.bytes / 2**20
-    (True, 8.5)
     """
     return heads * Cost(
         matmul_flops=4 * T * S * D,
@@ -136,11 +128,6 @@ def tiled_forward(
 
     ``cached``: k and v come from the main memory once, and stay in the L2 cache for the other
     blocks of queries: the least that can be moved.
-
-    >>> cost = tiled_forward(1024, 1024, 64, block_m=128, block_n=128)
-    >>> naive = naive_forward(1024, 1024, 64)
-    >>> cost.matmul_flops == naive.matmul_flops, round(naive.bytes / cost.bytes, 1)
-    (True, 3.8)
     """
     blocks = _query_blocks(T, S, block_m, block_n, causal)
     keys = blocks.once if cached else blocks.visited
@@ -165,9 +152,6 @@ def naive_backward(T: int, S: int, D: int, *, element_size: int = 2, heads: int 
 
     Four products, ``8 T S D`` FLOPs. The matrix is moved seven times: the weights are read twice,
     dweights written and read, dscores written and read twice.
-
-    >>> naive_backward(1024, 1024, 64).matmul_flops == 8 * 1024 * 1024 * 64
-    True
     """
     return heads * Cost(
         matmul_flops=8 * T * S * D,
@@ -199,9 +183,6 @@ def tiled_backward(
 
     Seven products of ``2 T S D`` against the naive form's four: this is where tiled attention
     computes more.
-
-    >>> tiled_backward(1024, 1024, 64, block_m=128, block_n=128).matmul_flops == 14 * 1024**2 * 64
-    True
     """
     row = element_size * 2 * D + 2 * STATISTIC  # a row of q and dout, its lse and delta
     key = element_size * 2 * D  # a row of k and v

@@ -10,7 +10,7 @@ from lectures.l00_start_here.experiments.gradient_reach import (
     KINDS,
     gradient_by_distance,
 )
-from lectures.l00_start_here.explorers.gradient_reach import GradientReach
+from lectures.l00_start_here.explorers.gradient_reach import GradientReach, written
 
 LENGTH = 41
 
@@ -106,6 +106,11 @@ def test_the_pictures_shares_are_the_curves():
         assert state.shares[name] == expected[41].item()
         sent = explorer.given()["curves"][state.rows[name]]
         assert sent.tolist() == expected.tolist()
+
+
+def test_small_shares_are_written_as_powers_of_ten():
+    shares = (0.0156, 0.001, 0.00099, 2e-7, 3e-26)
+    assert [written(share) for share in shares] == ["0.016", "0.001", "10⁻³", "10⁻⁷", "10⁻²⁶"]
 
 
 def test_reach_is_the_fewest_last_inputs_with_nine_tenths():

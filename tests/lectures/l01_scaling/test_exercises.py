@@ -71,4 +71,6 @@ def test_scores_of_random_directions_have_variance_1(d):
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_one_model_of_each_kind(seed):
     expected = [1 / 8, 1, 7**0.5, 8, 512**0.5, 64]
-    assert sorted(divisors(mystery_models(seed), 7).values()) == pytest.approx(expected, rel=1e-5)
+    models = mystery_models(seed)
+    assert list(models) == ["amber", "birch", "cedar", "dogwood", "elder", "fir"]
+    assert sorted(divisors(models, 7).values()) == pytest.approx(expected, rel=1e-5)

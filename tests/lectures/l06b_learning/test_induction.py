@@ -38,6 +38,16 @@ def test_rows_say_different_tokens_twice():
     assert set(rows.flatten().tolist()) <= set(range(TOKENS))
 
 
+def test_what_is_learned_from_runs_around_the_end():
+    (rows,) = shifted_repeats(generator(), batch=64)
+    begins = set()
+    for first, second in rows.view(64, 2, n).tolist():
+        begin = first.index(second[0])
+        assert second == first[begin:] + first[:begin]
+        begins.add(begin)
+    assert begins == set(range(n))
+
+
 def knows(rows, first, second):
     """Scores of one who gives the right token this probability, in either half."""
     right = one_hot(rows.roll(-1, dims=1), TOKENS).double()

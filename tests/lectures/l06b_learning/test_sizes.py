@@ -22,6 +22,7 @@ def test_sizes_grow_fourfold_in_the_blocks():
     blocks = [config.num_layers * config.block_parameters for config in configs]
     assert all(3.5 < big / small < 4 for small, big in pairwise(blocks))
     assert {(config.num_layers, config.head_width) for config in configs} == {(2, 8)}
+    assert [config.parameters for config in configs] == [4064, 11200, 34688, 118528]
 
 
 @pytest.mark.parametrize("width", [8, 64])

@@ -13,6 +13,7 @@ from lectures.l07_dynamic_pruning.experiments.phone_books import (
     UNITS,
     VISITS,
     WIDTH,
+    known_by_layer,
     multiplications,
     parameters,
     phone_book,
@@ -54,6 +55,16 @@ def test_what_is_known_depends_on_the_units_and_hardly_on_the_cut():
         shares = [known(units, *cut) for cut in product(EXPERTS, VISITS)]
         assert max(shares) - min(shares) < 0.1, (units, shares)
     assert known(32, 1, 1) < 0.45 and known(128, 8, 2) > 0.95
+
+
+def test_the_table_has_every_layer_of_the_file_once():
+    rows = known_by_layer()
+    cuts = [(row["units"], row["experts"], row["visits"]) for row in rows]
+    assert len(cuts) == len(set(cuts)) == len(UNITS) * (1 + 2 + 2)
+    for row, cut in zip(rows, cuts, strict=True):
+        assert row["known"] == round(known(*cut) * NAMES**2)
+        assert row["parameters"] == parameters(*cut)[0]
+        assert row["multiplications"] == multiplications(*cut)
 
 
 def test_the_picture_counts_names():

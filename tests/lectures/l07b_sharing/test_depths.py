@@ -68,7 +68,8 @@ def test_each_scheme_chooses_as_it_says():
     best = draws.argsort(dim=1, descending=True)[:, :4].sort(dim=1).values
     assert chosen.nonzero()[:, 1].view(-1, 4).tolist() == best.tolist()
     reader = CardReader(SHARE)
-    by_router = reader(cards, draws).kept
+    scores, by_router = reader(cards, draws)
+    assert scores.shape == (16, LENGTH, 6) and by_router.mask.sum(dim=1).tolist() == [4] * 16
     torch.testing.assert_close(by_router.weights, reader.layer.router(reader.embed(cards))[..., 0])
 
 

@@ -152,6 +152,11 @@ def test_gradient_costs_tile_by_tile(T, S, block_m, block_n, causal):
     assert cost.bytes_written == delta_written + written
 
 
+def test_intensity_is_products_for_each_byte():
+    assert Cost(80, 20, 5, bytes_read=30, bytes_written=10).intensity == 2
+    assert Cost(80, 20, 5, bytes_read=0, bytes_written=0).intensity == 0
+
+
 def test_tiles_compute_more_and_move_less():
     """The claim that it were faster because it computed less is wrong for the same scores."""
     sizes, tiles = (1024, 1024, 64), {"block_m": 128, "block_n": 64}

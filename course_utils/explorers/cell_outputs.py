@@ -15,10 +15,10 @@ class _Closable(Protocol):
 
 
 # Cell id → the run that showed something there, and what it showed.
-_shown: dict[str, tuple[str, list[_Closable]]] = {}
+_outputs: dict[str, tuple[str, list[_Closable]]] = {}
 
 
-def replace_shown(explorer: _Closable) -> None:
+def replace_outputs(explorer: _Closable) -> None:
     """Close what an earlier run of this cell showed, and remember what this run shows."""
     kernel = getattr(get_ipython(), "kernel", None)
     request = kernel.get_parent("shell") if kernel else {}
@@ -26,12 +26,12 @@ def replace_shown(explorer: _Closable) -> None:
     if cell is None:
         return
     run = request["header"]["msg_id"]
-    earlier, explorers = _shown.get(cell, (run, []))
+    earlier, explorers = _outputs.get(cell, (run, []))
     if earlier != run:
-        for shown_before in explorers:
-            if shown_before is not explorer:
-                shown_before.close()
+        for output in explorers:
+            if output is not explorer:
+                output.close()
         explorers = []
     if explorer not in explorers:
         explorers = [*explorers, explorer]
-    _shown[cell] = (run, explorers)
+    _outputs[cell] = (run, explorers)
