@@ -7,7 +7,14 @@ TABLE = (*GPTS, "three-train", "three")
 SINKS = ("setup", "absent", "sink-head", "sink-attend", "sink-train", "sinks")
 STATES = ("setup", "rules", "delta", "pair-rows", "recall", "recall-train", "recalled")
 FEW = tuple(Setting(each.name, rate=each.rate, seeds=3) for each in RATES)
-LONGER = Setting("4 × steps", budget=4, seeds=3)
+SINK_SETTINGS = (
+    *(Setting(each.name, arguments={"SINK_RATE": 0.005 * each.rate}, seeds=3) for each in RATES),
+    Setting("4 × steps", arguments={"SINK_STEPS": 4000}, seeds=3),
+)
+STATE_SETTINGS = (
+    *(Setting(each.name, arguments={"RECALL_RATE": 0.01 * each.rate}, seeds=3) for each in RATES),
+    Setting("4 × steps", arguments={"RECALL_STEPS": 1600}, seeds=3),
+)
 EIGHT = Setting("eight people in the list", edits={"listed=2": "listed=8"}, seeds=3)
 USUAL, TWICE, FAST = range(3)  # the columns of the table
 
@@ -106,8 +113,8 @@ CLAIMS = (
         unit="of 1: share right",
         rival="first token kept",
         control=EIGHT,
-        quick={"STEPS": 2},
-        settings=(*FEW, LONGER),
+        quick={"SINK_STEPS": 2},
+        settings=SINK_SETTINGS,
     ),
     Claim(
         name="a_place_is_needed",
@@ -121,8 +128,8 @@ CLAIMS = (
         unit="of 1: share right",
         rival="learned sink",
         control=EIGHT,
-        quick={"STEPS": 2},
-        settings=(*FEW, LONGER),
+        quick={"SINK_STEPS": 2},
+        settings=SINK_SETTINGS,
     ),
     Claim(
         name="a_state_is_full",
@@ -144,8 +151,8 @@ CLAIMS = (
             edits={'linear_rule, "delta": delta_rule': 'softmax_rule, "delta": softmax_rule'},
             seeds=3,
         ),
-        quick={"STEPS": 2},
-        settings=(*FEW, LONGER),
+        quick={"RECALL_STEPS": 2},
+        settings=STATE_SETTINGS,
     ),
     Claim(
         name="the_delta_rule_overwrites",
@@ -166,7 +173,7 @@ CLAIMS = (
             edits={'linear_rule, "delta": delta_rule': 'softmax_rule, "delta": softmax_rule'},
             seeds=3,
         ),
-        quick={"STEPS": 2},
-        settings=(*FEW, LONGER),
+        quick={"RECALL_STEPS": 2},
+        settings=STATE_SETTINGS,
     ),
 )

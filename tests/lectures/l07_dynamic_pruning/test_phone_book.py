@@ -20,6 +20,8 @@ from lectures.l07_dynamic_pruning.experiments.phone_books import (
 )
 from lectures.l07_dynamic_pruning.explorers.phone_book import PhoneBook
 from tests.support_flops import counted_flops
+from tools.claims.cells import run_cells
+from tools.notebook_file import LECTURES
 
 
 def layer_of(units, experts, visits):
@@ -74,3 +76,12 @@ def test_the_picture_counts_names():
     )
     assert f"[b:{round(state.known * 4096):,}] of 4,096" in PhoneBook().caption(state)
     assert PhoneBook().compute(units=8, experts=1, visits=2).visits == 1
+
+
+def test_dispatch_by_hand_where_rounding_chooses():
+    """Trained for longer, two experts can be so equally probable that rounding chooses."""
+    cells = "setup", "book", "steps", "learn", "run-experts", "experts-class", "experts"
+    same = "library.router, library.experts = layer.router, layer.experts"
+    nearly = {same: f"{same}; nn.init.normal_(layer.router.weight, std=1e-6)"}
+    left = run_cells(LECTURES / "07_dynamic_pruning.ipynb", cells, {"STEPS": lambda _: 2}, nearly)
+    assert 0 < left.clear.sum() < len(left.clear)

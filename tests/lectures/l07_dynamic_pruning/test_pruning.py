@@ -5,12 +5,15 @@ import copy
 import pytest
 import torch
 
+from course_utils.layers.pruning import brain_damage_saliency
 from lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
+    _brain_damage,
     _cut,
     digit_accuracy,
     digit_batch,
+    digit_loss,
     pruned_accuracies,
     pruned_in_rounds,
     rescale_units,
@@ -79,6 +82,18 @@ def test_rounds_delete_for_good_and_train_on(readers):
         assert (found[rule][:, 2] > at_once[rule][:, 2]).all()
     assert (found["magnitude"][:, 2] > found["random"][:, 2] + 0.1).all()
     assert torch.equal(before, models[0].expand.weight)
+
+
+def test_brain_damage_by_second_derivatives(readers):
+    digits = digit_batch(torch.Generator().manual_seed(5), batch=61)
+    for model in (readers.models[0], _cut(readers.models[1], "magnitude", 0.8, row=0)):
+        found, wanted = (
+            _brain_damage(model, digits[0]),
+            brain_damage_saliency(model, digit_loss, *digits),
+        )
+        assert list(found) == list(wanted)
+        for name, saliency in found.items():
+            torch.testing.assert_close(saliency, wanted[name], rtol=1e-4, atol=1e-7)
 
 
 def test_what_is_gone_stays_gone(readers):
