@@ -56,6 +56,13 @@ def draw(page, heights):
     page.mouse.up()
 
 
+def test_the_first_prediction_of_a_page_looks_like_every_other(page):
+    """Nothing else has brought the style: its title is only heard, its line has a bar."""
+    assert page.locator(".predict .ce-title").bounding_box()["width"] == 1
+    bar = "line => getComputedStyle(line).borderLeftWidth"
+    assert page.locator(".predict .ce-caption").evaluate(bar) == "3px"
+
+
 def test_before_it_is_drawn_nothing_is_told(page):
     assert drawn_points(page) == 0 and page.locator(DONE).is_disabled()
     assert said(page).startswith("Draw your guess") and kept(page) == "no guess"

@@ -27,6 +27,16 @@ def test_a_bar_is_dragged_and_the_others_share_the_rest(open_explorer):
     assert words(tab).endswith("a tie, a tie.")
 
 
+def test_both_answers_are_within_the_picture_next_to_the_heads(open_explorer):
+    """In the narrowest picture that has them there, too."""
+    tab = open_explorer(PLACES, width=790)
+    assert tab.locator(".places-wide.places-plain").count() == 1
+    stage = tab.locator(".ce-stage").bounding_box()
+    for answer in tab.locator(".places-mixture").all():
+        box = answer.bounding_box()
+        assert box["x"] + box["width"] <= stage["x"] + stage["width"] + 1
+
+
 def test_a_bar_by_keys(open_explorer):
     tab = open_explorer(PLACES)
     bar = f"{FIRST} >> [role=slider] >> nth=1"

@@ -4,9 +4,10 @@ import { chart } from "./chart.js";
 import {
   HANDLES, PLACES, caption, compute, heightsOf, joined, pulled, shareOf,
 } from "./draw.compute.js";
-import style from "./draw.css";
+import drawing from "./draw.css";
 import { explorer } from "./explorer.js";
 import { draggable, slider } from "./hand.js";
+import prediction from "./predict.css";
 import { onGuess, recall, remember } from "./remembered.js";
 import { clamp } from "./scale.js";
 import { html, path, set, svg } from "./svg.js";
@@ -19,7 +20,8 @@ const NARROW = 560;
 const HIGH = 240;
 const STRAYS = 24; // so far beside its handle a pointer draws
 
-export default explorer({ mount, compute, caption, style });
+// It may be the first prediction of its page.
+export default explorer({ mount, compute, caption, style: prediction + drawing });
 
 function mount(stage, hand) {
   const { curve, key } = hand.given;
