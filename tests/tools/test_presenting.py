@@ -6,9 +6,20 @@ from nbconvert.exporters.slides import _RevealMetadataPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from lectures import COURSE, EXPLORERS
+from tests.explorers.support_node import run_module
 from tools.notebook_file import NotebookFileError, lecture_file, read_cells
 from tools.presenting import timing
 from tools.presenting.slides import read_slides
+from tools.setup.lab import PRESENT_EXTENSIONS
+
+# The presenter's own slides: what each shows, and what is beside its words.
+LIVE = f"""
+const {{ slidesOf }} = await import(
+  "{(PRESENT_EXTENSIONS / "course-presenter" / "static" / "slides.js").as_uri()}");
+console.log(JSON.stringify(slidesOf(told).map(({{ cells, about }}) =>
+  ({{ own: cells.map(({{ place }}) => place), about }}))));
+"""
+SETS = 'class="course-sets"'
 
 
 @pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
@@ -97,6 +108,24 @@ def test_the_short_path_is_what_the_notes_plan(save, capsys):
     assert walked == ["title", "one", "inside", "notes", "two", "why", "so"]
     timing.main([str(path)])
     assert "has slides 1 to 4, 6 to 8." in capsys.readouterr().out
+
+
+def told_of(cell):
+    """What the presenter knows of a cell."""
+    said = {name.split("_")[0]: word for name, word in cell.metadata.get("slideshow", {}).items()}
+    return {"slide": "-", "id": cell.id, "type": cell.cell_type, "source": cell.source, **said}
+
+
+@pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])
+def test_words_that_set_a_picture_have_it_on_their_slide(stem):
+    """Where they are words or a question: picture and code leave no room for each other."""
+    cells = nbformat.read(lecture_file(stem), as_version=4).cells
+    for slide in run_module(LIVE, [told_of(cell) for cell in cells]):
+        own = [cells[place] for place in slide["own"]]
+        codes = [cell.source for cell in own if cell.cell_type == "code"]
+        is_words = all("predict(" in source for source in codes)
+        if is_words and any(SETS in cell.source for cell in own):
+            assert "explore_" in cells[slide["about"]].source, own[0].id
 
 
 @pytest.mark.parametrize("stem", [lecture.stem for lecture in COURSE])

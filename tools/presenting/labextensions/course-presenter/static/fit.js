@@ -32,17 +32,20 @@ export function overflows(stage) {
   return [...boxes].some(box => box.offsetParent && box.scrollWidth > box.clientWidth + 1);
 }
 
-// Zoom a slide so that all of it is seen; return the zoom. What an answer is about is beside it or
-// above it; where that makes it too small, the words alone are shown. A long table that would be
+// Zoom a slide so that all of it is seen; return the zoom. What an answer is about is above it or
+// beside it; where that makes it too small, the words alone are shown. A long table that would be
 // too small scrolls.
 export function fitSlide(stage, scale) {
   const panel = stage.closest('.cp-panel');
   const about = stage.querySelector('.cp-about');
-  const isPaired = Boolean(about?.querySelector('.ce, .jp-RenderedImage'));
-  panel.classList.toggle(PAIRED, isPaired);
-  panel.classList.remove(SCROLLS);
-  let zoom = isPaired ? fitBeside(stage, scale) : fit(stage, scale * LARGEST);
-  if (about && zoom < (isPaired ? READABLE : PRINTED) * scale) {
+  const hasPicture = Boolean(about?.querySelector('.ce, .jp-RenderedImage'));
+  panel.classList.remove(PAIRED, SCROLLS);
+  let zoom = fit(stage, scale * (hasPicture ? BESIDE : LARGEST));
+  if (hasPicture && zoom < READABLE * scale) {
+    panel.classList.add(PAIRED);
+    zoom = fitBeside(stage, scale);
+  }
+  if (about && zoom < (hasPicture ? READABLE : PRINTED) * scale) {
     about.classList.remove('cp-on', 'cp-about');
     panel.classList.remove(PAIRED);
     zoom = fit(stage, scale * LARGEST);

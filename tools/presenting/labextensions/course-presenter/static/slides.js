@@ -11,12 +11,16 @@ const PLANNED = /For the presenter, (?:(\d+) min|after class)/;
 // The buttons of a question are no picture that words could be about.
 const ASKS = /\bpredict\(/;
 
+// Words that press a preset, and the picture that they set.
+const SETS = /class="course-sets"/;
+const EXPLORES = /\bexplore_\w+\(/;
+
 // Group cells, given as {id, type, slide, source, about}, into slides:
 // {cells: [{place, fragment}], notes: [place], title, section, begins, planned, inClass, about};
 // a place is a position in `cells`, and `begins` is true for the first slide of a section. `planned`
 // are minutes, null for after class, undefined where nothing is said; `inClass` says whether it is
 // on the short path. `about` is the place of the cell that the words of an answer are about:
-// the last code, or what the words' cell names, which may be none.
+// the last code, the picture that they set, or what the words' cell names, which may be none.
 export function slidesOf(cells) {
   const slides = [];
   let section = '';
@@ -85,15 +89,26 @@ function topicOf(before, slide, cells) {
   return slide.cells.findLast(isTopic)?.place ?? (goesOn ? before?.topic : undefined);
 }
 
-// What is shown beside words alone: what they name; without a heading, their topic.
+// What is shown beside words alone: what they name, the picture that they set, and without a heading
+// their topic.
 function aboutOf(slide, cells) {
   const own = slide.cells.map(({ place }) => cells[place]);
   const named = own.find(({ about }) => about !== undefined)?.about;
   if (named !== undefined) {
     return cells.flatMap(({ id }, place) => (id === named ? [place] : []))[0];
   }
-  const isAnswer = !slide.title && !slide.begins && own.every(({ type }) => type !== 'code');
-  return isAnswer ? slide.topic : undefined;
+  const codes = own.filter(({ type }) => type === 'code');
+  if (own.some(({ source }) => SETS.test(source)) && codes.every(({ source }) => ASKS.test(source))) {
+    return explorerAbove(slide, cells);
+  }
+  return slide.title || slide.begins || codes.length ? undefined : slide.topic;
+}
+
+// Words set the nearest picture above them.
+function explorerAbove(slide, cells) {
+  const above = cells.slice(0, slide.cells[0].place);
+  const place = above.findLastIndex(({ source }) => EXPLORES.test(source));
+  return place < 0 ? undefined : place;
 }
 
 // How many cells of a slide wait to be uncovered.
