@@ -22,7 +22,7 @@ from threading import Thread
 from tools.chromium import FLAGS, find_chromium
 
 SCRIPT = Path(__file__).parent / "static" / "rooms.js"
-WIDTHS = (*range(272, 440, 8), *range(440, 961, 24))
+WIDTHS = (*range(272, 440, 8), *range(440, 961, 12))
 SLACK = 12  # pixels that a room may be too high, so that neighbouring widths can share it
 ROOM = re.compile(r'<div class="course-room (room-\w+)">.*?</div><!-- room -->', re.DOTALL)
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
