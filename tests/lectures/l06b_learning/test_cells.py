@@ -21,6 +21,7 @@ def names():
     for name in ("setup", "stories", "patterns", "kinds"):
         exec(CELLS[name], found)
     exec("import copy", found)
+    exec(CELLS["names"].split("print(")[0], found)  # the people, without a training
     for name in ("asked", "finder", "heads-off"):
         exec(CELLS[name], found)
     return found
@@ -46,7 +47,9 @@ def test_weights_on_the_finder_are_the_librarys(names, model):
             for key in range(t + 1):
                 if inputs[row, key] == targets[row, t]:
                     expected[block] += heads.weights[row, :, t, key] / len(asked)
-    torch.testing.assert_close(names["weight_on_finder"](ours), expected, atol=1e-4, rtol=0)
+    torch.testing.assert_close(
+        names["weight_on"](names["finder"], ours), expected, atol=1e-4, rtol=0
+    )
 
 
 @torch.no_grad()
