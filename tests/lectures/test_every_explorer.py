@@ -61,17 +61,19 @@ def faults(state):
     return found
 
 
-def choices_of(explorer):
-    """Each value of each control that chooses between a few."""
+def modes_of(explorer):
+    """As it opens, each preset, and each preset with one of a few named values."""
+    presets = [{}, *explorer.presets.values()]
     chosen = {name: each for name, each in explorer.inputs.items() if isinstance(each, Choice)}
-    return [{name: value} for name, each in chosen.items() for value in each.sweep()]
+    choices = [{name: value} for name, each in chosen.items() for value in each.sweep()]
+    return [*presets, *({**preset, **choice} for preset in presets for choice in choices)]
 
 
 def test_each_control(browser):
     explorer = browser.explorer
     for name, each in explorer.inputs.items():
-        # A control may act only in a mode that a preset sets, or a choice.
-        for mode in ({}, *explorer.presets.values(), *choices_of(explorer)):
+        # A control may act only in a mode that a preset sets, or a preset and a choice.
+        for mode in modes_of(explorer):
             states = browser.states([{**mode, name: value} for value in each.sweep()])
             assert [fault for state in states for fault in faults(state)] == []
             if len({state.caption for state in states}) > 1:
