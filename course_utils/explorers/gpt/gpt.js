@@ -1,6 +1,6 @@
 // A GPT-2 that reads one token at a time. Its parts have the names of the course's torch code.
 
-import { gelu, layerNorm, linear, product, softmax, sum } from "./linear_algebra.js";
+import { addRows, gelu, layerNorm, linear, product, rowsTimes, softmax, sum } from "./linear_algebra.js";
 
 /** A model of what `weights.py` packs: of "blocks.0.attention.query.bias" each dot is a level. */
 export function loadGPT({ config, weights }) {
@@ -65,7 +65,8 @@ export function readOn(model, cache, passed, replaced = {}) {
     hidden_states.push(h);
   }
   cache.length += 1;
-  return { logits: logitsOf(model, h), weights, hidden_states };
+  let logits; // of most words that are read nobody asks them
+  return { get logits() { return logits ??= logitsOf(model, h); }, weights, hidden_states };
 }
 
 /** LN(h) W_eᵀ, with the embeddings again. For an earlier block's h it is the logit lens. */
@@ -82,16 +83,10 @@ function attend({ query, key, value }, x, num_heads, { keys, values }, position)
   const mixed = new Float64Array(width);
   const weights = [];
   for (let start = 0; start < width; start += D) {
-    const scores = new Float64Array(position + 1);
-    for (let s = 0; s <= position; s += 1) {
-      let score = 0;
-      for (let d = start; d < start + D; d += 1) score += q[d] * keys[s * width + d];
-      scores[s] = score / Math.sqrt(D);
-    }
+    const scores = rowsTimes(keys, q, start, D, position + 1);
+    for (let s = 0; s < scores.length; s += 1) scores[s] /= Math.sqrt(D);
     const shares = softmax(scores);
-    for (let s = 0; s <= position; s += 1) {
-      for (let d = start; d < start + D; d += 1) mixed[d] += shares[s] * values[s * width + d];
-    }
+    addRows(mixed, values, shares, start, D);
     weights.push(shares);
   }
   return { mixed, weights };

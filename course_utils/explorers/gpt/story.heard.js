@@ -7,17 +7,23 @@ import { piecesOf } from "./story.text.js";
 
 const SENTENCE = /[^.?]*[.?]?\s*$/; // the last one, as far as it goes
 const SAID = 0.05; // weights from here on are read out, the largest first
+const REST = 200; // ms without a change, after which what can be read is written
 
 /** Three paragraphs that nobody sees: { story, looks, news, draw }. */
-export function makeHeard(pen) {
+export function makeHeard(hand, pen) {
   const story = html("p", { class: "ce-heard" });
   const looks = html("p", { class: "ce-heard" });
   const news = html("p", { class: "ce-heard", "aria-live": "polite" });
-  let [told, wasPlaying] = [];
+  let [told, wasPlaying, rest] = [];
+  hand.onClose(() => clearTimeout(rest));
+  const write = state => {
+    set(looks, { text: looksOf(state) });
+    set(story, { text: state.text ? `The story so far: ${state.text}` : "The story has no word yet." });
+  };
   return { story, looks, news, draw(state) {
     const { text } = state;
-    set(looks, { text: looksOf(state) });
-    set(story, { text: text ? `The story so far: ${text}` : "The story has no word yet." });
+    clearTimeout(rest); // a long text takes its time: the word that was asked for is painted first
+    rest = setTimeout(() => write(state), REST);
     const isPlaying = pen.isPlaying;
     const isEnd = wasPlaying && !isPlaying;
     if (told !== undefined && (text !== told || isEnd)) {

@@ -37,7 +37,7 @@ function mount(stage, hand) {
   const looks = makeLooks(hand);
   const heads = makeHeads(hand, light, () => relight());
   const cache = makeCache(hand);
-  const heard = makeHeard(pen);
+  const heard = makeHeard(hand, pen);
   const dice = html("div", { class: "story-dice" }, html("p", { class: "story-note" },
     "Dice choose the next word: the longer its bar, the more often. The same dice, the same story. " +
     "It is a small model, and often wrong."),

@@ -41,23 +41,25 @@ export function makeWords(hand, pen, light, relight) {
   };
   pointing(track, event => over(event.type === "click" ? -1 : from(placeIn(text, event))), () => over(-1));
 
-  /** Write the words; what is returned is how many of those that are read stand where they stood. */
+  /** Write the words; what is returned is how many of those that are read are where they were. */
   const write = state => {
-    const before = words.length;
+    const isShorter = words.length > state.pieces.length + 1;
     while (words.length > state.pieces.length + 1) words.pop().element.remove();
     while (words.length < state.pieces.length + 1) {
       words.push(makeWord());
       track.append(words.at(-1).element);
     }
-    let same = start.write(END, true, true) || words.length < before ? 0 : 1;
-    let isSame = same > 0;
+    let isSame = !start.write(END, true, true);
+    let same = Number(isSame);
     read = [start];
     state.pieces.forEach(({ word, id, isKnown }, i) => {
       isSame = !words[i + 1].write(word, id !== null, isKnown) && isSame;
       if (id !== null) read.push(words[i + 1]);
       if (isSame) same = read.length;
     });
-    return same;
+    if (isSame && !isShorter) return same;
+    while (same > 0 && read[same - 1].isSign()) same -= 1;
+    return Math.max(same - 1, 0); // a word goes to the next line with the sign after it
   };
   let [laidOut, same] = [{}, 0];
   /** Where the words stand. Asked last: a page is laid out for it. */
@@ -68,7 +70,6 @@ export function makeWords(hand, pen, light, relight) {
     laidOut = { ...layout, at: state.at };
     places = [...places.slice(0, same), ...read.slice(same).map(each => each.place())];
     same = read.length;
-    set(arcs, { width: text.clientWidth, height: text.clientHeight });
     reveal(state);
   };
   /** The word that is asked stays in sight, and what follows the last one. */
@@ -147,6 +148,7 @@ function makeWord() {
   let [said, kind, lit] = [];
   return {
     element,
+    isSign: () => SIGN.test(said),
     write(word, isRead, isKnown) {
       if (word === said && isRead === kind) return false;
       [said, kind] = [word, isRead];

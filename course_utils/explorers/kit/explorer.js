@@ -253,8 +253,8 @@ class Shown {
       set(button, { "aria-pressed": String(said[i] > 0 && said[i] === Math.max(...said)) }));
     try {
       const { state, caption } = this.stateNow();
+      this.write(caption); // first: a part that asks where its marks are has all of it laid out
       this.parts.slice(0, this.drawn).forEach(draw => draw(state, this.values, this.theme));
-      this.write(caption);
       if (!this.waits()) this.say("");
     } catch (error) {
       this.say(`${error.message ?? error}. The picture is the last that worked.`);
