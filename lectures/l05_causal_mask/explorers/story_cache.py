@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from course_utils.explorers.gpt.story import COLOUR, LAST, LOOKS, StoryGPT
+from course_utils.explorers.gpt.story import LAST, LOOKS, StoryGPT
 from course_utils.explorers.inputs import Choice
+
+COSTS = {"look": "cache", "cached": True}
+TWENTY = "Ann was in the park. She found an old red hat. Ben was in the park. Ann"
 
 
 class StoryCache(StoryGPT):
@@ -11,13 +14,13 @@ class StoryCache(StoryGPT):
 
     title = "What does the next word cost, with a cache and without?"
     inputs = {**StoryGPT.inputs, "look": Choice("what to look at", LOOKS, "cache", in_picture=True)}
-    # Each sets one thing and leaves the other: two can hold at once, and then both are lit.
+    # The first two leave the story as it is written.
     presets = {
-        "with the cache": {"look": "cache", "cached": True},
-        "without": {"look": "cache", "cached": False},
-        "after four words": {"text": "Ann was in the", "at": LAST},
-        "after 40 words": {"text": COLOUR, "at": LAST},
-        "a new story": {"text": "", "at": LAST},
+        "with the cache": COSTS,
+        "without": {**COSTS, "cached": False},
+        "after four words": {**COSTS, "text": "Ann was in the", "at": LAST},
+        "after 20 words": {**COSTS, "text": TWENTY, "at": LAST},
+        "a new story": {**COSTS, "text": "", "at": LAST},
     }
     view = StoryGPT.view_path()
     reading = (
