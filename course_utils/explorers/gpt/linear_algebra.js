@@ -61,12 +61,9 @@ export function product(weight, x) {
 export function rowsTimes(matrix, x, start, D, count) {
   const width = x.length;
   const out = new Float64Array(count);
-  let s = 0;
-  for (; s + 4 <= count; s += 4) { // four rows at once, as `product` takes eight
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let d = 0;
+  // Four rows at once, as `product` takes eight; what lies beyond the last of `out` is not kept.
+  for (let s = 0; s < count; s += 4) {
+    let [a, b, c, d] = [0, 0, 0, 0];
     for (let i = start, at = s * width + start; i < start + D; i += 1, at += 1) {
       const each = x[i];
       a += matrix[at] * each;
@@ -79,28 +76,17 @@ export function rowsTimes(matrix, x, start, D, count) {
     out[s + 2] = c;
     out[s + 3] = d;
   }
-  for (; s < count; s += 1) {
-    for (let i = start; i < start + D; i += 1) out[s] += matrix[s * width + i] * x[i];
-  }
   return out;
 }
 
 /** Add to `out` each row of a matrix times its share, from `start` on for D numbers. */
 export function addRows(out, matrix, shares, start, D) {
   const width = out.length;
-  let s = 0;
-  for (; s + 4 <= shares.length; s += 4) {
-    const a = shares[s];
-    const b = shares[s + 1];
-    const c = shares[s + 2];
-    const d = shares[s + 3];
+  for (let s = 0; s < shares.length; s += 1) {
+    const share = shares[s];
     for (let i = start, at = s * width + start; i < start + D; i += 1, at += 1) {
-      out[i] += a * matrix[at] + b * matrix[at + width] + c * matrix[at + 2 * width] +
-        d * matrix[at + 3 * width];
+      out[i] += share * matrix[at];
     }
-  }
-  for (; s < shares.length; s += 1) {
-    for (let i = start; i < start + D; i += 1) out[i] += shares[s] * matrix[s * width + i];
   }
 }
 
