@@ -203,10 +203,11 @@ console.log(JSON.stringify(told.cases.map(
 MISTAKES = {
     "GELU by erf": [("Math.tanh(inside)", "erf(x[i] / Math.SQRT2)")],
     "scores over the square root of the width": [("Math.sqrt(D)", "Math.sqrt(width)")],
-    "no causal limit": [("position + 1)", "keys.length / width)")],
-    "not itself": [("position + 1)", "Math.max(position, 1))")],
-    "the last rows of keys left out": [("s < count; s", "s < count - 1; s")],
-    "the last rows of values left out": [("s < shares.length; s", "s < shares.length - 1; s")],
+    "no causal limit": [
+        ("new Float64Array(position + 1)", "new Float64Array(keys.length / width)"),
+        ("s <= position", "s < keys.length / width"),
+    ],
+    "not itself": [("s <= position", "s < Math.max(position, 1)")],
     "eps of 1e-6": [("x.length + eps", "x.length + 1e-6")],
     "eps outside the root": [
         ("1 / Math.sqrt(squares / x.length + eps)", "1 / (Math.sqrt(squares / x.length) + eps)")

@@ -1,6 +1,6 @@
 // A GPT-2 that reads one token at a time. Its parts have the names of the course's torch code.
 
-import { addRows, gelu, layerNorm, linear, product, rowsTimes, softmax, sum } from "./linear_algebra.js";
+import { gelu, layerNorm, linear, product, softmax, sum } from "./linear_algebra.js";
 
 /** A model of what `weights.py` packs: of "blocks.0.attention.query.bias" each dot is a level. */
 export function loadGPT({ config, weights }) {
@@ -83,10 +83,16 @@ function attend({ query, key, value }, x, num_heads, { keys, values }, position)
   const mixed = new Float64Array(width);
   const weights = [];
   for (let start = 0; start < width; start += D) {
-    const scores = rowsTimes(keys, q, start, D, position + 1);
-    for (let s = 0; s < scores.length; s += 1) scores[s] /= Math.sqrt(D);
+    const scores = new Float64Array(position + 1);
+    for (let s = 0; s <= position; s += 1) {
+      let score = 0;
+      for (let d = start; d < start + D; d += 1) score += q[d] * keys[s * width + d];
+      scores[s] = score / Math.sqrt(D);
+    }
     const shares = softmax(scores);
-    addRows(mixed, values, shares, start, D);
+    for (let s = 0; s <= position; s += 1) {
+      for (let d = start; d < start + D; d += 1) mixed[d] += shares[s] * values[s * width + d];
+    }
     weights.push(shares);
   }
   return { mixed, weights };

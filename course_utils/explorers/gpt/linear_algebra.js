@@ -57,39 +57,6 @@ export function product(weight, x) {
   return out;
 }
 
-/** k · x of the first `count` rows k of a matrix as wide as x, both from `start` on for D numbers. */
-export function rowsTimes(matrix, x, start, D, count) {
-  const width = x.length;
-  const out = new Float64Array(count);
-  // Four rows at once, as `product` takes eight; what lies beyond the last of `out` is not kept.
-  for (let s = 0; s < count; s += 4) {
-    let [a, b, c, d] = [0, 0, 0, 0];
-    for (let i = start, at = s * width + start; i < start + D; i += 1, at += 1) {
-      const each = x[i];
-      a += matrix[at] * each;
-      b += matrix[at + width] * each;
-      c += matrix[at + 2 * width] * each;
-      d += matrix[at + 3 * width] * each;
-    }
-    out[s] = a;
-    out[s + 1] = b;
-    out[s + 2] = c;
-    out[s + 3] = d;
-  }
-  return out;
-}
-
-/** Add to `out` each row of a matrix times its share, from `start` on for D numbers. */
-export function addRows(out, matrix, shares, start, D) {
-  const width = out.length;
-  for (let s = 0; s < shares.length; s += 1) {
-    const share = shares[s];
-    for (let i = start, at = s * width + start; i < start + D; i += 1, at += 1) {
-      out[i] += share * matrix[at];
-    }
-  }
-}
-
 /** A vector at mean 0 and variance 1, then scaled and shifted. */
 export function layerNorm({ weight, bias }, x, eps) {
   const mean = total(x) / x.length;
