@@ -188,8 +188,11 @@ def rate(holds: Sequence[bool | None]) -> str:
 
     >>> rate([True, None, False, True])
     '2 of 3'
+    >>> rate([None, None])
+    'not at stake'
     """
-    return f"{holds.count(True)} of {len(holds) - holds.count(None)}"
+    tried = len(holds) - holds.count(None)
+    return f"{holds.count(True)} of {tried}" if tried else "not at stake"
 
 
 def wilson_interval(held: int, tried: int) -> tuple[float, float]:

@@ -129,7 +129,7 @@ def write_lecture(folder, **changed):
     notebook = nbformat.v4.new_notebook()
     for name, source in {**CELLS, **changed}.items():
         notebook.cells.append(nbformat.v4.new_code_cell(source, id=name))
-    mark = 'It fits <sup>[1 of 2](#How-often-this-holds "line: as it was")</sup>, mostly.'
+    mark = 'It fits <sup>[1 of 2](#How-often-this-holds "as it was (line)")</sup>, mostly.'
     notebook.cells.append(nbformat.v4.new_markdown_cell(mark, id="text"))
     path = folder / f"{STEM}.ipynb"
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
@@ -264,7 +264,8 @@ def test_the_mark_behind_a_sentence_is_what_was_measured(lecture):
     path = lecture / f"{STEM}.ipynb"
     write_marks(path, {"line": Replication(1, [1, 2], [True, False], [], [], {"wide": [True]})})
     text = nbformat.read(path, as_version=4).cells[-1].source
-    mark = '<sup>[1 of 2](#How-often-this-holds "line. Elsewhere: wide: 1 of 1")</sup>'
+    means = "Run again with other seeds, it held in 1 of 2; wide: 1 of 1"
+    mark = f'<sup>[1 of 2](#How-often-this-holds "{means} (line)")</sup>'
     assert text == f"It fits {mark}, mostly."
     assert RATE_IN_TEXT.findall(text) == [("1 of 2", "line")]
 

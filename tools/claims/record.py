@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "benchmarks" / "results" / "claims.md"
 ENOUGH = 0.9
 SEEDS = 12  # and fewer are not recorded
-# The mark behind a sentence: <sup>[11 of 12](#How-often-this-holds "claim: settings")</sup>.
-MARK = re.compile(r'<sup>\[[^\]]*\]\(#How-often-this-holds "(\w+)[^"]*"\)</sup>')
+# The mark behind a sentence: <sup>[11 of 12](#How-often-this-holds "What it means (claim)")</sup>.
+MARK = re.compile(r'<sup>\[[^\]]*\]\(#How-often-this-holds "(?:[^"]*\()?(\w+)\)?"\)</sup>')
 # What a lecture says behind a sentence, in a mark; or [[11 of 12; 4 of 6 at 3 × rate]](… "claim").
-RATE_IN_TEXT = re.compile(r'\[\[?(\d+ of \d+[^\]]*)\]?\]\(\S+ "(\w+)[^"]*"\)')
+RATE_IN_TEXT = re.compile(r'\[\[?(\d+ of \d+[^\]]*)\]?\]\(\S+ "(?:[^"]*\()?(\w+)\)?"\)')
 TITLE = """\
 # What this course claims, and how often it held
 
@@ -109,8 +109,9 @@ def write_marks(notebook: Path, known: dict[str, Replication]) -> None:
         name = found[1]
         if name not in known:
             return found[0]
-        more = f"{name}. Elsewhere: {known[name].elsewhere}" if known[name].elsewhere else name
-        return f'<sup>[{known[name].rate}](#How-often-this-holds "{more}")</sup>'
+        held = f"Run again with other seeds, it held in {known[name].rate}"
+        means = "; ".join(filter(None, (held, known[name].elsewhere)))
+        return f'<sup>[{known[name].rate}](#How-often-this-holds "{means} ({name})")</sup>'
 
     before = notebook.read_bytes()
     content = parsed(before)
