@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from course_utils.layers.pruning import brain_damage_saliency
+from lectures.l07_dynamic_pruning.experiments import pruning
 from lectures.l07_dynamic_pruning.experiments.pruning import (
     PIXELS,
     RULES,
@@ -82,6 +83,22 @@ def test_rounds_delete_for_good_and_train_on(readers):
         assert (found[rule][:, 2] > at_once[rule][:, 2]).all()
     assert (found["magnitude"][:, 2] > found["random"][:, 2] + 0.1).all()
     assert torch.equal(before, models[0].expand.weight)
+
+
+def test_rules_train_together_as_each_by_itself(readers, monkeypatch):
+    shares, few = (0, 0.5, 0.9), {"seeds": [0, 1], "steps": 5}
+    each = [pruned_in_rounds(readers.models, shares, rules=[rule], **few) for rule in RULES]
+    trainings = []
+
+    def counted(**given):
+        trainings.append(given["seeds"])
+        return train_digit_readers(**given)
+
+    monkeypatch.setattr(pruning, "train_digit_readers", counted)
+    together = pruned_in_rounds(readers.models, shares, **few)
+    assert len(trainings) == 2  # one in each round, for all rules
+    for rule, by_itself in zip(RULES, each, strict=True):
+        torch.testing.assert_close(together[rule], by_itself[rule], rtol=0, atol=1e-3)
 
 
 def test_brain_damage_by_second_derivatives(readers):
