@@ -75,7 +75,20 @@ def test_a_prediction_leaves_its_question_large(presented):
     for place, title in asked:
         presented.show(place)
         has_picture = presented.page.locator(".cp-on.cp-about").count()  # which its words set
-        assert presented.measured()["zoom"] > (1.1 if has_picture else 1.3), title
+        assert presented.measured()["zoom"] > (1.1 if has_picture else 1.25), title
+
+
+def test_a_drawn_answer_grows_again(presented):
+    """Its axes are as wide as the zoom let them be when they were drawn."""
+    for place, slide in enumerate(presented.slides()):
+        presented.show(place)
+        if not presented.page.locator(".cp-on .draw-guess").count():
+            continue
+        zoom = presented.ask("zoom")
+        presented.ask("stage.style.setProperty('--cp-zoom', '0.6')")
+        presented.settle()
+        presented.show(place)
+        assert presented.ask("zoom") == zoom, slide["title"]
 
 
 def test_a_question_of_the_quiz_is_large(presented):
