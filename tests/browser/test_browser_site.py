@@ -391,7 +391,7 @@ def test_notes_are_not_for_readers(folder):
 
 @slow
 def test_search_finds_a_lecture(tab, site):
-    visit(tab, f"{site}search.html?q=logit")
+    visit(tab, f"{site}search.html?q=GELU")
     found = tab.locator("#search-results a", has_text="06 ·").first
     found.wait_for(timeout=30_000)
     assert "06_gpt2_block" in found.get_attribute("href")

@@ -62,6 +62,7 @@ function makeDrawing(stage, curve) {
   const ground = svg("rect", { class: "draw-ground", "data-grab": "shared" });
   const gap = svg("path", { class: "draw-gap" });
   const line = svg("path", { class: "draw-guess" });
+  set(plot.svg, { role: "group" }); // it has handles
   plot.svg.append(gap, ground, line);
   let shares = Array(PLACES).fill(MIDDLE);
   let isOver = false;
