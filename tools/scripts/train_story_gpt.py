@@ -24,6 +24,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import torch
@@ -76,7 +77,11 @@ def main() -> None:
         for path in sorted((DATA / FOLDER).iterdir()):
             print_line(f"{FOLDER}/{path.name}")
         model = load_gpt2(DATA / FOLDER)
-    report(model.eval(), stories(HELD_OUT_SEED + 1, 5000), "as in training")
+    some = stories(HELD_OUT_SEED + 1, 5000)
+    report(model.eval(), some, "as in training")
+    for things in (1, 2):
+        few = [story for story in some if things_in(story) == things]
+        report(model, few, f"of these, with {things} to find")
     larger = [story for story in stories(HELD_OUT_SEED + 2, 3000, LARGER) if fits(story)]
     report(model, larger, "longer, with more people and things")
     report_written(model)
@@ -90,6 +95,11 @@ def stories(seed: int, count: int, limits: Limits = Limits()) -> list[Story]:  #
     """Return so many stories."""
     rng = random.Random(seed)
     return [tell(rng, limits) for _ in range(count)]
+
+
+def things_in(story: Story) -> int:
+    """How many things are found in a story."""
+    return sum(pair in {("found", "a"), ("found", "an")} for pair in pairwise(story.words))
 
 
 def fits(story: Story) -> bool:
