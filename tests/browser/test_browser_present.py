@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from tests.browser.support_page import seen, wait_for
-from tests.browser.support_present import FIRST, projected
+from tests.browser.support_present import FIRST, PROJECTOR, projected
 from tests.lectures.support_notebooks import NOTEBOOKS
 from tools.presenting.slides import read_slides
 
@@ -62,6 +62,19 @@ def test_every_slide_fits_the_projector(presented):
             if measured["tableScrolls"] != bool(SCROLLING_TABLES & set(slide["ids"])):
                 faults.append(f"{where}: a table scrolls: {measured['tableScrolls']}")
     assert not faults, "\n".join(faults)
+
+
+def test_a_finer_projector_shows_the_same_slides_larger(presented):
+    places = range(len(presented.slides()))
+    zooms = [(presented.show(place), presented.ask("zoom"))[1] for place in places]
+    presented.page.set_viewport_size({"width": 1920, "height": 1080})
+    for place in places:
+        presented.show(place)
+        measured = presented.measured()
+        assert not measured["scrolls"] and not measured["beyond"], (place + 1, measured)
+        # Zoom goes in steps of 0.05.
+        assert abs(measured["zoom"] / 1.5 - zooms[place]) < 0.05, (place + 1, measured)
+    presented.page.set_viewport_size(PROJECTOR)
 
 
 def test_a_prediction_leaves_its_question_large(presented):

@@ -32,7 +32,7 @@ def deck(lecture_01):
 def test_other_projectors_cut_nothing_off_and_finer_ones_show_it_as_large(deck):
     places = range(len(deck.slides()))
     zooms = [(deck.show(place), deck.ask("zoom"))[1] for place in places]
-    for width, height in ((800, 600), (1024, 768), (1920, 1080), (3840, 2160)):
+    for width, height in ((800, 600), (1024, 768), (3840, 2160)):
         deck.page.set_viewport_size({"width": width, "height": height})
         times = width / PROJECTOR["width"]
         for place in places:
