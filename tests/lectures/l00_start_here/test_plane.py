@@ -76,3 +76,13 @@ def test_presets_of_the_matrices(matrices):
     assert WORDS[states["it asks for an animal"].weights.argmax()] == "cat"
     cat = states["what cat asks for"]
     assert WORDS[cat.weights.argmax()] == "cat" and cat.weights.max() < 0.4, "it asks for little"
+
+
+def test_with_one_matrix_for_both_a_query_finds_itself(matrices):
+    """Keys made by W_Q, as the lecture proposes: scores are symmetric, and *it* is drawn to it."""
+    one = ThreeMatrices.presets["it asks for an animal"]
+    one = {**one, "w_k": one["w_q"]}
+    scores = np.array([matrices.compute(**{**one, "asks": word}).scores for word in WORDS])
+    assert np.allclose(scores, scores.T)
+    weights = dict(zip(WORDS, matrices.compute(**one).weights.round(2), strict=True))
+    assert weights == {"cat": 0.23, "milk": 0.23, "it": 0.54}

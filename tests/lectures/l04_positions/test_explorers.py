@@ -82,6 +82,14 @@ def test_fifteen_is_closer_to_seven_than_eight(written):
     assert "[q:000111]" in state.caption and "4 digits differ" in state.caption
 
 
+def test_waves_have_false_neighbours(written):
+    """Fifty positions on, the four fastest hands are nearly where they were."""
+    state = written.compute(code=WAVES, m=7, n=57)
+    assert [round(float(state.apart[at]), 2) for at in (57, 10)] == [2.47, 2.56]
+    turns = 50 / 2.0 ** np.arange(6) / (2 * math.pi)
+    assert (abs(turns - turns.round()) < 0.05).tolist() == [True] * 4 + [False] * 2
+
+
 def test_words_of_the_codes(written):
     one, several, number, waves = written.states(
         [{"code": BINARY, "m": 2, "n": 3}, {"code": BINARY, "m": 5, "n": 58},
