@@ -23,6 +23,8 @@ SHA256 = {
     "story_gpt/model.safetensors": "2c2111f2c52da7f02eff680ed45b0fb7abbafec9a946301fa121e7729246a964",  # noqa: E501
     # As tools/scripts/train_expert_runs.py prints it.
     "expert_runs.safetensors": "15488b82084cb171d6fc1eebbfa7d073887e4399fe1dfc48af82e21dd0f824f7",
+    # As tools/scripts/train_story_experts.py prints it.
+    "story_expert_runs.json": "9af95c11afda34b82707541ed217780a8d450e022829b8fe2b19a02d9b5e830f",
     # As tools/scripts/train_phone_books.py prints it.
     "phone_books.safetensors": "4a6a2e4338276220702473945d644360791960b1b2640cacd940596037817a4e",
     # As tools/scripts/train_induction_runs.py prints it.

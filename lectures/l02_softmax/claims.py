@@ -52,6 +52,17 @@ def read_narrow(cell):
     return {name: max(sgd[name], adam[name]) for name in sgd}
 
 
+def read_crossed(cell):
+    """The median run of two models with equal first steps, whose first scores differ."""
+    longer, _, shorter, _ = cell.mixed.values()
+    runs = {"start divided": longer, "start not divided": shorter}
+    done = {
+        name: np.median([steps_until_done(losses, cell.STEPS) for losses in each])
+        for name, each in runs.items()
+    }
+    return done | {"the first loss": longer[0][0]}
+
+
 CLAIMS = (
     Claim(
         name="rows_are_sharp",
@@ -113,5 +124,24 @@ CLAIMS = (
         control=RACE_DIVIDED,
         quick=SHORT,
         settings=(*RATES, OTHER_WIDTHS),
+    ),
+    Claim(
+        name="saturated_start_is_late",
+        sentence="Under Adam at a rate of 0.004, with a head of width 256, and with first steps "
+        "that move the scores four times as far as under the division by √d_k, the recall model is "
+        "done (a mean loss of 20 steps below 0.2 nats) within 250 steps, in the median of three "
+        "runs, if its first scores are divided by √d_k, and is not if they are not.",
+        cells=(*RECALL, "race", "crossed"),
+        read=read_crossed,
+        holds=lambda n: n["start divided"] <= 250 < n["start not divided"],
+        effect="start not divided",
+        unit=STEPS,
+        rival="start divided",
+        control=Setting(
+            "divided first scores in both",
+            edits={"partial(crossed, 1.0, 1 / s)": "partial(crossed, 1 / many, few)"},
+        ),
+        quick=SHORT,
+        settings=(*RATES, Setting("width 128", arguments={"WIDE": 128})),
     ),
 )

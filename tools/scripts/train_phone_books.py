@@ -24,7 +24,7 @@ from lectures.l07_dynamic_pruning.experiments.phone_books import (
 from tools.claims.cells import run_cells
 from tools.notebook_file import LECTURES
 
-CELLS = ("setup", "book", "learn", "experts-class")
+CELLS = ("setup", "book", "steps", "learn", "run-experts", "experts-class")
 
 
 def main() -> None:
