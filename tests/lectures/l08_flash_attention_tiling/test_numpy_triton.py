@@ -1,5 +1,7 @@
 """The stand-in for Triton: the kernels of lecture 08, as its readers without Triton run them."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,8 @@ from tools.notebook_file import lecture_file, read_cells
 
 CELLS = {cell.id: cell.source for cell in read_cells(lecture_file("08"))}
 STEPS = ("steps-add", "steps-rows", "steps-tile", "steps-dot", "steps-flash", "steps-flash-run")
+LINE = "places = rows * D + columns  # your line"  # as the reader finds it
+ANSWER = re.search(r"`(places = .*?)`", CELLS["steps-tile-line"])[1]
 
 
 def run(*edits):
@@ -20,7 +24,7 @@ def run(*edits):
     names = {"torch": torch, "device": "cpu", "check_close": check_close, "q": q, "k": k, "v": v}
     names |= {"triton": numpy_triton, "tl": numpy_triton, "attend": attend}
     source = "\n".join(CELLS[step] for step in STEPS)
-    for old, new in edits:
+    for old, new in ((LINE, ANSWER), *edits):
         assert source.count(old) == 1, f"{old!r} is not in the kernels once"
         source = source.replace(old, new)
     # New memory is filled with NaN: what an earlier run left there may be the right result.
@@ -34,9 +38,24 @@ def run(*edits):
 
 def test_the_lectures_kernels_agree(capsys):
     run()
-    said = [line.partition(",")[0] for line in capsys.readouterr().out.splitlines()]
-    names = ("add", "softmax of each row", "transpose", "scores", "flash", "flash")
-    assert said == [f"agrees: {name}" for name in names]
+    said = capsys.readouterr().out.splitlines()
+    assert said.pop(2) == "9,135 of 9,135 numbers are right"
+    names = ("add", "softmax of each row", "scores", "flash", "flash")
+    assert [line.partition(",")[0] for line in said] == [f"agrees: {name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    "places", ["rows * D + columns", "rows * N + columns", "columns * D + rows"]
+)
+def test_a_wrong_line_stays_inside_and_is_told(places, capsys):
+    """What a reader may write first neither leaves the result nor passes."""
+    try:
+        run((ANSWER, f"places = {places}"))
+    except numpy_triton.PlacesError as error:
+        assert "both use place" in str(error)
+    else:
+        right = capsys.readouterr().out.splitlines()[2].partition(" of ")[0]
+        assert int(right.replace(",", "")) < 9135 / 2
 
 
 @pytest.mark.parametrize(
@@ -48,7 +67,6 @@ def test_the_lectures_kernels_agree(capsys):
         ("l * alpha", "l"),
         ("acc * alpha[:, None]", "acc"),
         ("m, l, acc = take_tile", "_, l, acc = take_tile"),
-        ("columns * N + rows, tile", "columns * D + rows, tile"),
         ("tl.where(keys.T < N", "tl.where(keys.T <= N"),
         ("flash[(triton.cdiv(203, 32),)]", "flash[(203 // 32,)]"),
     ],
