@@ -22,7 +22,7 @@ OVERLAPPING = """() => {
   const isTurned = each => each.getScreenCTM && Math.abs(each.getScreenCTM().b) > 0.01;
   const found = [...document.querySelectorAll('.ce-stage :is(text, span, p, b, label, output)')]
     .filter(each => each.textContent.trim().length > 1 && !isTurned(each))
-    .filter(each => !each.closest('.tiles-player, .ce-heard'))
+    .filter(each => !each.closest('.tiles-player, .num-terms, .ce-heard'))
     .filter(each => ![...each.children].some(child => child.textContent.trim()) &&
       each.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
     .map(each => {
