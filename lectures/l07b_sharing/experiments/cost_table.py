@@ -14,8 +14,8 @@ Time is measured too if asked for, and compared with nothing: it belongs to the 
 import copy
 import html
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import torch
@@ -60,7 +60,7 @@ class PruningTable:
     Attributes:
         sizes: of the block.
         costs: of each variant.
-        milliseconds: of one pass over T tokens on one thread, the median of several; empty if not
+        milliseconds: of one pass over T tokens on one thread, the least of several; empty if not
             asked for.
     """
 
@@ -109,17 +109,24 @@ def _html_line(cells: list[str], tag: str) -> str:
     return f"<tr>{''.join(parts)}</tr>"
 
 
-def pruning_table(sizes: Sizes | None = None, *, timed: bool = False) -> PruningTable:
-    """Build each variant of the block, measure what it costs, and compare with the formulas.
+def pruning_table(
+    sizes: Sizes | None = None,
+    names: Iterable[str] = tuple(VARIANTS),  # of the variants that are wanted
+    *,
+    timed: bool = False,
+) -> PruningTable:
+    """Build variants of the block, measure what each costs, and compare with the formulas.
 
     Where a formula and its measurement differ, a `CostMismatchError` names the cell.
     """
     sizes = Sizes() if sizes is None else sizes
-    costs = formula_costs(sizes)
+    names, formulas = set(names), formula_costs(sizes)
+    costs = {name: each for name, each in formulas.items() if name in names}
     blocks, x = _blocks_and_tokens(sizes)
     for name, formula in costs.items():
         _compare(name, formula, measured_costs(blocks[name], x))
-    return PruningTable(sizes, costs, _times(blocks, x) if timed else {})
+    wanted = {name: blocks[name] for name in costs}
+    return PruningTable(sizes, costs, _times(wanted, x) if timed else {})
 
 
 def measured_costs(
@@ -145,10 +152,14 @@ def measured_costs(
 def _read_one_by_one(block: nn.Module, x: Tensor) -> tuple[int, KVCache]:
     """Return how many parameters the tokens meet, summed over them, and the cache they leave."""
     met, cache = 0, KVCache()
+    own = {
+        module: sum(_not_zeroed(each) for each in module.parameters(recurse=False))
+        for module in block.modules()
+    }
 
     def note(module: nn.Module, *_: object) -> None:
         nonlocal met
-        met += sum(_not_zeroed(each) for each in module.parameters(recurse=False))
+        met += own[module]
 
     handles = [module.register_forward_hook(note) for module in block.modules()]
     try:
@@ -182,7 +193,7 @@ def _times(blocks: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
                 block(x)
                 if repeat:  # the first one warms up
                     found[name].append(1000 * (time.perf_counter() - start))
-    return {name: median(each) for name, each in found.items()}
+    return {name: min(each) for name, each in found.items()}  # other programs only add
 
 
 # The blocks.

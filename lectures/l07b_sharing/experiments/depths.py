@@ -19,7 +19,7 @@ cards that it happened to rank high at the start.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -36,7 +36,8 @@ from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from course_utils.shapes import Float, Int
 from course_utils.training import TEST_SEED, Training, train
 
-SCHEMES = ("oracle", "random", "router", "router, late")
+LATE = "router, late"
+SCHEMES = ("oracle", "random", "router", LATE)
 LENGTH, SHARE = 16, 0.25
 _DIGITS, _BLANK = 5, 5  # the answer to a blank card comes after those of the sums
 _WIDTH, _HEADS = 32, 2
@@ -73,6 +74,8 @@ class CardPass(NamedTuple):
 class CardReader(nn.Module):
     """One vector for each card, one block that takes part of them, and a linear readout."""
 
+    scheme: Tensor
+
     def __init__(
         self,
         capacity: float | int,  # the share of cards that the block takes
@@ -81,7 +84,8 @@ class CardReader(nn.Module):
         gate: str = "one",  # of the MixtureOfDepths; "weight" is the paper's
     ) -> None:
         super().__init__()
-        self.scheme = scheme
+        # A buffer, so that runs of several schemes can be stacked.
+        self.register_buffer("scheme", torch.tensor(SCHEMES.index(scheme)))
         self.left, self.right = (nn.Embedding(_DIGITS, _WIDTH) for _ in range(2))
         self.sign = nn.Embedding(2, _WIDTH)
         block = GPT2Block(GPT2Config(width=_WIDTH, num_heads=_HEADS))
@@ -100,7 +104,10 @@ class CardReader(nn.Module):
         Only the scheme ``"random"`` uses the draws.
         """
         x = self.embed(cards)
-        weights = {"oracle": cards[..., 2].to(x.dtype), "random": draws}.get(self.scheme)
+        read = x if self.layer.gate == "weight" else x.detach()  # as the layer itself has it
+        weights = self.layer.router(read).squeeze(-1)
+        for scheme, given in (("oracle", cards[..., 2].to(x.dtype)), ("random", draws)):
+            weights = torch.where(self.scheme == SCHEMES.index(scheme), given, weights)
         x, kept = self.layer(x, routing=routing, weights=weights)
         return CardPass(self.readout(x), kept)
 
@@ -178,33 +185,44 @@ def train_card_readers(
     For ``"router, late"`` the first third of the steps is made at capacity 1, and the ``Training``
     returned is of the rest.
     """
-    found = {}
-    for scheme in schemes:
-        late = scheme == "router, late"
-        first, start = (steps // 3, 1) if late else (steps, capacity)
-        done = _train(partial(CardReader, start, scheme=scheme, gate=gate), seeds, first, scheme)
-        if late:
-            for reader in done.models:
-                reader.get_submodule("layer").capacity = capacity  # type: ignore
-            # The runs go on, with cards that they have not seen.
-            others = [TEST_SEED - 1 - seed for seed in seeds]
-            done = _train(iter(done.models).__next__, others, steps - first, scheme)
-        found[scheme] = done
-    return found
+    schemes = tuple(schemes)
+    found = _train_at_once([each for each in schemes if each != LATE], capacity, seeds, steps, gate)
+    if LATE in schemes:
+        first = _train_at_once([LATE], 1, seeds, steps // 3, gate)[LATE]
+        for reader in first.models:
+            reader.get_submodule("layer").capacity = capacity  # type: ignore
+        # The runs go on, with cards that they have not seen.
+        others = [TEST_SEED - 1 - seed for seed in seeds]
+        found[LATE] = _train(iter(first.models).__next__, others, steps - steps // 3, LATE)
+    return {scheme: found[scheme] for scheme in schemes}
 
 
-@torch.no_grad()
+def _train_at_once(
+    schemes: Sequence[str], capacity: float | int, seeds: Sequence[int], steps: int, gate: str
+) -> dict[str, Training]:
+    """Train all runs of several schemes side by side.
+
+    A step of nine runs takes half the time of three steps of three. The numbers stay the same.
+    """
+    if not schemes:
+        return {}
+    readers = (CardReader(capacity, scheme=each, gate=gate) for each in schemes for _ in seeds)
+    # The schemes share their seeds, and `train` wants different ones: a generator keeps the lower
+    # 32 bits of a seed.
+    apart = [seed + (place << 32) for place in range(len(schemes)) for seed in seeds]
+    done = _train(readers.__next__, apart, steps, ", ".join(schemes))
+    runs = [slice(place, place + len(seeds)) for place in range(0, len(apart), len(seeds))]
+    return {
+        scheme: replace(
+            done, losses=done.losses[own], scores=done.scores[own], models=done.models[own]
+        )
+        for scheme, own in zip(schemes, runs, strict=True)
+    }
+
+
 def _train(
-    build: Callable[[], nn.Module], seeds: Sequence[int], steps: int, scheme: str
+    build: Callable[[], nn.Module], seeds: Sequence[int], steps: int, label: str
 ) -> Training:
     return train(
-        build,
-        card_batch,
-        card_loss,
-        seeds=seeds,
-        steps=steps,
-        learning_rate=0.01,
-        evaluate=lambda model: card_scores(model).loss,
-        every=steps,
-        label=scheme,
+        build, card_batch, card_loss, seeds=seeds, steps=steps, learning_rate=0.01, label=label
     )

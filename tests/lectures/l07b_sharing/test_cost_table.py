@@ -43,6 +43,12 @@ def test_every_cell_is_measured(table):
     assert table.costs == formula_costs(ODD)
 
 
+def test_only_what_is_asked_for(table):
+    some = pruning_table(ODD, ("MoD", "dense"), timed=True)
+    assert some.costs == {name: table.costs[name] for name in ("dense", "MoD")}
+    assert list(some.milliseconds) == ["dense", "MoD"]
+
+
 @pytest.mark.parametrize(
     ("width", "length", "capacity"),
     [(5, 3, 0.3), (12, 9, 0.1), (15, 11, 0.3)],  # means that no binary fraction is

@@ -9,6 +9,7 @@ from course_utils.layers.mod import MixtureOfDepths
 from course_utils.models.gpt2 import GPT2Block, GPT2Config
 from lectures.l07b_sharing.experiments.depths import (
     LENGTH,
+    SCHEMES,
     SHARE,
     CardReader,
     card_batch,
@@ -42,6 +43,29 @@ def test_no_readout_can_add():
     y = one_hot((left + right) % 5, 5).double()
     fitted = x @ torch.linalg.lstsq(x, y, driver="gelsd").solution
     torch.testing.assert_close(fitted, torch.full_like(fitted, 0.2))
+
+
+def test_a_readout_adds_where_one_digit_is_fixed():
+    """So a router that always skips the same pairs can lose less than guesses would."""
+    left, right = torch.cartesian_prod(torch.tensor([1]), torch.arange(5)).T
+    one_hot = torch.nn.functional.one_hot
+    x = torch.cat((one_hot(left, 5), one_hot(right, 5)), dim=1).double()
+    y = one_hot((left + right) % 5, 5).double()
+    fitted = x @ torch.linalg.lstsq(x, y, driver="gelsd").solution
+    torch.testing.assert_close(fitted, y)
+
+
+@pytest.mark.parametrize("gate", ["one", "weight"])
+def test_schemes_side_by_side_are_as_by_themselves(gate):
+    options = {"seeds": (2, 3), "steps": 3, "gate": gate}
+    together = train_card_readers(SCHEMES, **options)
+    assert tuple(together) == SCHEMES
+    for scheme, done in together.items():
+        (own,) = train_card_readers((scheme,), **options).values()
+        torch.testing.assert_close(done.losses, own.losses)
+        for reader, other in zip(done.models, own.models, strict=True):
+            for weight, same in zip(reader.parameters(), other.parameters(), strict=True):
+                torch.testing.assert_close(weight, same)
 
 
 def test_expected_losses():
