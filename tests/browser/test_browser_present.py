@@ -72,8 +72,8 @@ def test_a_finer_projector_shows_the_same_slides_larger(presented):
         presented.show(place)
         measured = presented.measured()
         assert not measured["scrolls"] and not measured["beyond"], (place + 1, measured)
-        # Zoom goes in steps of 0.05.
-        assert abs(measured["zoom"] / 1.5 - zooms[place]) < 0.05, (place + 1, measured)
+        # Zoom goes in steps of 0.05; one more may fit.
+        assert abs(measured["zoom"] / 1.5 - zooms[place]) < 0.051, (place + 1, measured)
     presented.page.set_viewport_size(PROJECTOR)
 
 
