@@ -4,11 +4,23 @@ import pytest
 
 from course_utils.explorers.page import fragment, page_of, standalone_page
 from lectures import EXPLORERS
-from tests.browser.support_explorer import PAINTED, words
+from tests.browser.support_explorer import words
 
 pytestmark = pytest.mark.browser
 
 BUILDS = "view.render({ model, el: box });"
+# A picture's parts are drawn in frames of their own.
+BOX_AT_REST = """stage => new Promise(done => {
+  let last, frames = 0;
+  const look = () => {
+    const box = stage.getBoundingClientRect();
+    const now = JSON.stringify(box);
+    frames = now === last ? frames + 1 : 0;
+    last = now;
+    if (frames === 15) done(now); else requestAnimationFrame(look);
+  };
+  look();
+})"""
 PLACES_LATER = (
     "const later = document.createElement('div');"
     " view.render({ model, el: later });"
@@ -40,7 +52,6 @@ def test_the_explorers_below_change_nothing(browser):
     boxes = []
     for below in ("", fragment(EXPLORERS["explore_masks"]())):
         tab.set_content(page_of(fragment(EXPLORERS["explore_real_heads"]()) + below))
-        tab.evaluate(PAINTED)
-        boxes.append(tab.locator(".ce").first.locator(".ce-stage").bounding_box())
+        boxes.append(tab.locator(".ce .ce-stage").first.evaluate(BOX_AT_REST))
     assert tab.locator(".ce").count() == 2 and boxes[0] == boxes[1]
     tab.close()
