@@ -39,7 +39,7 @@ def tell(rng: random.Random, limits: Limits = LIMITS) -> Story:
     """
     world, names, words, nats = World(limits), {}, [], 0.0
     for told in count():
-        end = _end(world, told)
+        end = end_chance(world, told)
         if rng.random() < end:
             break
         choices = _next_sentences(world)
@@ -60,7 +60,7 @@ def _draw(rng: random.Random, sentence: Sentence, names: dict[str, str]) -> floa
     nats = 0.0
     for new, kind, number in REFERENCE.findall(sentence.words):
         if new or not number:
-            fillers = _fillers(kind, sentence.after.limits)
+            fillers = fillers_of(kind, sentence.after.limits)
             free = [each for each in fillers if not new or each not in names.values()]
             names[kind + number] = rng.choice(free)
             nats += math.log(len(free))
@@ -86,7 +86,7 @@ def entropy(limits: Limits = LIMITS) -> tuple[float, float]:
     for told in range(limits.longest + 1):
         following: dict[World, float] = defaultdict(float)
         for world, chance in reached.items():
-            end = _end(world, told)
+            end = end_chance(world, told)
             if end:
                 possible = questions(world)
                 asked = sum(len(each.words.split()) for each in possible) / len(possible)
@@ -138,7 +138,7 @@ def _sorted(world: World) -> World:
     )
 
 
-def _end(world: World, told: int) -> float:
+def end_chance(world: World, told: int) -> float:
     """The probability that the question comes now: every number of sentences is as likely."""
     if not world.things or told < world.limits.shortest:
         return 0.0
@@ -153,13 +153,13 @@ def _drawn(world: World, sentence: Sentence) -> tuple[float, float]:
     nats, words = 0.0, float(len(sentence.words.split()))
     for new, kind, number in REFERENCE.findall(sentence.words):
         if new or not number:
-            fillers = _fillers(kind, world.limits)
+            fillers = fillers_of(kind, world.limits)
             nats += math.log(len(fillers) - used[kind])
             words -= fillers.count("") / len(fillers)
     return nats, words
 
 
-def _fillers(kind: str, limits: Limits) -> Sequence[str]:
+def fillers_of(kind: str, limits: Limits) -> Sequence[str]:
     return (FILLERS.get(kind) or AT_RANDOM[kind])[: limits.words]
 
 

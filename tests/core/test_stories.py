@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from course_utils.stories import LIMITS, Limits, entropy, tell
+from course_utils.stories import LIMITS, Limits, entropy, next_word_chances, tell
 from course_utils.stories.words import FILLERS
 from course_utils.stories.world import World, next_sentences, questions
 from tools.scripts.story_reading import Objection, Reading, is_sentence, objection_to, split_story
@@ -134,3 +134,42 @@ def test_a_sentence_is_one_whatever_it_says():
     for story in told:  # a word missing, or a question
         assert not any(is_sentence(sentence.rpartition(" ")[0]) for sentence in story[:1])
     assert not is_sentence("Who has the hat ?") and not is_sentence("")
+
+
+@pytest.mark.parametrize(("limits", "count"), [
+    (LIMITS, 67), (LONGER, 13), (FEW_WORDS, 23), (SHORT, 67),
+])  # fmt: skip
+def test_chances_of_the_words_multiply_to_that_of_the_story(limits, count):
+    """The teller draws whole sentences and knows nothing of single words."""
+    rng = random.Random(3)
+    for _ in range(count):
+        story = tell(rng, limits)
+        chances = next_word_chances(story.words, limits)
+        nats = -sum(math.log(each[word]) for each, word in zip(chances, story.words, strict=False))
+        assert nats == pytest.approx(story.nats, abs=1e-9)
+        assert all(sum(each.values()) == pytest.approx(1) for each in chances)
+        assert chances[len(story.words) :] == [{"\n": 1.0}]
+
+
+def test_chances_are_the_frequencies_with_which_words_follow():
+    rng, seen = random.Random(13), Counter()
+    for _ in range(3000):
+        seen[tell(rng, FEW_WORDS).words[6]] += 1
+    chances = [
+        next_word_chances(f"{name} was in the park .".split(), FEW_WORDS)[6]
+        for name in ("Tom", "Ann")
+    ]
+    for word in {*chances[0], *chances[1]}:
+        share = sum(each.get(word, 0.0) for each in chances) / 2
+        if word not in FILLERS["he"] + FILLERS["she"]:
+            assert abs(seen[word] / 3000 - share) < 4 * math.sqrt(share / 3000)
+
+
+@pytest.mark.parametrize(("words", "wrong"), [
+    ("Tom was in the hall . Ann was in the hall . Ann found an red", "'red'"),
+    ("Tom was in the hall . Tom was", "'was'"),
+    ("Tom was in the hall . Who", "'Who'"),  # nothing is there to ask for
+])  # fmt: skip
+def test_a_word_that_cannot_come_is_refused(words, wrong):
+    with pytest.raises(ValueError, match=f"must not be {wrong}"):
+        next_word_chances(words.split())
