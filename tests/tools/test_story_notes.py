@@ -9,7 +9,7 @@ import torch
 from course_utils.language_modeling import next_token_loss
 from course_utils.models import GPT2, GPT2Config
 from course_utils.models.story_gpt import STORY_GPT
-from course_utils.stories import ALL_WORDS, tell
+from course_utils.stories import ALL_WORDS, next_word_chances, tell
 from tools.scripts import train_story_notes
 from tools.scripts.story_notes import (
     NOTHING,
@@ -20,7 +20,7 @@ from tools.scripts.story_notes import (
     read_outs,
     with_questions,
 )
-from tools.scripts.train_story_notes import FACTS, Run, Stage, loss_with_notes, rate_at
+from tools.scripts.train_story_notes import FACTS, Run, Stage, loss_with_notes, share_at
 
 STORY = (
     "Ben was in the shop . Ann was in the park . She found a big red hat . She went to the shop . "
@@ -28,7 +28,7 @@ STORY = (
 )
 STAGES = (
     Stage(2, 1e-3, FACTS | {"before": (1, 1.0)}, asked=1 / 2, answer=3, at_stops=False),
-    Stage(3, 2e-3, {"place": (2, 1.0)}, asked=0, answer=1, falls=True),
+    Stage(3, 2e-3, {"place": (2, 1.0), "told": (1, 1.0)}, asked=0, answer=1, muon=0.01),
 )
 
 
@@ -36,10 +36,14 @@ def test_a_story_noted_by_hand():
     words = STORY.split()
     notes = noted(words)
     assert len(notes) == len(words)
+    stops = [notes[at] for at, word in enumerate(words) if word == "."]
+    assert [ALL_WORDS.index(each["told"]) for each in stops[:-1]] == [1, 2, 3, 4, 5, 6]
+    assert [ALL_WORDS.index(each["people"]) for each in stops[:-1]] == [1, 2, 2, 2, 2, 2]
     found = words.index("hat")
     assert notes[found] == {"means": "hat", "colour": "red"}  # nobody has it before the sentence
-    assert notes[found + 1] == {
-        "means": "hat", "holder": "Ann", "place": "park", "anywhere": "park"
+    assert notes[found + 1] == stops[2] == {
+        "told": ALL_WORDS[3], "people": ALL_WORDS[2],
+        "means": "hat", "holder": "Ann", "place": "park", "anywhere": "park",
     }  # fmt: skip
     given = words.index("hat", found + 1)
     assert (notes[given]["holder"], notes[given]["place"]) == ("Ann", "shop")
@@ -79,17 +83,28 @@ def test_questions_between_have_right_answers():
 
 
 def test_a_batch_is_cut_from_stories():
-    batch = note_batch(random.Random(3), rows=5, length=67, share=0.5)
-    assert batch.inputs.shape == batch.targets.shape == (5, 67)
-    assert torch.equal(batch.inputs[:, 1:], batch.targets[:, :-1])
+    batch = note_batch(random.Random(3), rows=5, length=67, share=1)  # the next word is certain
+    targets = batch.chances.argmax(-1)
+    assert torch.equal(batch.chances.sum(-1), torch.ones(5, 67)) and batch.chances.max() == 1
+    assert torch.equal(batch.inputs[:, 1:], targets[:, :-1])
     before = batch.notes["before"]
-    assert torch.equal(before[:, 1:], batch.inputs[:, :-1]) and bool(
-        (before[:, 0] == NOTHING).all()
-    )
-    again = note_batch(random.Random(3), rows=5, length=67, share=0.5)
-    assert torch.equal(again.inputs, batch.inputs)
-    told = {ALL_WORDS[word] for word in batch.targets[batch.answers].tolist()}
-    assert told and told.isdisjoint({"It", "is", "has", "gave", "found", "in", "."})
+    assert torch.equal(before[:, 1:], batch.inputs[:, :-1])
+    assert bool((before[:, 0] == NOTHING).all())
+    told = {ALL_WORDS[word] for word in targets[batch.answers].tolist()}
+    assert told
+    assert told.isdisjoint({"It", "is", "has", "gave", "found", "in", "."})
+
+
+def test_the_chances_of_a_batch_are_those_of_its_stories():
+    batch = note_batch(random.Random(3), rows=3, length=61, share=0)
+    again = note_batch(random.Random(3), rows=3, length=61, share=0)
+    assert torch.equal(again.chances, batch.chances)
+    for row, chances in zip(batch.inputs.tolist(), batch.chances, strict=True):
+        words = [ALL_WORDS[word] for word in row[1:]]
+        words = words[: words.index("\n")] if "\n" in words else words
+        for at, exact in enumerate(next_word_chances(words)):
+            here = {ALL_WORDS[w]: chances[at, w].item() for w in chances[at].nonzero()[:, 0]}
+            assert here == pytest.approx(exact, abs=1e-6)
 
 
 def test_two_heads_begin_by_what_binding_needs():
@@ -111,7 +126,8 @@ def test_without_notes_the_loss_is_that_of_the_next_word():
     batch = note_batch(random.Random(1), rows=3, length=61, share=1)
     stage = Stage(1, 1e-3, {}, asked=1, answer=1)
     loss = loss_with_notes(model, reads, batch, stage)
-    torch.testing.assert_close(loss, next_token_loss(model, batch.inputs, batch.targets))
+    targets = batch.chances.argmax(-1)
+    torch.testing.assert_close(loss, next_token_loss(model, batch.inputs, targets))
     heavy = loss_with_notes(model, reads, batch, dataclasses.replace(stage, answer=9))
     assert abs(heavy - loss) > 1e-3  # the answers count more
 
@@ -151,8 +167,8 @@ def test_a_stopped_training_goes_on_as_if_it_were_not(small, tmp_path):
 
 def test_the_rate_rises_and_falls():
     stage = Stage(100, 2e-3, {}, asked=0, answer=1, rises=10, falls=True)
-    assert rate_at(stage, 1) < rate_at(stage, 10) > rate_at(stage, 60) > rate_at(stage, 100)
-    assert rate_at(stage, 100) == pytest.approx(2e-3 / 50)
+    assert share_at(stage, 1) < share_at(stage, 10) > share_at(stage, 60) > share_at(stage, 100)
+    assert share_at(stage, 100) == pytest.approx(0.01)
 
 
 def _small() -> GPT2Config:

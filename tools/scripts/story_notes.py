@@ -1,8 +1,9 @@
-"""Notes on stories: what a reader knows at each word.
+"""Notes on stories: what a reader knows at each word, and what may come next.
 
 One word in 140 answers a question about one of two things' colours: that is little evidence for
 which of them is meant. Notes are more. While a model learns, linear read-outs of its stream have to
-name what is noted. Then they are thrown away.
+name what is noted. Then they are thrown away. And one word that came is little evidence for how
+likely each was: the targets are the exact probabilities.
 """
 
 import random
@@ -15,7 +16,7 @@ from torch.nn.functional import cross_entropy, layer_norm
 
 from course_utils.models import GPT2
 from course_utils.shapes import Bool, Float, Int
-from course_utils.stories import ALL_WORDS, LIMITS, Limits, tell
+from course_utils.stories import ALL_WORDS, LIMITS, Limits, next_word_chances, tell
 from course_utils.stories.words import FILLERS
 from tools.scripts.story_reading import PEOPLE, Reading
 
@@ -31,9 +32,11 @@ __all__ = [
 
 # "before" is the word before, "means" who or what a word means, "place" where a thing is, "stands"
 # where a person is, "anywhere" both. From the mark of a question to the end of its answer "asked"
-# is its noun, and "lies" the person, the place or the container that has the thing.
+# is its noun, and "lies" the person, the place or the container that has the thing. "told" and
+# "people" are numbers, of sentences and of people so far, noted as the words with these ids.
 KINDS: tuple[str, ...] = (
     "before", "means", "colour", "holder", "place", "finder", "stands", "anywhere", "asked", "lies",
+    "told", "people",
 )  # fmt: skip
 IDS = {word: number for number, word in enumerate(ALL_WORDS)}
 NOTHING = -100  # what cross_entropy leaves out
@@ -46,12 +49,28 @@ Notes = dict[str, str]
 
 
 class NotedBatch(NamedTuple):
-    """Rows of stories, the words that follow, the notes by kind, and which targets are answers."""
+    """Rows of stories, and the notes by kind.
+
+    Attributes:
+        inputs: the ids of the words.
+        chances: probabilities of the words that may follow. With questions between the sentences:
+            1 for the one that follows.
+        notes: ids by kind; NOTHING where nothing is noted.
+        answers: whether the word that follows answers a question.
+    """
 
     inputs: Int[Tensor, "B T"]
-    targets: Int[Tensor, "B T"]
+    chances: Float[Tensor, "B T V"]
     notes: dict[str, Int[Tensor, "B T"]]
     answers: Bool[Tensor, "B T"]
+
+
+class _Row(NamedTuple):
+    """The ids of the words, one more than the others have; chances and notes at each word."""
+
+    words: list[int]
+    chances: list[Mapping[str, float]]
+    notes: list[list[int]]
 
 
 def noted(words: Sequence[str]) -> list[Notes]:
@@ -61,8 +80,13 @@ def noted(words: Sequence[str]) -> list[Notes]:
     {'means': 'Ann', 'stands': 'park', 'anywhere': 'park'}
     """
     notes, reading = [], Reading()
-    for sentence in _sentences(words):
-        notes += _at_question(sentence, reading) if "?" in sentence else _heard(sentence, reading)
+    for told, sentence in enumerate(_sentences(words), 1):
+        if "?" in sentence:
+            notes += _at_question(sentence, reading)
+        else:
+            notes += _heard(sentence, reading)
+            people = sum(name in PEOPLE for name in reading.place)
+            notes[-1] |= {"told": ALL_WORDS[told], "people": ALL_WORDS[people]}
     return notes
 
 
@@ -80,11 +104,13 @@ def with_questions(words: Sequence[str], rng: random.Random) -> Iterator[str]:
 def note_batch(rng: random.Random, rows: int, length: int, share: float) -> NotedBatch:
     """Draw so many rows of new stories, this share of them with questions between the sentences."""
     drawn = [_row(rng, length, rng.random() < share) for _ in range(rows)]
-    words = torch.tensor([row for row, _ in drawn])
+    words = torch.tensor([row.words for row in drawn])
     inputs, targets = words[:, :-1], words[:, 1:]
-    notes = dict(zip(KINDS, torch.tensor([each for _, each in drawn]).movedim(2, 0), strict=True))
+    noted_ids = torch.tensor([row.notes for row in drawn]).movedim(2, 0)
+    notes = dict(zip(KINDS, noted_ids, strict=True))
     notes["before"][:, 1:] = inputs[:, :-1]
-    return NotedBatch(inputs, targets, notes, (notes["asked"] != NOTHING) & IS_ANSWER[targets])
+    answers = (notes["asked"] != NOTHING) & IS_ANSWER[targets]
+    return NotedBatch(inputs, _probabilities(drawn), notes, answers)
 
 
 def read_outs(width: int) -> nn.ModuleDict:
@@ -221,14 +247,31 @@ def _question(reading: Reading, rng: random.Random) -> str:
     return f"{question} {reading.answer(question)} ."
 
 
-def _row(rng: random.Random, length: int, asked: bool) -> tuple[list[int], list[list[int]]]:
-    """The ids of one word more than a row has, and those of the notes at each word of the row."""
+def _row(rng: random.Random, length: int, asked: bool) -> _Row:
+    """Draw stories until a row is full."""
     words: list[str] = []
+    chances: list[Mapping[str, float]] = []
     notes: list[Notes] = []
     while len(words) <= length:
         story = tell(rng, LARGER if asked else LIMITS).words
         story = tuple(with_questions(story, rng)) if asked else story
         words += ["\n", *story]
+        chances += [{word: 1.0} for word in story] if asked else next_word_chances(story)[:-1]
+        chances.append({"\n": 1.0})
         notes += [{}, *noted(story)]
     ids = [[IDS[each[kind]] if kind in each else NOTHING for kind in KINDS] for each in notes]
-    return [IDS[word] for word in words[: length + 1]], ids[:length]
+    return _Row([IDS[word] for word in words[: length + 1]], chances[:length], ids[:length])
+
+
+def _probabilities(rows: Sequence[_Row]) -> Float[Tensor, "B T V"]:
+    """The chances of rows as numbers for each word."""
+    there = [
+        (b, t, IDS[word], chance)
+        for b, row in enumerate(rows)
+        for t, chances in enumerate(row.chances)
+        for word, chance in chances.items()
+    ]
+    *where, chances = zip(*there, strict=True)
+    out = torch.zeros(len(rows), len(rows[0].chances), len(ALL_WORDS))
+    out[tuple(map(torch.tensor, where))] = torch.tensor(chances)
+    return out

@@ -1,6 +1,6 @@
 """Train a GPT for the stories that learns which thing is meant, with notes that are thrown away.
 
-    python -m tools.scripts.train_story_notes FOLDER               some forty minutes on one core
+    python -m tools.scripts.train_story_notes FOLDER               two hours on one core
     python -m tools.scripts.train_story_notes FOLDER --until 400   so many steps, and no more
 
 While it trains, read-outs of its stream have to name what a reader knows at each word: see
@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from course_utils.files import write_whole
 from course_utils.models import GPT2, load_gpt2, save_gpt2
@@ -61,7 +60,8 @@ class Stage:
         answer: the weight of the word that answers a question; the others have 1.
         rises: number of steps until the rate is reached.
         at_stops: whether notes at full stops count.
-        falls: whether the rate falls, to a fiftieth.
+        falls: whether the rate falls, to a hundredth, and with it the weight of the notes.
+        muon: the rate with which Muon trains the blocks' matrices; without one Adam does.
     """
 
     steps: int
@@ -72,6 +72,12 @@ class Stage:
     rises: int = 20
     at_stops: bool = True
     falls: bool = False
+    muon: float | None = None
+
+
+def weighed(notes: dict[str, tuple[int, float]], weight: float) -> dict[str, tuple[int, float]]:
+    """The same notes with so much of their weight."""
+    return {kind: (block, weight * each) for kind, (block, each) in notes.items()}
 
 
 FACTS = {"means": (2, 1.0), "holder": (3, 1.0), "finder": (3, 1.0)}
@@ -96,9 +102,10 @@ STAGES = (
         asked=1 / 2, answer=3,
     ),
     Stage(1600, 1.5e-3, LAST, asked=1 / 3, answer=3),
+    Stage(9200, 2e-3, weighed(LAST, 0.3), asked=0, answer=1, falls=True),
     Stage(
-        9200, 2e-3, {kind: (block, 0.3 * weight) for kind, (block, weight) in LAST.items()},
-        asked=0, answer=1, falls=True,
+        20_000, 2e-3, weighed(LAST, 0.1) | {"told": (2, 0.1), "people": (2, 0.1)},
+        asked=0, answer=1, rises=30, falls=True, muon=0.01,
     ),
 )  # fmt: skip
 
@@ -141,12 +148,9 @@ class Run:
         torch.manual_seed(seed)
         self.model, self.reads = GPT2(STORY_GPT), read_outs(STORY_GPT.width)
         begin_with_waves(self.model)
-        self.update = self._new_update()
+        self.updates: list[torch.optim.Optimizer] = []
         if path.exists():
-            kept = torch.load(path)
-            self.step = kept.pop("step")
-            for name, state in kept.items():
-                getattr(self, name).load_state_dict(state)
+            self._load()
 
     def go_on(self, until: int | None, evaluate: Callable[[nn.Module], Any]) -> None:
         """Train up to this step, or to the last one; keep the state and measure on the way."""
@@ -155,26 +159,37 @@ class Run:
             self.step += 1
             stage, step = self._stage()
             if step == 1:
-                self.update = self._new_update()
+                self.updates = self._new_updates(stage)
             rng = random.Random(f"{self.seed} {self.step}")
             batch = note_batch(rng, BATCH, LENGTH, stage.asked)
-            loss = loss_with_notes(self.model, self.reads, batch, stage)
-            self.learn(loss, rate_at(stage, step))
+            share = share_at(stage, step)
+            self.learn(loss_with_notes(self.model, self.reads, batch, stage, share), stage, share)
             if self.step % KEEP_EVERY == 0 or self.step == until:
                 self._keep()
                 evaluate(self.model)
 
-    def learn(self, loss: Tensor, rate: float) -> None:
-        """Make one step of this size."""
-        self.update.zero_grad()
+    def learn(self, loss: Tensor, stage: Stage, share: float) -> None:
+        """Make one step with this share of the stage's rates."""
+        self.model.zero_grad()
+        self.reads.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.update.param_groups[0]["lr"] = rate
-        self.update.step()
+        for update, rate in zip(self.updates, (stage.rate, stage.muon or 0.0), strict=False):
+            update.param_groups[0]["lr"] = share * rate
+            update.step()
 
-    def _new_update(self) -> torch.optim.Adam:
+    def _new_updates(self, stage: Stage) -> list[torch.optim.Optimizer]:
+        """Adam; of the blocks' matrices Muon, where the stage has it."""
         learned = [*self.model.parameters(), *self.reads.parameters()]
-        return torch.optim.Adam(learned, betas=(0.9, 0.99), fused=True)
+        if stage.muon is None:
+            return [torch.optim.Adam(learned, betas=(0.9, 0.99), fused=True)]
+        matrices = [each for each in self.model.blocks.parameters() if each.ndim == 2]
+        others = {*learned} - {*matrices}
+        rest = [each for each in learned if each in others]
+        return [
+            torch.optim.Adam(rest, betas=(0.9, 0.99), fused=True),
+            torch.optim.Muon(matrices, lr=stage.muon, weight_decay=0.0),
+        ]
 
     def _stage(self) -> tuple[Stage, int]:
         """The stage of this step, and the number of the step in it."""
@@ -186,17 +201,42 @@ class Run:
         raise ValueError(f"there are {self.last} steps, not {self.step}")
 
     def _keep(self) -> None:
-        state = {name: getattr(self, name).state_dict() for name in ("model", "reads", "update")}
+        state = {
+            "step": self.step,
+            "model": self.model.state_dict(),
+            "reads": self.reads.state_dict(),
+            "updates": [update.state_dict() for update in self.updates],
+        }
         buffer = io.BytesIO()
-        torch.save(state | {"step": self.step}, buffer)
+        torch.save(state, buffer)
         write_whole(self.path, buffer.getvalue())
 
+    def _load(self) -> None:
+        kept = torch.load(self.path)
+        self.step = kept["step"]
+        self.model.load_state_dict(kept["model"])
+        self.reads.load_state_dict(kept["reads"])
+        self.updates = self._new_updates(self._stage()[0])
+        for update, state in zip(self.updates, kept["updates"], strict=True):
+            update.load_state_dict(state)
 
-def loss_with_notes(model: GPT2, reads: nn.ModuleDict, batch: NotedBatch, stage: Stage) -> Tensor:
-    """Return the weighted mean loss of the next words, plus that of the notes."""
+
+def loss_with_notes(
+    model: GPT2, reads: nn.ModuleDict, batch: NotedBatch, stage: Stage, share: float = 1.0
+) -> Tensor:
+    """Return the weighted mean loss of the next words, plus that of the notes.
+
+        loss of a word = - sum over words w of P(w) log softmax(scores)_w
+
+    Args:
+        model: the GPT.
+        reads: from ``read_outs``.
+        batch: from ``note_batch``.
+        stage: says which notes count, and how much answers do.
+        share: of the weight of the notes, where it falls.
+    """
     states = model.trace(batch.inputs).hidden_states
-    scores = model.logits(states[-1]).transpose(1, 2)
-    losses = cross_entropy(scores, batch.targets, reduction="none")
+    losses = -(batch.chances * model.logits(states[-1]).log_softmax(-1)).sum(-1)
     weights = 1 + (stage.answer - 1) * batch.answers
     notes = batch.notes
     if not stage.at_stops:
@@ -206,13 +246,13 @@ def loss_with_notes(model: GPT2, reads: nn.ModuleDict, batch: NotedBatch, stage:
             for kind, each in notes.items()
         }
     told = (losses * weights).sum() / weights.sum()
-    return told + note_loss(reads, states, notes, stage.notes)
+    return told + share * note_loss(reads, states, notes, stage.notes)
 
 
-def rate_at(stage: Stage, step: int) -> float:
-    """Return the learning rate at a step of a stage, counted from 1."""
-    left = max(0.02, 1 - step / stage.steps) if stage.falls else 1
-    return stage.rate * min(1, step / stage.rises) * left
+def share_at(stage: Stage, step: int) -> float:
+    """Return the share of a stage's learning rate at a step, counted from 1."""
+    left = max(0.01, 1 - step / stage.steps) if stage.falls else 1
+    return min(1, step / stage.rises) * left
 
 
 if __name__ == "__main__":
