@@ -41,6 +41,8 @@ AFTER = re.compile(r"</math></span>([.,;:?!)]+)")
 UNUSED = re.compile(
     r'<symbol id="svg-(?:pencil|eye)".*?</symbol>|<a href="#" class="back-to-top.*?</a>', re.DOTALL
 )
+# The theme's columns at both sides, and what a screen reader calls them.
+COLUMNS = {"sidebar-drawer": "Pages of the course", "toc-drawer": "On this page"}
 # At the top of a page; the theme's script does it at the end, which styles all of the page again.
 CHOSEN = "document.body.dataset.theme ="
 HAS_SCRIPTS = 'document.documentElement.classList.remove("no-js");'
@@ -74,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     html = out / "html"
     drop_unused(html)
     paths = sorted(html.rglob("*.html"))
-    pages = [lighter(path.read_text(encoding="utf-8")) for path in paths]
+    pages = [with_names(lighter(path.read_text(encoding="utf-8"))) for path in paths]
     write_font(characters(pages), html / FONT)
     heights = measure_rooms(html)
     if not heights:
@@ -180,6 +182,19 @@ def lighter(page: str) -> str:
     parts = AS_WRITTEN.split(UNUSED.sub("", page))
     parts[::2] = [INDENTED.sub("\n", part) for part in parts[::2]]
     return "".join(parts)
+
+
+def with_names(page: str) -> str:
+    """A page whose two columns can be told apart by who does not see where they are.
+
+    >>> with_names('<aside class="toc-drawer no-toc">')
+    '<aside aria-label="On this page" class="toc-drawer no-toc">'
+    """
+    for column, name in COLUMNS.items():
+        page = page.replace(
+            f'<aside class="{column}', f'<aside aria-label="{name}" class="{column}'
+        )
+    return page
 
 
 def report(html: Path, live: Live, seconds: float) -> None:

@@ -32,27 +32,27 @@ export function overflows(stage) {
   return [...boxes].some(box => box.offsetParent && box.scrollWidth > box.clientWidth + 1);
 }
 
-// Zoom a slide so that all of it is seen; return the zoom. What an answer is about is above it or
-// beside it; where that makes it too small, the words alone are shown. A long table that would be
-// too small scrolls.
+// Zoom a slide so that all of it is seen; return the zoom, for a window of 1280 x 720: what is beside
+// what is the same on every projector. What an answer is about is above it or beside it; where that
+// makes it too small, the words alone are shown. A long table that would be too small scrolls.
 export function fitSlide(stage, scale) {
   const panel = stage.closest('.cp-panel');
   const about = stage.querySelector('.cp-about');
   const hasPicture = Boolean(about?.querySelector('.ce, .jp-RenderedImage'));
   panel.classList.remove(PAIRED, SCROLLS);
-  let zoom = fit(stage, scale * (hasPicture ? BESIDE : LARGEST));
-  if (hasPicture && zoom < READABLE * scale) {
+  let zoom = fit(stage, hasPicture ? BESIDE : LARGEST, scale);
+  if (hasPicture && zoom < READABLE) {
     panel.classList.add(PAIRED);
     zoom = fitBeside(stage, scale);
   }
-  if (about && zoom < (hasPicture ? READABLE : PRINTED) * scale) {
+  if (about && zoom < (hasPicture ? READABLE : PRINTED)) {
     about.classList.remove('cp-on', 'cp-about');
     panel.classList.remove(PAIRED);
-    zoom = fit(stage, scale * LARGEST);
+    zoom = fit(stage, LARGEST, scale);
   }
-  if (zoom < READABLE * scale && stage.querySelector('.cp-on.cp-figure table')) {
+  if (zoom < READABLE && stage.querySelector('.cp-on.cp-figure table')) {
     panel.classList.add(SCROLLS);
-    zoom = fit(stage, scale * COMFORTABLE);
+    zoom = fit(stage, COMFORTABLE, scale);
   }
   return zoom;
 }
@@ -62,33 +62,33 @@ function fitBeside(stage, scale) {
   let zoom;
   for (const share of SHARES) {
     stage.style.setProperty('--cp-share', String(share));
-    zoom = fit(stage, scale * BESIDE);
-    if (zoom >= READABLE * scale) {
+    zoom = fit(stage, BESIDE, scale);
+    if (zoom >= READABLE) {
       break;
     }
   }
   return zoom;
 }
 
-// Zoom the stage so that nothing is cut off; return the zoom.
+// Zoom the stage so that nothing is cut off; return the zoom, for a window of 1280 x 720.
 // Sizes change in steps: halving the interval of steps finds the largest that fits.
-export function fit(stage, largest) {
+export function fit(stage, largest, scale) {
   let fits = Math.round(SMALLEST / STEP);
   let tooLarge = Math.round(largest / STEP) + 1;
   while (tooLarge - fits > 1) {
     const middle = Math.floor((fits + tooLarge) / 2);
-    set(stage, middle * STEP);
+    set(stage, middle, scale);
     if (overflows(stage)) {
       tooLarge = middle;
     } else {
       fits = middle;
     }
   }
-  return set(stage, fits * STEP);
+  return set(stage, fits, scale);
 }
 
-function set(stage, zoom) {
-  const rounded = Number(zoom.toFixed(2));
-  stage.style.setProperty('--cp-zoom', String(rounded));
-  return rounded;
+function set(stage, steps, scale) {
+  const zoom = Number((steps * STEP).toFixed(2));
+  stage.style.setProperty('--cp-zoom', String(Number((zoom * scale).toFixed(4))));
+  return zoom;
 }

@@ -137,13 +137,13 @@ export class Presenter {
     });
     this.cover();
     this.stage.scrollTop = 0;
-    this.zoom = fitSlide(this.stage, this.scale);
+    this.zoom = this.scale * fitSlide(this.stage, this.scale);
     this.stage.querySelectorAll('.cp-on').forEach(node => this.watch.observe(node));
     // An explorer that was hidden draws within two frames: then the slide has its size.
     const slide = this.place;
     const fitAgain = () => {
       if (this.active && this.place === slide && this.stage.querySelector('.cp-on .ce')) {
-        this.zoom = fitSlide(this.stage, this.scale);
+        this.zoom = this.scale * fitSlide(this.stage, this.scale);
       }
     };
     requestAnimationFrame(() => requestAnimationFrame(fitAgain));
@@ -178,7 +178,7 @@ export class Presenter {
   // for the next slide, so that the picture keeps still under a slider.
   shrinkIfNeeded() {
     if (this.active && overflows(this.stage)) {
-      this.zoom = fit(this.stage, this.zoom);
+      this.zoom = this.scale * fit(this.stage, this.zoom / this.scale, this.scale);
     }
   }
 

@@ -32,8 +32,10 @@ function pageOf(presenter, number) {
   const { classList } = presenter.panel.node;
   classList.remove(SCROLLS); // on paper nothing scrolls
   panel.classList.toggle(PAIRED, classList.contains(PAIRED));
-  panel.style.setProperty('--cp-zoom', String(fit(presenter.stage, presenter.zoom)));
-  panel.style.setProperty('--cp-share', presenter.stage.style.getPropertyValue('--cp-share'));
+  const { scale, stage } = presenter;
+  const zoom = scale * fit(stage, presenter.zoom / scale, scale);
+  panel.style.setProperty('--cp-zoom', String(zoom));
+  panel.style.setProperty('--cp-share', stage.style.getPropertyValue('--cp-share'));
   fill(panel, shown.map(node => copyOf(node, document)));
   page.append(panel, foot);
   return page;
