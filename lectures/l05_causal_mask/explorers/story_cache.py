@@ -26,7 +26,7 @@ class StoryCache(StoryGPT):
     reading = (
         "The framed word asks; press another word to ask from there. Each column is a word of the "
         "story, each row a block: orange its keys, purple its values. Dark columns are computed in "
-        "this step, pale ones were kept. The bars count every multiplication of the model for "
-        "the next word, those with the matrices as well as the scores. The other buttons are for "
-        "lecture 06."
+        "this step, pale ones were kept. The bars count the multiplications for the next word: "
+        "those with the matrices, and those of attention that the mask leaves. The other buttons "
+        "are for lecture 06."
     )
