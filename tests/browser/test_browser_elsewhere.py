@@ -89,7 +89,7 @@ def moves(tab, explorer, control):
 def test_the_first_minutes(run, tab):
     output = run(*CELLS)
     tab.locator(".ce.quiz").wait_for(timeout=90_000)
-    explorer = tab.locator(".ce")
+    explorer = tab.locator(".course-explorer")
     handle = explorer.locator(":is([role=slider][tabindex='0'], input[type=range])").first
     handle.scroll_into_view_if_needed()
     before = seen(explorer)
