@@ -2,6 +2,7 @@
 
     python -m tools.scripts.train_story_notes FOLDER               two hours on one core
     python -m tools.scripts.train_story_notes FOLDER --until 400   so many steps, and no more
+    python -m tools.scripts.train_story_notes FOLDER --report      what the model there can do
 
 While it trains, read-outs of its stream have to name what a reader knows at each word: see
 tools/scripts/story_notes.py. FOLDER keeps the state every 200 steps, and the same command goes on
@@ -116,15 +117,24 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="for the state and the model")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and of the stories")
     parser.add_argument("--until", type=int, metavar="STEP", help="stop early; no model")
+    parser.add_argument("--report", action="store_true", help="only say what the model can do")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    if chosen.report:
+        report_all(chosen.folder)
+        return
     chosen.folder.mkdir(parents=True, exist_ok=True)
     run = Run(chosen.folder / f"state-{chosen.seed}.pt", chosen.seed)
     run.go_on(chosen.until, watch(stories(HELD_OUT_SEED, 500)))
     if run.step < run.last:
         return
     save_gpt2(copy.deepcopy(run.model).half(), chosen.folder)
-    model = load_gpt2(chosen.folder).eval()
+    report_all(chosen.folder)
+
+
+def report_all(folder: Path) -> None:
+    """Print what the model in a folder can do."""
+    model = load_gpt2(folder).eval()
     some = stories(HELD_OUT_SEED + 1, 5000)
     report(model, some, "as in training")
     for things in (1, 2):
