@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from course_utils.stories.story import QUESTIONS, REFERENCE, end_chance, fillers_of
-from course_utils.stories.world import LIMITS, Limits, Sentence, World, next_sentences, questions
+from course_utils.stories.story import (
+    QUESTIONS,
+    REFERENCE,
+    cached_next_sentences,
+    end_chance,
+    fillers_of,
+)
+from course_utils.stories.world import LIMITS, Limits, Sentence, World, questions
 
 __all__ = ["next_word_chances"]
 
-_next_sentences = lru_cache(maxsize=10_000)(next_sentences)
 Chances = Mapping[str, float]
 
 
@@ -135,7 +140,11 @@ class _Reading:
         self.world, self.word, self.at, self.drawn = world, "", 0, {}
         if self.asked is None:
             end = end_chance(world, self.told)
-            told = [((1 - end) * p, each) for p, each in _next_sentences(world)] if end < 1 else []
+            told = (
+                [((1 - end) * p, each) for p, each in cached_next_sentences(world)]
+                if end < 1
+                else []
+            )
             asked = questions(world) if end else []
         else:
             end, told, asked = 1.0, [], self.asked if self.left else []

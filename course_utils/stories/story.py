@@ -18,7 +18,7 @@ __all__ = ["Story", "entropy", "tell"]
 
 QUESTIONS = 3  # that close a story
 REFERENCE = re.compile(r"{(\+?)([a-z]+)(\d*)}")
-_next_sentences = lru_cache(maxsize=10_000)(next_sentences)
+cached_next_sentences = lru_cache(maxsize=10_000)(next_sentences)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def tell(rng: random.Random, limits: Limits = LIMITS) -> Story:
         end = end_chance(world, told)
         if rng.random() < end:
             break
-        choices = _next_sentences(world)
+        choices = cached_next_sentences(world)
         chance, sentence = rng.choices(choices, [chance for chance, _ in choices])[0]
         nats -= math.log((1 - end) * chance)
         nats += _draw(rng, sentence, names)
