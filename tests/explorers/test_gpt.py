@@ -12,7 +12,6 @@ import torch
 from course_utils.explorers.data import as_json, encode
 from course_utils.explorers.gpt import packed
 from course_utils.explorers.link import link
-from course_utils.models.generation import generate
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.story_gpt import load_story_gpt
 from course_utils.sampling import next_token_probabilities
@@ -298,9 +297,13 @@ console.log(JSON.stringify([joined(scores), written]));
     rounded = model.half().float()
     theirs = torch.cat([rounded(torch.tensor([text]))[0] for text in texts]).numpy()
     assert np.abs(ours - theirs).max() < 1e-3
-    assert np.array_equal(ours.argmax(-1), theirs.argmax(-1))
-    begun = torch.tensor([text[:8] for text in texts[:BEGINNINGS]])
-    assert written == generate(rounded, begun, 40, temperature=0).tolist()
+    # Some words are equally likely: a choice has the highest score but for rounding.
+    first = np.take_along_axis(theirs, ours.argmax(-1)[:, None], -1)[:, 0]
+    assert (theirs.max(-1) - first).max() < 2e-3
+    chosen = torch.tensor(written)
+    scores = rounded(chosen[:, :-1])[:, 7:]  # those of the 40 words that it wrote
+    first = scores.gather(-1, chosen[:, 8:, None])[..., 0]
+    assert chosen.shape == (BEGINNINGS, 48) and (scores.amax(-1) - first).max() < 2e-3
 
 
 # Sampling

@@ -10,7 +10,7 @@ from course_utils.language_modeling import next_token_loss
 from course_utils.models import GPT2, GPT2Config
 from course_utils.models.story_gpt import STORY_GPT
 from course_utils.stories import ALL_WORDS, next_word_chances, tell
-from tools.scripts import train_story_notes
+from tools.scripts import train_story_gpt
 from tools.scripts.story_notes import (
     NOTHING,
     begin_with_waves,
@@ -20,7 +20,7 @@ from tools.scripts.story_notes import (
     read_outs,
     with_questions,
 )
-from tools.scripts.train_story_notes import FACTS, Run, Stage, loss_with_notes, share_at
+from tools.scripts.train_story_gpt import FACTS, Run, Stage, loss_with_notes, share_at
 
 STORY = (
     "Ben was in the shop . Ann was in the park . She found a big red hat . She went to the shop . "
@@ -147,8 +147,8 @@ def test_a_read_out_that_names_what_is_noted_has_no_loss():
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(train_story_notes, "STORY_GPT", _small())
-    monkeypatch.setattr(train_story_notes, "LENGTH", 61)
+    monkeypatch.setattr(train_story_gpt, "STORY_GPT", _small())
+    monkeypatch.setattr(train_story_gpt, "LENGTH", 61)
 
 
 def test_a_stopped_training_goes_on_as_if_it_were_not(small, tmp_path):

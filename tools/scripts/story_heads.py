@@ -12,6 +12,7 @@ are right when a head's output is replaced by its mean, one head at a time (half
 
 import argparse
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ SEED = 2 * 10**6  # no training draws its stories with it
 IDS = {word: number for number, word in enumerate(ALL_WORDS)}
 NAMES = {*FILLERS["he"], *FILLERS["she"]}
 OBJECTS = {*FILLERS["noun"], *FILLERS["container"]}
+LIKE_WHERE = {"What colour": (2, "in"), "Who has": (0, "It"), "Who found": (0, "It")}
 MEANS_PERSON = {"He": 0, "She": 0, "him": 1, "her": 1}  # the first person of a sentence, the second
 
 
@@ -133,13 +135,15 @@ def report_ablations(model: GPT2, stories: Sequence[Story]) -> None:
     sets = holder_questions(stories)
     before = answers(model, stories, sets)
     print("  whole: " + ", ".join(f"{kind} {rate(*of)}" for kind, of in before.items()), flush=True)
+    print("  taken for where: " + taken_for_where(model, stories), flush=True)
     texts = [[0, *(IDS[word] for word in story.words[:-1])] for story in stories[:100]]
     means = mean_outputs(model, [torch.tensor([text]) for text in texts])
     for head in range(means.numel() // means.shape[-1]):
         with ablated(model, head, means):
-            after = answers(model, stories, sets)
+            after, taken = answers(model, stories, sets), taken_for_where(model, stories)
         rates = (f"{kind} {rate(*of)}" for kind, of in after.items())
         print(f"  without {name(model, head)}: " + ", ".join(rates), flush=True)
+        print(f"    taken for where: {taken}", flush=True)
 
 
 def answers(model: GPT2, stories: Sequence[Story], sets: dict) -> dict[str, tuple[int, int]]:
@@ -152,6 +156,24 @@ def answers(model: GPT2, stories: Sequence[Story], sets: dict) -> dict[str, tupl
     for kind in ("place", "colour", "finder"):
         found[kind] = scores.right[kind], scores.asked[kind]
     return found
+
+
+@torch.no_grad()
+def taken_for_where(model: GPT2, stories: Sequence[Story]) -> str:
+    """How often an answer goes on as if *Where* were asked: *It* for a name, *in* for a colour."""
+    taken, asked = Counter(), Counter()
+    for story in stories:
+        words, start = ["\n", *story.words], 1
+        likeliest = model(torch.tensor([[IDS[word] for word in words]]))[0].argmax(-1).tolist()
+        for at, word in enumerate(words):
+            kind = " ".join(words[start : start + 2])
+            if word == "?" and kind in LIKE_WHERE:
+                later, sign = LIKE_WHERE[kind]  # a colour's answer begins with *It is*
+                asked[kind] += 1
+                taken[kind] += ALL_WORDS[likeliest[at + later]] == sign
+            if word == ".":
+                start = at + 1
+    return ", ".join(f"{kind} {taken[kind]} of {count}" for kind, count in asked.items())
 
 
 def holder_questions(stories: Sequence[Story]) -> dict[str, list[Story]]:

@@ -1,186 +1,261 @@
-"""Train the GPT that the package carries for its stories.
+"""Train the GPT that the package carries for its stories: it learns which thing is meant.
 
-    python -m tools.scripts.train_story_gpt                an hour on one core
-    python -m tools.scripts.train_story_gpt --more 1       two hours more with the packaged model
-    python -m tools.scripts.train_story_gpt --steps 100    to see that it runs; writes nothing
-    python -m tools.scripts.train_story_gpt --report       what the packaged model can do
+    python -m tools.scripts.train_story_gpt FOLDER               three hours on one core
+    python -m tools.scripts.train_story_gpt FOLDER --until 400   so many steps, and no more
 
-The packaged model had the hour, and then two hours twice: `--more 1`, `--more 2`. The number is
-the seed of the stories, so that each time they are new.
+While it trains, read-outs of its stream have to name what a reader knows at each word: see
+tools/scripts/story_notes.py. They are thrown away. Every step draws new stories. FOLDER keeps the
+state every 200 steps, and the same command goes on from there. At the end FOLDER has the model, in
+the two files that course_utils/data/story_gpt has, with 16 bits a number; their SHA-256 are in
+course_utils/data/package_files.py. docs/stories.md says what came out.
 
-It begins with short stories of two people and one thing: there the model finds out in a minute that
-names come back, and with the whole stories only after five. Then it reads these, each once, for
-every step draws new ones. The held-out stories are drawn with another
-seed, and no choice is made by them. What it prints along the way is in docs/stories.md.
-
-The hashes it prints are for course_utils/data/package_files.py. Other versions of torch, or another
-number of threads, round otherwise, and give another model of the same quality.
+Other versions of torch, or another number of threads, round otherwise, and give another model.
 """
 
 import argparse
 import copy
-import math
+import io
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
-from course_utils.data.package_files import DATA
-from course_utils.language_modeling import next_token_loss
+from course_utils.files import write_whole
 from course_utils.models import GPT2, load_gpt2, save_gpt2
-from course_utils.models.story_gpt import (
-    FOLDER,
-    STORY_GPT,
-    load_story_gpt,
-    story_batch,
-    write_stories,
-)
-from course_utils.stories import ALL_WORDS, Limits, Story, entropy, tell
-from course_utils.training import train
-from tools.scripts.packaged import print_line
+from course_utils.models.story_gpt import STORY_GPT
+from course_utils.stories import ALL_WORDS, Story
+from tools.scripts.report_story_gpt import HELD_OUT_SEED, report_all, stories
 from tools.scripts.story_measures import score_stories
-from tools.scripts.story_reading import objection_to
+from tools.scripts.story_notes import (
+    NOTHING,
+    NotedBatch,
+    begin_with_waves,
+    note_batch,
+    note_loss,
+    read_outs,
+)
 
-SEED, HELD_OUT_SEED = 0, 10**6
-SMALLER = Limits(people=2, things=1, places=2, containers=1, longest=5)
-FIRST_STEPS, FIRST_BATCH, FIRST_LENGTH = 1000, 24, 64
-STEPS, MORE_STEPS, BATCH, LENGTH = 9000, 20_000, 8, STORY_GPT.max_positions
-LEARNING_RATE, WARMUP = 2e-3, 100
-Batches = Callable[[torch.Generator], tuple[torch.Tensor, ...]]
-LARGER = Limits(people=4, things=3, places=3, containers=3, longest=14)
+KEEP_EVERY = 200
+BATCH, LENGTH = 8, STORY_GPT.max_positions
+FULL_STOP = ALL_WORDS.index(".")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some steps of the training.
+
+    Attributes:
+        steps: how many.
+        rate: of learning; it rises for the first steps of a stage.
+        notes: after which block each kind of note is read, and its weight.
+        asked: the share of rows of up to three things, with a question after each sentence.
+        answer: the weight of the word that answers a question; the others have 1.
+        rises: number of steps until the rate is reached.
+        at_stops: whether notes at full stops count.
+        falls: whether the rate falls, to a hundredth, and with it the weight of the notes.
+        muon: the rate with which Muon trains the blocks' matrices; without one Adam does.
+    """
+
+    steps: int
+    rate: float
+    notes: dict[str, tuple[int, float]]
+    asked: float
+    answer: float
+    rises: int = 20
+    at_stops: bool = True
+    falls: bool = False
+    muon: float | None = None
+
+
+def weighed(notes: dict[str, tuple[int, float]], weight: float) -> dict[str, tuple[int, float]]:
+    """The same notes with so much of their weight."""
+    return {kind: (block, weight * each) for kind, (block, each) in notes.items()}
+
+
+FACTS = {"means": (2, 1.0), "holder": (3, 1.0), "finder": (3, 1.0)}
+LAST = {
+    "before": (1, 0.2), "means": (2, 0.5), "colour": (2, 0.3), "asked": (2, 0.2),
+    "holder": (3, 1.0), "lies": (3, 1.0), "stands": (3, 1.0), "finder": (3, 0.5),
+    "place": (4, 1.0),
+}  # fmt: skip
+COUNTED = weighed(LAST, 0.1) | {"told": (2, 0.1), "people": (2, 0.1)}
+STAGES = (
+    Stage(
+        1800, 2e-3, FACTS | {"before": (1, 1.0), "colour": (2, 1.0), "place": (3, 1.0)},
+        asked=2 / 3, answer=3, rises=100, at_stops=False,
+    ),
+    Stage(
+        2800, 2e-3,
+        FACTS | {"before": (1, 0.5), "colour": (2, 1.0), "asked": (2, 1.0), "place": (3, 1.0)},
+        asked=2 / 3, answer=5, at_stops=False,
+    ),
+    Stage(
+        2800, 1.5e-3,
+        FACTS | {"before": (1, 0.3), "colour": (2, 0.5), "asked": (2, 0.3), "anywhere": (3, 1.0)},
+        asked=1 / 2, answer=3,
+    ),
+    Stage(1600, 1.5e-3, LAST, asked=1 / 3, answer=3),
+    Stage(9200, 2e-3, weighed(LAST, 0.3), asked=0, answer=1, falls=True),
+    Stage(20_000, 2e-3, COUNTED, asked=0, answer=1, rises=30, falls=True, muon=0.01),
+    Stage(8000, 1e-3, COUNTED, asked=0, answer=1, rises=30, falls=True, muon=0.005),
+)  # fmt: skip
 
 
 def main() -> None:
-    """Train, write the files, and say what the model can do."""
+    """Train, keep the state, and at the end write the model and say what it can do."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--steps", type=int, help="a shorter training, which writes nothing")
-    what.add_argument("--more", type=int, metavar="SEED", help="go on with the packaged model")
-    what.add_argument("--report", action="store_true", help="only say what the packaged can do")
+    parser.add_argument("folder", type=Path, help="for the state and the model")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and of the stories")
+    parser.add_argument("--until", type=int, metavar="STEP", help="stop early; no model")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
-    held_out = stories(HELD_OUT_SEED, 500)
-    if chosen.report or chosen.more:
-        model = load_story_gpt()
-    else:
-        model = begun(min(FIRST_STEPS, chosen.steps or FIRST_STEPS), held_out)
-    if chosen.more:
-        model = gone_on(model, chosen.more, MORE_STEPS, held_out)
-    elif not chosen.report:
-        model = gone_on(model, SEED, chosen.steps or STEPS, held_out)
-    if not (chosen.report or chosen.steps):
-        save_gpt2(copy.deepcopy(model).half(), DATA / FOLDER)
-        for path in sorted((DATA / FOLDER).iterdir()):
-            print_line(f"{FOLDER}/{path.name}")
-        model = load_gpt2(DATA / FOLDER)
-    some = stories(HELD_OUT_SEED + 1, 5000)
-    report(model.eval(), some, "as in training")
-    for things in (1, 2):
-        few = [story for story in some if things_in(story) == things]
-        report(model, few, f"of these, with {things} to find")
-    larger = [story for story in stories(HELD_OUT_SEED + 2, 3000, LARGER) if fits(story)]
-    report(model, larger, "longer, with more people and things")
-    report_written(model)
-    for order, nats in enumerate(count_models(stories(SEED, 50_000), held_out), 1):
-        print(f"{order}-gram model: {nats:.3f} nats for a word")
-    nats, words = entropy()
-    print(f"exact entropy: {nats:.3f} nats for a story, {nats / words:.4f} for a word")
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    run = Run(chosen.folder / f"state-{chosen.seed}.pt", chosen.seed)
+    run.go_on(chosen.until, watch(stories(HELD_OUT_SEED, 500)))
+    if run.step < run.last:
+        return
+    save_gpt2(copy.deepcopy(run.model).half(), chosen.folder)
+    report_all(load_gpt2(chosen.folder).eval())
 
 
-def stories(seed: int, count: int, limits: Limits = Limits()) -> list[Story]:  # noqa: B008
-    """Return so many stories."""
-    rng = random.Random(seed)
-    return [tell(rng, limits) for _ in range(count)]
-
-
-def things_in(story: Story) -> int:
-    """How many things are found in a story."""
-    return sum(pair in {("found", "a"), ("found", "an")} for pair in pairwise(story.words))
-
-
-def fits(story: Story) -> bool:
-    """Whether the model has a position for each word."""
-    return len(story.words) < LENGTH
-
-
-def begun(steps: int, held_out: Sequence[Story]) -> GPT2:
-    """Return a new model that has read short stories."""
-    return _trained(
-        lambda: GPT2(STORY_GPT), story_batch(FIRST_LENGTH, FIRST_BATCH, SMALLER),
-        seeds=[SEED], steps=steps, evaluate=watch(held_out), every=max(1, steps // 2),
-    )  # fmt: skip
-
-
-def gone_on(model: GPT2, seed: int, steps: int, held_out: Sequence[Story]) -> GPT2:
-    """Return the model after so many steps with whole stories, drawn with this seed."""
-    return _trained(
-        lambda: model, story_batch(LENGTH, BATCH),
-        seeds=[seed], steps=steps, cooldown=steps // 3,
-        evaluate=watch(held_out), every=max(1, steps // 18),
-    )  # fmt: skip
-
-
-def _trained(build: Callable[[], GPT2], batch: Batches, **chosen: Any) -> GPT2:
-    done = train(
-        build, batch, next_token_loss, learning_rate=LEARNING_RATE, warmup=WARMUP, **chosen
-    )
-    return cast("GPT2", done.models[0])
-
-
-def watch(held_out: Sequence[Story]) -> Callable[[torch.nn.Module], float]:
-    """Return a function that prints what a model knows, and returns its loss."""
+def watch(held_out: Sequence[Story]) -> Callable[[nn.Module], None]:
+    """Return a function that prints what a model knows."""
     start = time.perf_counter()
 
-    def evaluate(model: torch.nn.Module) -> float:
+    def evaluate(model: nn.Module) -> None:
         scores = score_stories(model, held_out)
         shares = (f"{kind} {scores.right[kind] / scores.asked[kind]:.0%}" for kind in scores.asked)
         took = time.perf_counter() - start
         print(f"{took:5.0f} s  {scores.nats:.4f} nats  {'  '.join(shares)}", flush=True)
-        return scores.nats
 
     return evaluate
 
 
-def report(model: GPT2, some: Sequence[Story], name: str) -> None:
-    """Print the loss and the share of right answers by kind of question."""
-    scores = score_stories(model, some)
-    print(f"{name}: {len(some)} stories, {scores.nats:.4f} nats for a word")
-    for kind, asked in scores.asked.items():
-        print(f"  {kind}: {scores.right[kind]} of {asked}")
+class Run:
+    """A training that can be stopped.
+
+    Args:
+        path: of the file that keeps the state; a training whose file is there goes on.
+        seed: of the weights and of the stories.
+        stages: what to do, one after the other.
+    """
+
+    def __init__(self, path: Path, seed: int, stages: Sequence[Stage] = STAGES) -> None:
+        self.path, self.seed, self.stages, self.step = path, seed, stages, 0
+        self.last = sum(stage.steps for stage in stages)
+        torch.manual_seed(seed)
+        self.model, self.reads = GPT2(STORY_GPT), read_outs(STORY_GPT.width)
+        begin_with_waves(self.model)
+        self.updates: list[torch.optim.Optimizer] = []
+        if path.exists():
+            self._load()
+
+    def go_on(self, until: int | None, evaluate: Callable[[nn.Module], Any]) -> None:
+        """Train up to this step, or to the last one; keep the state and measure on the way."""
+        until = min(until or self.last, self.last)
+        while self.step < until:
+            self.step += 1
+            stage, step = self._stage()
+            if step == 1:
+                self.updates = self._new_updates(stage)
+            rng = random.Random(f"{self.seed} {self.step}")
+            batch = note_batch(rng, BATCH, LENGTH, stage.asked)
+            share = share_at(stage, step)
+            self.learn(loss_with_notes(self.model, self.reads, batch, stage, share), stage, share)
+            if self.step % KEEP_EVERY == 0 or self.step == until:
+                self._keep()
+                evaluate(self.model)
+
+    def learn(self, loss: Tensor, stage: Stage, share: float) -> None:
+        """Make one step with this share of the stage's rates."""
+        self.model.zero_grad()
+        self.reads.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for update, rate in zip(self.updates, (stage.rate, stage.muon or 0.0), strict=False):
+            update.param_groups[0]["lr"] = share * rate
+            update.step()
+
+    def _new_updates(self, stage: Stage) -> list[torch.optim.Optimizer]:
+        """Adam; of the blocks' matrices Muon, where the stage has it."""
+        learned = [*self.model.parameters(), *self.reads.parameters()]
+        if stage.muon is None:
+            return [torch.optim.Adam(learned, betas=(0.9, 0.99), fused=True)]
+        matrices = [each for each in self.model.blocks.parameters() if each.ndim == 2]
+        others = {*learned} - {*matrices}
+        rest = [each for each in learned if each in others]
+        return [
+            torch.optim.Adam(rest, betas=(0.9, 0.99), fused=True),
+            torch.optim.Muon(matrices, lr=stage.muon, weight_decay=0.0),
+        ]
+
+    def _stage(self) -> tuple[Stage, int]:
+        """The stage of this step, and the number of the step in it."""
+        step = self.step
+        for stage in self.stages:
+            if step <= stage.steps:
+                return stage, step
+            step -= stage.steps
+        raise ValueError(f"there are {self.last} steps, not {self.step}")
+
+    def _keep(self) -> None:
+        state = {
+            "step": self.step,
+            "model": self.model.state_dict(),
+            "reads": self.reads.state_dict(),
+            "updates": [update.state_dict() for update in self.updates],
+        }
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_whole(self.path, buffer.getvalue())
+
+    def _load(self) -> None:
+        kept = torch.load(self.path)
+        self.step = kept["step"]
+        self.model.load_state_dict(kept["model"])
+        self.reads.load_state_dict(kept["reads"])
+        self.updates = self._new_updates(self._stage()[0])
+        for update, state in zip(self.updates, kept["updates"], strict=True):
+            update.load_state_dict(state)
 
 
-def report_written(model: GPT2, count: int = 1000) -> None:
-    """Print how many of the stories that it writes nobody would object to, and the first 20."""
-    written = write_stories(model, count, torch.Generator().manual_seed(SEED))
-    found = [objection_to(story) for story in written]
-    print(f"{found.count('')} of {count} stories that it writes are without fault")
-    for story, fault in zip(written[:20], found, strict=False):
-        print(f"- {story}" + (f"   [{fault}]" if fault else ""))
+def loss_with_notes(
+    model: GPT2, reads: nn.ModuleDict, batch: NotedBatch, stage: Stage, share: float = 1.0
+) -> Tensor:
+    """Return the weighted mean loss of the next words, plus that of the notes.
+
+        loss of a word = - sum over words w of P(w) log softmax(scores)_w
+
+    Args:
+        model: the GPT.
+        reads: from ``read_outs``.
+        batch: from ``note_batch``.
+        stage: says which notes count, and how much answers do.
+        share: of the weight of the notes, where it falls.
+    """
+    states = model.trace(batch.inputs).hidden_states
+    losses = -(batch.chances * model.logits(states[-1]).log_softmax(-1)).sum(-1)
+    weights = 1 + (stage.answer - 1) * batch.answers
+    notes = batch.notes
+    if not stage.at_stops:
+        stops = batch.inputs == FULL_STOP
+        notes = {
+            kind: each if kind == "before" else each.masked_fill(stops, NOTHING)
+            for kind, each in notes.items()
+        }
+    told = (losses * weights).sum() / weights.sum()
+    return told + share * note_loss(reads, states, notes, stage.notes)
 
 
-def count_models(learn: Sequence[Story], held_out: Sequence[Story]) -> Iterator[float]:
-    """Nats for a word of models that count words, pairs and triples; each adds 0.01 to a count."""
-    for order in (1, 2, 3):
-        counts, contexts = Counter(), Counter()
-        for words in _runs(learn, order):
-            counts[words] += 1
-            contexts[words[:-1]] += 1
-        runs = list(_runs(held_out, order))
-        shares = (
-            (counts[words] + 0.01) / (contexts[words[:-1]] + 0.01 * len(ALL_WORDS))
-            for words in runs
-        )
-        yield -sum(math.log(share) for share in shares) / len(runs)
-
-
-def _runs(some: Sequence[Story], order: int) -> Iterator[tuple[str, ...]]:
-    for story in some:
-        words = ("\n",) * (order - 1) + story.words
-        yield from zip(*(words[start:] for start in range(order)), strict=False)
+def share_at(stage: Stage, step: int) -> float:
+    """Return the share of a stage's learning rate at a step, counted from 1."""
+    left = max(0.01, 1 - step / stage.steps) if stage.falls else 1
+    return min(1, step / stage.rises) * left
 
 
 if __name__ == "__main__":

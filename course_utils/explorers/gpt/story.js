@@ -40,7 +40,7 @@ function mount(stage, hand) {
   const heard = makeHeard(hand, pen);
   const dice = html("div", { class: "story-dice" }, html("p", { class: "story-note" },
     "Dice choose the next word: the longer its bar, the more often. The same dice, the same story. " +
-    "It is a small model, and often wrong."),
+    "It is a small model, and can be wrong."),
   body.querySelector(".ce-controls"));
   const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
     "next if it ended there: after the embedding, then after each block. Green frames: what the last block says.");

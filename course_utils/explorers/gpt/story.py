@@ -22,7 +22,7 @@ HAT = (
 )
 COLOUR = f"{HAT} What colour is the hat? It is"
 WHO = f"{HAT} Who has the hat?"
-FINDS_THE_COLOUR, LAST_HEAD = 8, 15
+FINDS_THE_COLOUR, READS_THE_QUESTION, FINDS_THE_GIFT = 12, 13, 15
 MEAN_OF = (20, 128)  # rows of stories, words: over these a head's mean is taken
 KINDS = {
     "words": ALL_WORDS,
@@ -33,12 +33,11 @@ LOOKS = ("dice", "heads", "lens", "cache")
 LENS = {"when it knows": {"look": "lens"}}
 COSTS = {"what it costs": {"look": "cache"}}  # of what is written: the story stays
 PACKAGED = {
-    "who has the hat?": {"text": WHO, "look": "heads", "head": LAST_HEAD},
-    "without head 3.3": {
-        "text": WHO,
+    "who has the hat?": {"text": WHO, "look": "heads", "head": FINDS_THE_GIFT},
+    "without head 3.1": {
         "look": "heads",
-        "head": LAST_HEAD,
-        "heads": ["####", "####", "####", "###."],
+        "head": READS_THE_QUESTION,
+        "heads": ["####", "####", "####", "#.##"],
     },
 }
 
@@ -91,8 +90,8 @@ class StoryGPT(Explorer):
         "what it looks at. There are four in each of four blocks; 2.0 is the first of block 2. The "
         "bluer a word, the more the chosen head looks at it. Switched off, a head gives what it "
         "gives on average. Press a word to ask from there, a bar to go on with it. The model knows "
-        "180 words and signs, reads 191 at most, and is often wrong: of its own stories four in "
-        "ten are without a fault. ↵ is the end of a line, before each story and after it."
+        "180 words and signs, and reads 191 at most. Of its own stories one in six has a "
+        "fault. ↵ is the end of a line, before each story and after it."
     )
 
     def __init__(self, model: nn.Module | None = None, **values: Any) -> None:
