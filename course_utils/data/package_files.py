@@ -18,7 +18,7 @@ SHA256 = {
     "small_gpt/config.json": "4b219950c9ede603dac89f64886c91b8dee8660d33db48f9af5d8ecfa4fbc5dc",
     "small_gpt/merges.json": "c3734e167a01021ec61607747ebe6d12a00d4fad2cf1ff63ad13e134fa4b5f6c",
     "small_gpt/model.safetensors": "f5f6f7d9da6303a0106338ac52511375a39bd6c93a8902f126932dc072a447db",  # noqa: E501
-    # As tools/scripts/train_story_gpt.py prints them.
+    # From tools/scripts/train_story_gpt.py.
     "story_gpt/config.json": "2fad9a09c7e09e089e953759415855810b59b3403ec765fff2381030b4cbf91b",
     "story_gpt/model.safetensors": "ff9ca70d4c7ad0cab0a40495100d5fbfc09a6d516aba1ed9dae0689e006e9435",  # noqa: E501
     # As tools/scripts/train_expert_runs.py prints it.

@@ -5,9 +5,11 @@
     python -m tools.scripts.story_heads --stories 20        to see that it runs
 
 Two measurements. By weight: how often a head's largest weight is on a word that names what is
-meant, at *it*, at *He*, *She*, *him* and *her*, and at the question mark of "Who has the hat?". The
-head is chosen on one half of the stories and counted on the other. By ablation: how many answers
-are right when a head's output is replaced by its mean, one head at a time (half of the stories).
+meant, at *it*, at *He*, *She*, *him* and *her*, and at the question mark of "Who has the hat?";
+there also, how often it is in the sentence in which they got it. The head is chosen on one half of
+the stories and counted on the other. By ablation: how many answers are right when a head's output
+is replaced by its mean, one head at a time (half of the stories), and how many go on as if *Where*
+were asked.
 """
 
 import argparse
@@ -99,11 +101,18 @@ def head_hits(model: GPT2, stories: Sequence[Story]) -> tuple[dict, dict, dict]:
 
 def places(words: Sequence[str]) -> Iterator[Place]:
     """The places of a story before which there are at least two people, or two things."""
+    where, got = {}, {}
     for start, stop, reading in sentences(words):
+        for noun, now in reading.where.items():
+            if where.get(noun) != now:
+                got[noun] = range(start, stop + 1)
+        where = dict(reading.where)
         for query in range(start, stop):
             word, meant, among = words[query], "", NAMES
             if word == "?" and words[start : start + 2] == ["Who", "has"]:
                 kind, meant = "holder", words[query + 1]
+                if meant in NAMES:
+                    yield Place("how they got it", query, [*got[words[query - 1]]], [*range(start)])
             elif word in MEANS_PERSON and "?" not in words[start:stop]:
                 kind, meant = "he or she", reading.people[MEANS_PERSON[word]]
             elif word == "it" and not {"?", "kept"} & {*words[start:stop]}:

@@ -22,7 +22,8 @@ had seen, and every exercise says what went wrong.</p>
 {opening}
 
 Press *a word*, and it writes; ask it something. Then *without head 3.1*: one of 16 heads is off.
-What colour is the hat now? It knows 180 words, it runs in this page, and by lecture 06 you have built it.
+What colour is the hat now? It knows 180 words, it runs in this page, and by lecture 06 you have
+built it.
 
 <p class="course-for"><b>Who it is for.</b> You know some linear algebra and Python, and you want to
 know why attention works, not only how to call it. No GPU, no network, no Transformers needed.</p>

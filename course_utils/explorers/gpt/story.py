@@ -22,7 +22,7 @@ HAT = (
 )
 COLOUR = f"{HAT} What colour is the hat? It is"
 WHO = f"{HAT} Who has the hat?"
-FINDS_THE_COLOUR, READS_THE_QUESTION, FINDS_THE_GIFT = 12, 13, 15
+FINDS_THE_COLOUR, READS_THE_QUESTION, FINDS_THE_GIFT = 12, 13, 10
 MEAN_OF = (20, 128)  # rows of stories, words: over these a head's mean is taken
 KINDS = {
     "words": ALL_WORDS,
