@@ -4,12 +4,12 @@
     python -m tools.scripts.story_heads --short FOLDER ...  models of story_order, on short stories
     python -m tools.scripts.story_heads --stories 20        to see that it runs
 
-Two measurements. By weight: how often a head's largest weight is on a word that names what is
+Three measurements. By weight: how often a head's largest weight is on a word that names what is
 meant, at *it*, at *He*, *She*, *him* and *her*, and at the question mark of "Who has the hat?";
 there also, how often it is in the sentence in which they got it. The head is chosen on one half of
 the stories and counted on the other. By ablation: how many answers are right when a head's output
 is replaced by its mean, one head at a time (half of the stories), and how many go on as if *Where*
-were asked.
+were asked. By exchange: how often two questions get each other's answers.
 """
 
 import argparse
@@ -37,6 +37,7 @@ IDS = {word: number for number, word in enumerate(ALL_WORDS)}
 NAMES = {*FILLERS["he"], *FILLERS["she"]}
 OBJECTS = {*FILLERS["noun"], *FILLERS["container"]}
 LIKE_WHERE = {"What colour": (2, "in"), "Who has": (0, "It"), "Who found": (0, "It")}
+QUESTION_WORDS = {"Who", "What", "Where"}
 MEANS_PERSON = {"He": 0, "She": 0, "him": 1, "her": 1}  # the first person of a sentence, the second
 
 
@@ -62,6 +63,7 @@ def main() -> None:
         print(f"\n{folder}", flush=True)
         model = load_gpt2(folder).eval() if chosen.short else load_story_gpt()
         report_weights(model, stories)
+        report_exchanges(model, stories[: chosen.stories // 2])
         report_ablations(model, stories[: chosen.stories // 2])
 
 
@@ -136,6 +138,50 @@ def sentences(words: Sequence[str]) -> Iterator[tuple[int, int, Reading]]:
             start = stop + 1
 
 
+# ------------------------------------------------------------------------------- by exchange
+
+
+@torch.no_grad()
+def report_exchanges(model: GPT2, stories: Sequence[Story]) -> None:
+    """Print how often two questions after a story get each other's answers.
+
+    They are *What colour is it?* and *Where is it?*, up to *It is*, and exchange at this last word
+    what one head gives.
+    """
+    rng, exchanged = random.Random(0), Counter()
+    for story in stories:
+        words = ["\n", *story.words]
+        told = words[: next(at for at, word in enumerate(words) if word in QUESTION_WORDS)]
+        noun = rng.choice([word for word in told if word in FILLERS["noun"]])
+        asked = (f"What colour is the {noun} ? It is", f"Where is the {noun} ? It is")
+        texts = [torch.tensor([[IDS[word] for word in (*told, *each.split())]]) for each in asked]
+        given = [last_outputs(model, text) for text in texts]
+        own = [model(text)[0, -1].argmax().item() for text in texts]
+        for head in range(len(given[0])):
+            found = []
+            for text, brought in zip(texts, reversed(given), strict=True):
+                with giving(model, head, brought[head], at=-1):
+                    found.append(model(text)[0, -1].argmax().item())
+            exchanged[head] += found == own[::-1] != own
+    shares = (f"{name(model, head)} {count}" for head, count in sorted(exchanged.items()))
+    print(f"  exchanged, of {len(stories)}: " + ", ".join(shares), flush=True)
+
+
+def last_outputs(model: GPT2, text: Tensor) -> list[Tensor]:
+    """What each head gives at the last word of a text."""
+    found: list[Tensor] = []
+
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        found.extend(inputs[0][0, -1].split(model.config.head_width))
+
+    blocks = range(0, model.config.num_layers * model.config.num_heads, model.config.num_heads)
+    hooks = [output_of(model, head).register_forward_pre_hook(keep) for head in blocks]
+    model(text)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
 # ------------------------------------------------------------------------------- by ablation
 
 
@@ -147,8 +193,8 @@ def report_ablations(model: GPT2, stories: Sequence[Story]) -> None:
     print("  taken for where: " + taken_for_where(model, stories), flush=True)
     texts = [[0, *(IDS[word] for word in story.words[:-1])] for story in stories[:100]]
     means = mean_outputs(model, [torch.tensor([text]) for text in texts])
-    for head in range(means.numel() // means.shape[-1]):
-        with ablated(model, head, means):
+    for head, mean in enumerate(means.flatten(0, 1)):
+        with giving(model, head, mean):
             after, taken = answers(model, stories, sets), taken_for_where(model, stories)
         rates = (f"{kind} {rate(*of)}" for kind, of in after.items())
         print(f"  without {name(model, head)}: " + ", ".join(rates), flush=True)
@@ -216,25 +262,33 @@ def holder_questions(stories: Sequence[Story]) -> dict[str, list[Story]]:
 
 
 @contextmanager
-def ablated(model: GPT2, head: int, means: Tensor) -> Iterator[None]:
-    """Replace the output of one head by its mean."""
-    block, number = divmod(head, model.config.num_heads)
-    size = model.config.head_width
+def giving(
+    model: GPT2, head: int, numbers: Tensor, at: slice | int = slice(None)
+) -> Iterator[None]:
+    """Let one head give these numbers, at all words or at some."""
+    part = columns(model, head)
 
     def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         mixed = inputs[0].clone()
-        mixed[..., number * size : (number + 1) * size] = means[block, number]
+        mixed[:, at, part] = numbers
         return (mixed,)
 
-    hook = output_of(model, block).register_forward_pre_hook(replace)
+    hook = output_of(model, head).register_forward_pre_hook(replace)
     try:
         yield
     finally:
         hook.remove()
 
 
-def output_of(model: GPT2, block: int) -> nn.Module:
-    """The layer that mixes the heads' outputs."""
+def columns(model: GPT2, head: int) -> slice:
+    """Where a head's numbers stand among those of its block's heads."""
+    number, size = head % model.config.num_heads, model.config.head_width
+    return slice(number * size, (number + 1) * size)
+
+
+def output_of(model: GPT2, head: int) -> nn.Module:
+    """The layer that mixes a head's output with those of its block's others."""
+    block = head // model.config.num_heads
     return model.get_submodule(f"blocks.{block}.attention.output")
 
 

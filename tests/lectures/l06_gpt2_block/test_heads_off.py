@@ -12,6 +12,7 @@ from course_utils.stories import tell
 from course_utils.stories.words import ALL_WORDS, FILLERS
 from lectures import find_lecture
 from tests.lectures.support_notebooks import notebook_of, read
+from tools.scripts.story_heads import report_exchanges
 
 CELLS = {cell.id: cell.source for cell in read(notebook_of(find_lecture("06"))).cells}
 SCENE = re.search(r'^scene = "\\n(.+)"$', CELLS["questions"], re.MULTILINE)[1]
@@ -61,6 +62,13 @@ def test_without_its_reader_of_questions_it_answers_where(means):
     assert first_choice(f"{COLOUR} in the", means, READS_THE_QUESTION)[0] == "kitchen"
     words, weights = rows_of(COLOUR, *READS_THE_QUESTION)
     assert words[weights.argmax()] == "What" and weights.max() > 0.95
+
+
+def test_what_that_head_gives_is_the_question(capsys):
+    stories = [tell(random.Random(seed)) for seed in range(13)]
+    report_exchanges(load_story_gpt(), stories)
+    said = capsys.readouterr().out
+    assert "3.1 13" in said and said.count(" 0,") + said.endswith(" 0\n") == 15
 
 
 def test_the_heads_look_where_the_lecture_says():
