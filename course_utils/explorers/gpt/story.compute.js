@@ -164,17 +164,18 @@ export function caption(state) {
   if (state.look === "cache") return cacheInWords(state);
   const named = id => `“${shown(state.words[id])}”`;
   const isSame = !state.off.length || state.whole.id === state.best; // else there is more to say
-  const among = isSame && state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
+  const among = isSame && state.kept > 1 && state.kept < state.words.length ? `, among ${number(state.kept)},` : "";
   const first = state.moment ? "leads" : "is likeliest";
   return `${after} ${named(state.best)} ${first}, [b:${number(state.after[0], 2)}]` +
     `${beforeInWords(state, named)}; the dice${among} say ${named(state.drawn)}.${headInWords(state)}`;
 }
 
 /** What it was with all heads on, of the same word or of another. */
-function beforeInWords({ off, best, whole: { id, share } }, named) {
+function beforeInWords({ off, best, after, whole: { id, share } }, named) {
   if (!off.length) return "";
   const was = number(share, 2);
-  return id === best ? ` (${was} with all heads on)` : `, with all heads on ${named(id)}, ${was}`;
+  if (id !== best) return `, with all heads on ${named(id)}, ${was}`;
+  return was === number(after[0], 2) ? " (as with all heads on)" : ` (${was} with all heads on)`;
 }
 
 function headInWords({ weights, head, off, words, ids }) {

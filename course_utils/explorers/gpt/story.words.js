@@ -72,13 +72,13 @@ export function makeWords(hand, pen, light, relight) {
     same = read.length;
     reveal(state);
   };
-  /** The word that is asked stays in sight, and what follows the last one. */
+  /** The word that is asked stays in sight, and what follows the last one if there is room. */
   const reveal = state => {
+    const { top, bottom } = read[state.at].box();
     if (state.at === state.ids.length - 1) {
-      pane.scrollTop = pane.scrollHeight;
+      pane.scrollTop = Math.min(top, pane.scrollHeight);
       return;
     }
-    const { top, bottom } = read[state.at].box();
     const inside = top >= pane.scrollTop && bottom <= pane.scrollTop + pane.clientHeight;
     if (!inside) pane.scrollTop = top; // no line is cut in two
   };
