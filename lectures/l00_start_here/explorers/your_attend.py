@@ -16,7 +16,7 @@ from lectures.l00_start_here.explorers.plane import AttentionInThePlane
 
 SECONDS = 1.0  # for one answer: a loop that never ends would stop the notebook
 UNWRITTEN = "your `attend` is not written yet"
-NO_KERNEL = "in a notebook that runs, your `attend` does"
+NO_KERNEL = "there is no Python here to call your `attend`"
 
 
 class YourAttend(AttentionInThePlane):

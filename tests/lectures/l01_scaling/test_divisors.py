@@ -79,9 +79,9 @@ VARIANCES = {
     "normal": lambda d: d,
     "coin flips": lambda d: d,
     "uniform": lambda d: d,
-    "all of q equal, all of k equal": lambda d: d**2,
-    "all of q equal, k as before": lambda d: d,
-    "k is q or −q, as a coin falls": lambda d: 3 * d,
+    "q all equal, k all equal": lambda d: d**2,
+    "q all equal, k normal": lambda d: d,
+    "k_i is q_i or −q_i, by a coin": lambda d: 3 * d,
 }
 
 
@@ -96,6 +96,6 @@ def test_variances_of_the_cases(ran):
 
 def test_the_coin_leaves_them_uncorrelated(ran):
     cell = ran("score-draw", "estimate", "coins")
-    products = cell.cases["k is q or −q, as a coin falls"]
+    products = cell.cases["k_i is q_i or −q_i, by a coin"]
     assert 0 in estimate_mean(products[:, 0])
     assert 0 not in estimate_mean(products[:, 0].square() - 1)  # and yet not independent
