@@ -78,7 +78,7 @@ class NoteReader(nn.Module):
     ) -> None:
         super().__init__()
         shape = (max_positions, width)
-        self.keys, self.values = nn.Embedding(KEYS, width), nn.Embedding(VALUES, width)
+        self.letters, self.values = nn.Embedding(KEYS, width), nn.Embedding(VALUES, width)
         self.positions: Tensor | None = None
         if positions == "learned":
             self.positions = nn.Parameter(torch.randn(shape))
@@ -92,11 +92,11 @@ class NoteReader(nn.Module):
         self.output = nn.Linear(width, VALUES)
 
     def forward(
-        self, keys: Int[Tensor, "B T"], values: Int[Tensor, "B T"]
+        self, letters: Int[Tensor, "B T"], values: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B T V"]:
-        """Return for each note the scores of the values that its key may have had last."""
-        T = keys.shape[1]
-        x = self.keys(keys) + self.values(values)  # (B, T, C)
+        """Return for each note the scores of the values that its letter may have had last."""
+        T = letters.shape[1]
+        x = self.letters(letters) + self.values(values)  # (B, T, C)
         if self.positions is not None:
             x = x + self.positions[:T]
         x = x + self.attention(self.attention_norm(x), may_attend=_earlier(T))[0]
