@@ -11,6 +11,7 @@ from lectures.l03_heads.experiments.dates import (
 )
 from lectures.l03_heads.experiments.head_pruning import measure_pruning
 from lectures.l03_heads.experiments.head_roles import (
+    GENDERED,
     GENDERED_AGAIN,
     REFERENTS,
     SUBJECTS,
@@ -18,6 +19,7 @@ from lectures.l03_heads.experiments.head_roles import (
 )
 
 __all__ = [
+    "GENDERED",
     "GENDERED_AGAIN",
     "REFERENTS",
     "SOURCE_TOKENS",

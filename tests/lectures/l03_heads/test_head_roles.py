@@ -110,6 +110,7 @@ def test_head_of_the_famous_sentence():
 def test_head_for_gender_holds():
     read, other = weights_of(GENDERED)
     assert divmod(int((read - other).mean(0).argmax()), 12) == (1, 3)
+    assert counted(GENDERED, 1, 3)[2] == 6
     again, wrong, more = counted(GENDERED_AGAIN, 1, 3)
     assert more == 12 and again == pytest.approx(0.392, abs=2e-3)
     assert wrong == pytest.approx(0.072, abs=2e-3)
@@ -120,3 +121,7 @@ def test_no_head_for_subjects():
     read, other = weights_of(SUBJECTS)
     assert float((read - other).mean(0).max()) < 0.15
     assert float(read.mean(0).max()) < 0.21
+    assert SUBJECTS[1].right == "keys"
+    assert float(read[1, 0, 1]) == pytest.approx(0.144, abs=2e-3)
+    assert float(other[1, 0, 1]) == pytest.approx(0.071, abs=2e-3)
+    assert counted(SUBJECTS, 0, 1)[2] == 7
