@@ -296,14 +296,15 @@ console.log(JSON.stringify([joined(scores), written]));
     ours = numbers(scores, -1, len(ALL_WORDS))
     rounded = model.half().float()
     theirs = torch.cat([rounded(torch.tensor([text]))[0] for text in texts]).numpy()
-    assert np.abs(ours - theirs).max() < 1e-3
-    # Some words are equally likely: a choice has the highest score but for rounding.
+    error = np.abs(ours - theirs).max()
+    assert error < 1e-3
+    # Some words are equally likely: a choice has the highest score but for twice the rounding.
     first = np.take_along_axis(theirs, ours.argmax(-1)[:, None], -1)[:, 0]
-    assert (theirs.max(-1) - first).max() < 2e-3
+    assert (theirs.max(-1) - first).max() <= 2 * error
     chosen = torch.tensor(written)
     scores = rounded(chosen[:, :-1])[:, 7:]  # those of the 40 words that it wrote
     first = scores.gather(-1, chosen[:, 8:, None])[..., 0]
-    assert chosen.shape == (BEGINNINGS, 48) and (scores.amax(-1) - first).max() < 2e-3
+    assert chosen.shape == (BEGINNINGS, 48) and (scores.amax(-1) - first).max() <= 2 * error
 
 
 # Sampling
