@@ -299,3 +299,14 @@ def test_what_is_typed_goes_after_the_word_that_is_asked(tab):
     tab.locator(".story-said").nth(3).click()
     tab.locator(TYPED).fill("the ")
     assert told(tab) == [*before[:4], "the"]
+
+
+def test_a_word_may_be_typed_before_the_frame_that_shows_which_is_asked(tab):
+    preset(tab, "who has the hat?")
+    tab.locator(".story-track").evaluate("""track => {
+      track.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true }));
+      const typed = document.querySelector('.story-typed');
+      typed.value = 'the ';
+      typed.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    }""")
+    assert told(tab) == ["↵", "the"]

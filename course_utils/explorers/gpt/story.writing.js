@@ -36,14 +36,17 @@ export function writing(hand) {
     under = undefined;
   };
   const pieces = () => piecesOf(hand.values.text); // a key may come before the next frame
-  const isDrawn = () => state.text === hand.values.text;
+  const isRead = () => state.text === hand.values.text;
+  const asked = () => Math.min(hand.values.at, state.ids.length - 1);
+  const isDrawn = () => isRead() && state.at === asked();
   /** The words up to the one that is asked: what comes next is put there. */
-  const told = () => (state.at === state.ids.length - 1
+  const told = () => (asked() === state.ids.length - 1
     ? pieces()
-    : state.ids.slice(1, state.at + 1).map(id => state.words[id]));
+    : state.ids.slice(1, asked() + 1).map(id => state.words[id]));
   const isOver = () => state.drawn === state.words.indexOf(END) || isFull();
   const isFull = () => state.ids.length >= hand.given.longest;
   const go = () => {
+    if (!isDrawn()) return undefined; // another word has been asked: the next frame goes on from it
     if (isOver()) return stopAndShow();
     return put([...told(), state.words[state.drawn]]);
   };
@@ -93,7 +96,7 @@ export function writing(hand) {
       put([...answered(pieces()), ...piecesOf(question)]);
     },
     choose(word) { if (isDrawn()) mine([...told(), word]); },
-    type: words => mine([...(isDrawn() ? told() : pieces()), ...words]),
+    type: words => mine([...(isRead() ? told() : pieces()), ...words]),
     replace: (at, words) => mine(pieces().flatMap((each, i) => (i === at ? words : [each]))),
     back: () => mine(pieces().slice(0, -1)),
     undo() {
@@ -105,7 +108,7 @@ export function writing(hand) {
     },
     drawn(now) {
       state = now;
-      if (!isDrawn()) return; // Python has yet to answer
+      if (!isRead()) return; // Python has yet to answer
       const { text } = hand.values;
       if (text !== expected || hand.values.seed !== seed) { // a preset, or a cell, has put another
         stop();
