@@ -11,6 +11,7 @@ from course_utils.models import GPT2, GPT2Config
 from course_utils.models.story_gpt import STORY_GPT
 from course_utils.stories import ALL_WORDS, next_word_chances, tell
 from tools.scripts import train_story_gpt
+from tools.scripts.story_ingredients import WordRun
 from tools.scripts.story_notes import (
     NOTHING,
     begin_with_waves,
@@ -163,6 +164,17 @@ def test_a_stopped_training_goes_on_as_if_it_were_not(small, tmp_path):
     other = Run(tmp_path / "other.pt", 4, STAGES)
     other.go_on(None, lambda model: None)
     assert not torch.equal(other.model.tokens.weight, whole.model.tokens.weight)
+
+
+def test_without_exact_targets_the_words_that_came_are_the_targets(small, tmp_path):
+    exact, words = (kind(tmp_path / "none.pt", 5, STAGES) for kind in (Run, WordRun))
+    exact.step = words.step = 3
+    one, other = exact.batch(STAGES[1]), words.batch(STAGES[1])
+    assert torch.equal(one.inputs, other.inputs)
+    assert torch.equal(other.chances.argmax(-1)[:, :-1], one.inputs[:, 1:])
+    assert (other.chances.sum(-1) == 1).all()
+    assert (one.chances[other.chances > 0] > 0).all()  # also the last of a row may come
+    assert (one.chances > 0).sum() > 2 * (other.chances > 0).sum()
 
 
 def test_the_rate_rises_and_falls():

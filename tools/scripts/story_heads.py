@@ -1,7 +1,8 @@
 """Which heads of a story model find whom a pronoun means, and who has the thing.
 
-    python -m tools.scripts.story_heads                     the packaged model, on whole stories
-    python -m tools.scripts.story_heads --short FOLDER ...  models of story_order, on short stories
+    python -m tools.scripts.story_heads                     the packaged model
+    python -m tools.scripts.story_heads FOLDER ...          the models in these folders
+    python -m tools.scripts.story_heads FOLDER ... --short  those of story_order: on short stories
     python -m tools.scripts.story_heads --stories 20        to see that it runs
 
 Three measurements. By weight: how often a head's largest weight is on a word that names what is
@@ -23,9 +24,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_utils.data.package_files import DATA
 from course_utils.explorers.gpt.weights import mean_outputs
 from course_utils.models import GPT2, load_gpt2
-from course_utils.models.story_gpt import SHORT_STORIES, load_story_gpt
+from course_utils.models.story_gpt import FOLDER, SHORT_STORIES
 from course_utils.stories import ALL_WORDS, LIMITS, Story, tell
 from course_utils.stories.words import FILLERS
 from course_utils.teaching.claims import wilson_interval
@@ -53,15 +55,16 @@ class Place(NamedTuple):
 def main() -> None:
     """Measure each model."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--short", type=Path, nargs="+", help="folders of models for short stories")
-    parser.add_argument("--stories", type=int, default=800)
+    parser.add_argument("folders", type=Path, nargs="*", default=[DATA / FOLDER])
+    parser.add_argument("--short", action="store_true", help="on short stories")
+    parser.add_argument("--stories", type=int, default=500)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     rng, limits = random.Random(SEED), SHORT_STORIES if chosen.short else LIMITS
     stories = [tell(rng, limits) for _ in range(chosen.stories)]
-    for folder in chosen.short or ["the packaged model"]:
+    for folder in chosen.folders:
         print(f"\n{folder}", flush=True)
-        model = load_gpt2(folder).eval() if chosen.short else load_story_gpt()
+        model = load_gpt2(folder).eval()
         report_weights(model, stories)
         report_exchanges(model, stories[: chosen.stories // 2])
         report_ablations(model, stories[: chosen.stories // 2])

@@ -163,13 +163,17 @@ class Run:
             stage, step = self._stage()
             if step == 1:
                 self.updates = self._new_updates(stage)
-            rng = random.Random(f"{self.seed} {self.step}")
-            batch = note_batch(rng, BATCH, LENGTH, stage.asked)
             share = share_at(stage, step)
+            batch = self.batch(stage)
             self.learn(loss_with_notes(self.model, self.reads, batch, stage, share), stage, share)
             if self.step % KEEP_EVERY == 0 or self.step == until:
                 self._keep()
                 evaluate(self.model)
+
+    def batch(self, stage: Stage) -> NotedBatch:
+        """Draw the stories of this step."""
+        rng = random.Random(f"{self.seed} {self.step}")
+        return note_batch(rng, BATCH, LENGTH, stage.asked)
 
     def learn(self, loss: Tensor, stage: Stage, share: float) -> None:
         """Make one step with this share of the stage's rates."""
