@@ -16,6 +16,7 @@ from course_utils.teaching.closeness import as_array
 from course_utils.teaching.outcomes import (
     Outcome,
     Tolerance,
+    UnfitError,
     describe,
     is_untouched,
     observe,
@@ -24,12 +25,23 @@ from course_utils.teaching.outcomes import (
 )
 from course_utils.teaching.part_map import map_of_file
 from course_utils.teaching.parts import MY_GPT, Part, PartsFile, folder_of_copies, keep
+from course_utils.teaching.time_limit import OutOfTimeError, within
 from course_utils.teaching.usual_torch import usual_torch
 from course_utils.teaching.verdict import Verdict
 
 DIFFICULTY = {1: "gentle", 2: "moderate", 3: "demanding"}
 
 DEFAULT_TOLERANCE = Tolerance()
+
+SECONDS = 60.0  # for one check; each takes a few at most
+
+ENDLESS = "Stopped after {seconds:g} s: look for a loop that never ends."
+
+IN_PLACE = (
+    "The result is right, but your function changes `{name}` itself, and whoever called it still "
+    "needs that. Look for `+=` and the like, for `{name}[...] = …`, and for names that end in `_`; "
+    "make a new tensor instead."
+)
 
 UNTOUCHED = "The stub is untouched: replace the `...` by your code, run its cell, then this one."
 
@@ -165,7 +177,10 @@ class Exercise:
             answer: the student's function.
             replace: whether it replaces another one that was kept before.
         """
-        verdict = self.judge(answer)
+        try:
+            verdict = within(SECONDS, lambda: self.judge(answer))
+        except OutOfTimeError:
+            return self._not_yet(ENDLESS.format(seconds=SECONDS))
         if not (verdict.passed and self.kept_as and (folder := folder_of_copies())):
             return verdict
         kept = keep(self.part, answer, folder, replace)
@@ -203,6 +218,9 @@ class Exercise:
         expected = self._outcomes(self.reference)
         wrong = [i for i in range(len(outcomes)) if not self._right(outcomes[i], expected[i])]
         if not wrong:
+            for one, other in zip(outcomes, expected, strict=True):
+                if more := [name for name in one.changed if name not in other.changed]:
+                    return self._not_yet(IN_PLACE.format(name=more[0]))
             return Verdict(True, True, self.praise, self.heading)
         mistake = self._matching(outcomes)
         if mistake is None:
@@ -274,6 +292,8 @@ class Exercise:
         place = ", ".join(_input(name, value) for name, value in self.probes[first].items())
         others = len(outcomes) - len(wrong)
         rest = f" It is right on {others} of {len(outcomes)} inputs." if others else ""
+        if isinstance(outcome.error, UnfitError):
+            return f"With {place}: {outcome.error}.{rest}"
         if outcome.error is not None:
             kind = type(outcome.error).__name__
             return f"With {place} your function stopped with {kind}: {outcome.error}.{rest}"
@@ -306,7 +326,7 @@ def _input(name: str, value: Any) -> str:
         return f"{name} of shape {tuple(value.shape)}"
     if isinstance(value, Mapping):
         return f"{len(value)} {name}"
-    return f"{name} = {describe(value)}"
+    return f"{name} = {'None' if value is None else describe(value)}"
 
 
 def _one_distance(got: Any, expected: Any, name: str) -> str:

@@ -18,12 +18,23 @@ from numpy.typing import NDArray
 from course_utils.teaching.closeness import as_array
 
 
+class UnfitError(ValueError):
+    """What an answer gave back cannot be used for what follows; the message says why."""
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """Either the value a function gave back or the exception that stopped it."""
+    """Either the value a function gave back or the exception that stopped it.
+
+    Attributes:
+        value: what it gave back.
+        error: what stopped it.
+        changed: the names of the inputs that it changed in place.
+    """
 
     value: Any = None
     error: BaseException | None = None
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,13 +114,35 @@ def observe(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Outcome:
 
     >>> observe(lambda a, b: a / b, {"a": 1, "b": 0}).error
     ZeroDivisionError('division by zero')
+    >>> observe(lambda a, b: a.append(b), {"a": [2], "b": 3}).changed
+    ('a',)
     """
+    given = copy.deepcopy(dict(inputs))
     try:
-        return Outcome(value=function(*copy.deepcopy(list(inputs.values()))))
+        value = function(*given.values())
+        changed = tuple(name for name in inputs if not _is_unchanged(given[name], inputs[name]))
+        return Outcome(value, changed=changed)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a student's function may raise anything, SystemExit too
         return Outcome(error=error)
+
+
+def _is_unchanged(now: Any, before: Any) -> bool:
+    """Whether tensors, arrays and what holds them are as before; of other things nobody asks."""
+    if type(now) is not type(before):
+        return False
+    if isinstance(before, Mapping):
+        return now.keys() == before.keys() and all(
+            _is_unchanged(now[key], before[key]) for key in before
+        )
+    if isinstance(before, list | tuple):
+        return len(now) == len(before) and all(map(_is_unchanged, now, before))
+    if isinstance(before, torch.Tensor) and not (before.is_meta or before.is_nested):
+        return now.shape == before.shape and torch.equal(now.nan_to_num(), before.nan_to_num())
+    if isinstance(before, np.ndarray):
+        return np.array_equal(now, before, equal_nan=before.dtype.kind in "fc")
+    return True
 
 
 def is_untouched(function: Callable[..., Any], outcome: Outcome) -> bool:
@@ -195,6 +228,8 @@ def wrong_kind(got: Any, expected: Any, parts: tuple[str, ...]) -> str | None:
 
 def _wrong_kind_of_one(got: Any, expected: Any, name: str) -> str | None:
     if isinstance(expected, str):
+        if got is None:
+            return f"you gave {describe(got)}"
         return (
             None if isinstance(got, str) else f"`{name}` should be a text, you gave {describe(got)}"
         )

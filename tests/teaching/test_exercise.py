@@ -108,6 +108,54 @@ class TestUntouched:
         assert said(DOUBLE, lambda x, y: as_a(2 * x + y)).passed
 
 
+class TestWhatElseItDoes:
+    SUMS = Exercise(
+        title="Sums", difficulty=1, minutes=1, praise="Summed.",
+        reference=lambda x, rows: x.sum(-1),
+        probes=({"x": torch.tensor([[2.0, 5.0]]), "rows": [torch.ones(3)]},),
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("name", ["x", "rows"])
+    def test_a_right_answer_that_changes_an_input_is_told(self, name):
+        def answer(x, rows):
+            total = x.sum(-1)
+            (x if name == "x" else rows[0]).mul_(2)
+            return total
+
+        verdict = said(self.SUMS, answer)
+        assert not verdict.passed
+        assert f"changes `{name}` itself" in verdict.message
+
+    def test_an_input_may_be_written_to_and_stay_as_it_is(self):
+        def answer(x, rows):
+            x += 0
+            return x.sum(-1)
+
+        assert said(self.SUMS, answer).passed
+
+    def test_what_the_reference_changes_may_be_changed(self):
+        def put(x):
+            x[0] = 7.0
+            return x.sum()
+
+        probes = ({"x": torch.tensor([1.0, 2.0])},)
+        exercise = Exercise(
+            title="Put", difficulty=1, minutes=1, praise="Put.", reference=put, probes=probes
+        )
+        assert said(exercise, put).passed
+
+    def test_a_loop_that_never_ends_is_stopped(self, monkeypatch):
+        monkeypatch.setattr("course_utils.teaching.exercise.SECONDS", 0.3)
+
+        def endless(x, y):
+            while True:
+                pass
+
+        verdict = DOUBLE.check(endless)
+        assert not verdict.passed
+        assert verdict.message == "Stopped after 0.3 s: look for a loop that never ends."
+
+
 class TestNamedMistakes:
     @pytest.mark.parametrize(
         ("answer", "message"),

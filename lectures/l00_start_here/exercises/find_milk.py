@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_utils.attention import attend
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.outcomes import describe
+from course_utils.teaching.outcomes import UnfitError, describe
 from course_utils.teaching.watched import watched
 
 ENOUGH = 0.75
@@ -33,7 +33,7 @@ def _target(value: Any, x: Tensor) -> Target:
             weights = attend(q.to(x.dtype), k.to(x.dtype), x)[1][-1]
         case _:
             shape = tuple(x.shape)
-            raise ValueError(
+            raise UnfitError(
                 f"it should return the queries and the keys, two tensors of shape {shape}; "
                 f"you gave {describe(value)}"
             )

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.outcomes import NanAlike, Outcome, is_untouched
+from course_utils.teaching.outcomes import NanAlike, Outcome, UnfitError, is_untouched
 from course_utils.teaching.rows import wave
 
 LAYERS = ("query", "key", "value", "output")
@@ -103,7 +103,7 @@ def _applied(answer: Any) -> Callable[..., Any]:
         layer = answer(width, num_heads)
         if set(layer.state_dict()) != set(weights):
             has = ", ".join(sorted(layer.state_dict())) or "nothing"
-            raise AttributeError(
+            raise UnfitError(
                 "the layer must have query, key, value and output, each nn.Linear(width, width), "
                 f"and nothing else that is learned. Yours has {has}"
             )

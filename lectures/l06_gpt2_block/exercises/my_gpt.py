@@ -13,7 +13,7 @@ from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.models.story_gpt import SHORT_STORIES, story_batch
 from course_utils.seeds import own_random_numbers
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.outcomes import Tolerance
+from course_utils.teaching.outcomes import Tolerance, UnfitError
 from course_utils.teaching.rows import wave
 
 SIZES = ("V", "P", "C", "L", "H")
@@ -116,10 +116,10 @@ def _must_fit(model: nn.Module, weights: Mapping[str, torch.Tensor], shape: tupl
     has = {name: tuple(each.shape) for name, each in model.state_dict().items()}
     more = [name for name in has if name not in weights]
     if any(has[name] == shape for name in more):
-        raise AttributeError("it has an output matrix of its own")
+        raise UnfitError("it has an output matrix of its own")
     fewer = [name for name in weights if name not in has]
     if more or fewer:
-        raise AttributeError(
+        raise UnfitError(
             "its learned numbers must have the names that GPT2 has, as in the cell above. "
             f"Too many: {', '.join(more) or 'none'}. Missing: {', '.join(fewer) or 'none'}"
         )

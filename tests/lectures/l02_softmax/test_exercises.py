@@ -26,7 +26,7 @@ def by_hand(scores, may_attend=None):
 
 
 def in_place(scores, may_attend=None):
-    scores = hidden(scores, may_attend).clamp_(min=-1e30)
+    scores = hidden(scores, may_attend).clamp(min=-1e30)
     scores -= scores.amax(-1, keepdim=True)
     scores.exp_().div_(scores.sum(-1, keepdim=True))
     return scores if may_attend is None else scores * may_attend

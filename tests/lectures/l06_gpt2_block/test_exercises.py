@@ -18,7 +18,7 @@ from lectures.l06_gpt2_block.exercises.fault import (
 
 
 def block_in_place(x, norm_1, attention, norm_2, feedforward):
-    x += attention(norm_1(x))
+    x = x + attention(norm_1(x))
     x += feedforward(norm_2(x))
     return x
 

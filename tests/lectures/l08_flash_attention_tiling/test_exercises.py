@@ -64,6 +64,7 @@ def merge_by_stacking(*parts):
 
 
 def merge_in_place(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    l_a, acc_a, l_b, acc_b = (part.clone() for part in (l_a, acc_a, l_b, acc_b))
     m = torch.where(m_a > m_b, m_a, m_b)
     l_a *= (m_a - m).exp()
     l_b *= (m_b - m).exp()
