@@ -289,7 +289,7 @@ class Exercise:
         """What is wrong when no known mistake does exactly this."""
         first = wrong[0]
         outcome, right = outcomes[first], expected[first]
-        place = ", ".join(_input(name, value) for name, value in self.probes[first].items())
+        place = _place(self.probes[first])
         others = len(outcomes) - len(wrong)
         rest = f" It is right on {others} of {len(outcomes)} inputs." if others else ""
         if isinstance(outcome.error, UnfitError):
@@ -320,6 +320,12 @@ def _diagnosis(wrong: Callable[..., Any]) -> str:
     return " ".join((wrong.__doc__ or "").split())
 
 
+def _place(inputs: Mapping[str, Any]) -> str:
+    """The inputs in words; of functions there is nothing to say."""
+    said = (_input(name, value) for name, value in inputs.items() if not callable(value))
+    return ", ".join(said) or "what the check puts in"
+
+
 def _input(name: str, value: Any) -> str:
     """An input in words: its shape where it has one."""
     if hasattr(value, "shape"):
@@ -332,9 +338,13 @@ def _input(name: str, value: Any) -> str:
 def _one_distance(got: Any, expected: Any, name: str) -> str:
     if isinstance(expected, str):
         return f"you gave {describe(got)} for `{name}`, expected {describe(expected)}."
+    is_yes_or_no = getattr(expected, "dtype", None) == torch.bool
     got, expected = as_array(got, name), as_array(expected, name)
     index = np.unravel_index(int(np.abs(got - expected).argmax()), got.shape)
     place = f" at {tuple(int(i) for i in index)}" if index else ""
     one, other = float(got[index]), float(expected[index])
-    ratio = f"; ratio {one / other:.4g}" if other else ""
+    if is_yes_or_no:
+        return f"you gave {bool(one)} for `{name}`{place}, expected {bool(other)}."
+    times = f"{one / other:.4g}" if other else "1"
+    ratio = "" if times == "1" else f"; ratio {times}"
     return f"you gave {describe(one)} for `{name}`{place}, expected about {describe(other)}{ratio}."

@@ -239,7 +239,7 @@ def _wrong_kind_of_one(got: Any, expected: Any, name: str) -> str | None:
         if got.shape != expected.shape:
             return (
                 f"`{name}` has shape {tuple(got.shape)}, expected {tuple(expected.shape)}: "
-                "check which axis each product sums over and what is transposed"
+                "print the shapes line by line, and see where they part"
             )
     elif not _is_number(got):
         return f"`{name}` should be a number, you gave {describe(got)}"

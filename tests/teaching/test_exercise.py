@@ -261,7 +261,7 @@ class TestUnknownMistakes:
             (lambda x: (x.sum(-1), x, x),
              "the function should return 2 results, `total`, `same`; you gave a tuple of 3."),
             (lambda x: (x.sum(-1), x.T),
-             "`same` has shape (3, 2), expected (2, 3): check which axis each product sums over "),
+             "`same` has shape (3, 2), expected (2, 3): "),
             (lambda x: (x.sum(-1).numpy(), x),
              "`total` should be a torch tensor, you gave a numpy array of shape (2,)."),
             (lambda x: (x.sum(-1), x / 0), "`same` is NaN: look for "),
@@ -289,6 +289,20 @@ class TestUnknownMistakes:
         assert said(PAIR, answer).message == (
             "With x of shape (2, 3) you gave 7.5 for `same` at (1, 2), expected about 5; ratio 1.5."
         )
+
+    def test_functions_go_unsaid_and_yes_and_no_are_words(self):
+        probes = ({"f": abs, "x": torch.tensor([3.0, -2.0])},)
+        exercise = Exercise(
+            title="Above", difficulty=1, minutes=1, praise="Above.", function="above",
+            reference=lambda f, x: x > 0, probes=probes,
+        )  # fmt: skip
+        assert said(exercise, lambda f, x: f(x) > 0).message == (
+            "With x of shape (2,) you gave True for `result` at (1,), expected False."
+        )
+
+    def test_a_ratio_that_rounds_to_one_goes_unsaid(self):
+        message = said(DOUBLE, lambda x, y: (2 * x + y) * 1.0002).message
+        assert "expected about 6." in message
 
     def test_a_function_cannot_spoil_its_inputs_for_the_next(self):
         def in_place(x):
