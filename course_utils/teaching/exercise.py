@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -296,7 +297,8 @@ class Exercise:
             return f"With {place}: {outcome.error}.{rest}"
         if outcome.error is not None:
             kind = type(outcome.error).__name__
-            return f"With {place} your function stopped with {kind}: {outcome.error}.{rest}"
+            why = textwrap.shorten(str(outcome.error), 240, placeholder=" …").rstrip(".")
+            return f"With {place} your function stopped with {kind}: {why}.{rest}"
         complaint = wrong_kind(outcome.value, right.value, self.parts)
         if complaint is not None:
             return f"With {place}: {complaint}.{rest}"

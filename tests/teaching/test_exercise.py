@@ -300,6 +300,11 @@ class TestUnknownMistakes:
             "With x of shape (2,) you gave True for `result` at (1,), expected False."
         )
 
+    def test_of_a_long_complaint_of_torch_comes_the_beginning(self):
+        message = said(PAIR, lambda x: torch.max(x, x, dim=0)).message
+        assert "max() received an invalid combination of arguments" in message
+        assert "\n" not in message and len(message) < 350
+
     def test_a_ratio_that_rounds_to_one_goes_unsaid(self):
         message = said(DOUBLE, lambda x, y: (2 * x + y) * 1.0002).message
         assert "expected about 6." in message
