@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,48 +9,22 @@ import torch
 
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import NanAlike
-from course_utils.teaching.rows import row_in_words, row_index, wave
-from course_utils.teaching.watched import CallsWatched
+from course_utils.teaching.rows import wave
+from course_utils.teaching.watched import CallsWatched, watched
+from lectures.l02_softmax.exercises.right_softmax import facts, right_softmax, shares
 
 
-def _shares(exponentials):
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-def _softmax(scores, may_attend=None):
-    if may_attend is not None:
-        scores = scores.masked_fill(~may_attend, -torch.inf)
-    largest = scores.amax(dim=-1, keepdim=True)
-    exponentials = torch.exp(scores - largest.masked_fill(largest == -torch.inf, 0.0))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp(min=1.0)
-
-
-def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
-    """The row of scores that came out worst, what it gave, and some sums."""
-    scores = inputs["scores"]
-    expected = _softmax(**inputs)
-    alike = isinstance(got, torch.Tensor) and got.shape == scores.shape
-    row = row_index(got, expected) if alike else (0,) * (scores.ndim - 1)
-    facts = {"row": row_in_words(scores[row]), "right": row_in_words(expected[row])}
-    facts |= {"global": float(scores.max())}
-    if alike:
-        facts |= {"gave": row_in_words(got[row]), "row_sum": float(got[row].sum())}
-        facts |= {"all_sum": float(got.sum()), "first_axis_sum": float(got.sum(dim=0).flatten()[0])}
-        if "may_attend" in inputs:
-            seen = inputs["may_attend"].expand_as(scores)[row]
-            facts |= {"hidden": float(got[row][~seen].sum())}
-            facts["rows"] = (
-                f"A row is {facts['row']}, with may_attend {seen.int().tolist()}: "
-                f"you gave {facts['gave']}"
-            )
-    return facts
+def _hidden_after_the_maximum(scores, may_attend):
+    """Weights of which the hidden ones are removed too late for the maximum."""
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return shares(exponentials.masked_fill(~may_attend, 0.0))
 
 
 def _masked(weights_of):
     """A softmax that is right without a mask, and does something else with one."""
 
     def softmax(scores, may_attend=None):
-        return _softmax(scores) if may_attend is None else weights_of(scores, may_attend)
+        return right_softmax(scores) if may_attend is None else weights_of(scores, may_attend)
 
     return softmax
 
@@ -61,9 +34,9 @@ SOFTMAX = Exercise(
     difficulty=2,
     minutes=10,
     function="softmax",
-    reference=_softmax,
+    reference=right_softmax,
     parts=("weights",),
-    facts=_facts,
+    facts=facts,
     # A mistake is recognised by its NaNs too.
     tolerance=NanAlike(relative=1e-4, absolute=1e-6),
     probes=(
@@ -82,6 +55,27 @@ def over_the_first_axis(scores):
     became {gave}, which sums to {row_sum}. Each row on the last axis is a distribution of its own:
     `dim=-1`."""
     return torch.softmax(scores, dim=0)
+
+
+@SOFTMAX.mistake()
+def over_the_queries(scores):
+    """Your softmax runs over the last axis but one, the queries: the row {row} became {gave}, which
+    sums to {row_sum}. Each row on the last axis is a distribution of its own: `dim=-1`."""
+    return torch.softmax(scores, dim=-2)
+
+
+@SOFTMAX.mistake()
+def over_axis_1(scores):
+    """You take axis 1. It is the last one only where there are two axes; in a shape (2, 3, 5) the
+    last is axis 2. `dim=-1` is the last axis always."""
+    return torch.softmax(scores, dim=1)
+
+
+@SOFTMAX.mistake()
+def no_mask_to_invert(scores, may_attend: Any = None):
+    """Where nothing is hidden, `may_attend` is None, and `~None` is an error. Hide only
+    `if may_attend is not None:`."""
+    return scores.masked_fill(~may_attend, -torch.inf)
 
 
 @SOFTMAX.mistake()
@@ -114,8 +108,9 @@ LARGE_SCORES = SOFTMAX.stage(
                     [-1000.0, -1001.0, -999.5],
                     [100.0, 99.0, 97.5],
                     [-1000.0, 1000.0, 999.0],
-                    # exp(60) is finite, exp(120) is not; below, nor is exp(50 + 50).
-                    [60.0, 58.0, 59.0],
+                    # exp(48) is finite, exp(48 + 48) is not; below, nor is exp(50 + 50). Clipping
+                    # at 50 or above changes neither row.
+                    [48.0, 46.0, 47.0],
                     [50.0, -50.0, 48.0],
                     [1e9, -1e9, 1e9],
                 ]
@@ -133,7 +128,7 @@ def no_maximum_subtracted(scores):
     """Right for small scores, but {row} became {gave}. In float32 exp(x) is ∞ from x = 88.73 on,
     and 0 below x = −104. Then ∞/∞ or 0/0 is NaN. Subtract the row's largest score first: the
     weights stay, and no exponent exceeds 0."""
-    return _shares(torch.exp(scores))
+    return shares(torch.exp(scores))
 
 
 @LARGE_SCORES.mistake()
@@ -141,14 +136,22 @@ def one_maximum_for_all_rows(scores):
     """You subtract {global}, the largest score of the whole tensor, from every row. The row {row}
     became {gave}: so far below it, all exponentials are 0, and 0/0 is NaN. Each row has its own
     maximum, `amax(dim=-1, keepdim=True)`."""
-    return _shares(torch.exp(scores - scores.max()))
+    return shares(torch.exp(scores - scores.max()))
 
 
 @LARGE_SCORES.mistake()
 def clipped_scores(scores):
     """You clip the scores: the row {row} became {gave}, and {right} is right. Only differences of
     scores count; clipping loses them, and subtracting keeps them."""
-    return _softmax(scores.clamp(-80, 80))
+    return right_softmax(scores.clamp(-80, 80))
+
+
+@LARGE_SCORES.mistake()
+def clipped_above(scores):
+    """You clip the scores from above. The row {row} became {gave}: clipped scores are equal, or
+    their sum is still ∞, and low scores are as before. Only differences of scores count: subtract
+    the row's largest score instead."""
+    return shares(torch.exp(scores.clamp(max=88)))
 
 
 @LARGE_SCORES.mistake()
@@ -156,7 +159,7 @@ def NaN_replaced(scores):
     """You replace NaN by 0, which hides the overflow: the row {row} became {gave}, of sum
     {row_sum}. In float32 exp(x) is ∞ from x = 88.73 on, and 0 below x = −104. Subtract the row's
     maximum before."""
-    return torch.nan_to_num(_shares(torch.exp(scores)))
+    return torch.nan_to_num(shares(torch.exp(scores)))
 
 
 _INF = torch.inf
@@ -175,7 +178,7 @@ HIDDEN_KEYS = SOFTMAX.stage(
 def a_hidden_score_counted_as_0(scores):
     """You set −∞ to 0. A score of 0 is a score like any other, and a hidden key then gets weight:
     {row} became {gave}. Leave −∞ as it is: exp(−∞) = 0."""
-    return _softmax(scores.masked_fill(scores == -_INF, 0.0))
+    return right_softmax(scores.masked_fill(scores == -_INF, 0.0))
 
 
 @HIDDEN_KEYS.mistake()
@@ -183,7 +186,7 @@ def NaN_from(scores):
     """Every row that holds −∞ became NaN: {row} gave {gave}. Multiplied by a mask, −∞·0 is NaN, and
     so is −∞ − (−∞). Nothing has to be done about it: the row's maximum is finite, and exp(−∞ − max)
     = 0."""
-    return _softmax(scores * (scores > -_INF))
+    return right_softmax(scores * (scores > -_INF))
 
 
 MASKED = SOFTMAX.stage(
@@ -191,7 +194,10 @@ MASKED = SOFTMAX.stage(
         {"scores": wave(5, 7, phase=0.3), "may_attend": torch.ones(5, 7, dtype=torch.bool).tril(1)},
         {
             "scores": wave(2, 3, 5, 5, phase=1.1),
-            "may_attend": torch.ones(5, 5, dtype=torch.bool).tril(),
+            # Upside down, it has no empty row either.
+            "may_attend": torch.ones(5, 5, dtype=torch.bool)
+            .tril()
+            .index_fill(1, torch.tensor([1]), False),
         },
         {
             "scores": torch.tensor([[1000.0, -1000.0, -1001.0], [0.0, 2.0, 1.0]]),
@@ -207,36 +213,63 @@ MASKED = SOFTMAX.stage(
 def no_mask(scores, may_attend):
     """Without a mask all is right; with one nothing changes: {hidden} of the weight of a row goes
     to keys that it may not attend to. Set their scores to −∞ first."""
-    return _softmax(scores)
+    return right_softmax(scores)
 
 
 @MASKED.mistake()
 def mask_upside_down(scores, may_attend):
     """{rows}. Your mask is upside down: True means that the query *may* attend to the key.
     `masked_fill` fills where its mask is True, so give it `~may_attend`."""
-    return _softmax(scores, ~may_attend)
+    return right_softmax(scores, ~may_attend)
 
 
 @MASKED.mistake()
 def hidden_scores_of_zero(scores, may_attend):
     """{rows}. You set hidden scores to 0, and 0 is a score like any other. Only −∞ has the
     exponential 0."""
-    return _softmax(scores.masked_fill(~may_attend, 0.0))
+    return right_softmax(scores.masked_fill(~may_attend, 0.0))
 
 
 @MASKED.mistake()
 def hidden_weights_set_to_zero(scores, may_attend):
     """{rows}, of sum {row_sum}. You hide keys after the division. Hide them before: then what they
     would have got goes to the others."""
-    return _softmax(scores).masked_fill(~may_attend, 0.0)
+    return right_softmax(scores).masked_fill(~may_attend, 0.0)
 
 
 @MASKED.mistake()
 def the_maximum_of_hidden_keys(scores, may_attend):
     """{rows}. The largest score belongs to a hidden key, and next to it all others became
     exp(−2000) = 0, so 0/0. Hide first, and then take the maximum."""
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return _shares(exponentials.masked_fill(~may_attend, 0.0))
+    return _hidden_after_the_maximum(scores, may_attend)
+
+
+@MASKED.mistake()
+def the_maximum_of_hidden_keys_and_no_NaN(scores, may_attend):
+    """{rows}. The largest score belongs to a hidden key, and next to it all others became
+    exp(−2000) = 0: no weight is left. Hide first, and then take the maximum."""
+    return _hidden_after_the_maximum(scores, may_attend).nan_to_num()
+
+
+@MASKED.mistake()
+def mask_added(scores, may_attend):
+    """{rows}. You add `may_attend`, where True counts as 1 and False as 0, so the score of a hidden
+    key is lower by 1 only. It has to be −∞."""
+    return right_softmax(scores + may_attend)
+
+
+@MASKED.mistake()
+def infinity_times_the_mask(scores, may_attend):
+    """{rows}. Multiplying −∞ by a mask gives NaN wherever the mask is 0. `masked_fill` and
+    `torch.where` choose without multiplying."""
+    return right_softmax(scores + -_INF * ~may_attend)
+
+
+@MASKED.mistake()
+def a_table_in_an_if(scores, may_attend):
+    """`if may_attend:` asks a whole table for one yes or no. What you want to know is whether there
+    is a table: `if may_attend is not None:`."""
+    return right_softmax(scores) if may_attend else scores
 
 
 EMPTY_ROWS = SOFTMAX.stage(
@@ -257,9 +290,9 @@ EMPTY_ROWS = SOFTMAX.stage(
 
 @EMPTY_ROWS.mistake()
 def n0_0_in_an_empty_row(s, may_attend):
-    """Right, but for a query that may attend to nothing: {gave}. All its scores are −∞, and so is
-    their maximum; −∞ − (−∞) is NaN, and from the next layer on it is everywhere. Where the maximum
-    is −∞ subtract 0, and where the sum is 0 divide by 1."""
+    """Right, but for a query that may attend to nothing: {gave}. All its scores are −∞. Two steps
+    can make NaN of that: −∞ − (−∞), where you subtract the maximum, and 0/0, where you divide by
+    the sum. Where the maximum is −∞ subtract 0, and where the sum is 0 divide by 1."""
     return s.masked_fill(~may_attend, -_INF).softmax(dim=-1)
 
 
@@ -285,3 +318,34 @@ def torch_s_own_softmax(scores, may_attend=None):
     """The weights are right, and torch computed them: `softmax`, `log_softmax` and `logsumexp` are
     what this exercise asks you to write. `exp`, `amax` and `sum` are enough."""
     return torch.softmax(scores, dim=-1)
+
+
+def _is_tied(answer: Any) -> Any:
+    """Instead of the weights: whether autograd can still follow them back to the scores."""
+    return watched(
+        lambda scores: answer(scores.requires_grad_().clone()),
+        lambda weights, scores: int(weights.requires_grad),
+    )
+
+
+TRAINS = SOFTMAX.stage(
+    probes=BY_HAND.probes,
+    parts=("tied",),
+    watch=_is_tied,
+    praise=BY_HAND.praise,
+)
+
+
+@TRAINS.mistake()
+def cut_from_the_scores(scores, may_attend=None):
+    """The weights are right, but autograd cannot follow them back to the scores, so a model with
+    this softmax would not learn where to look. `detach`, `.data`, numpy, `torch.no_grad` and
+    `torch.tensor` cut that tie: use torch's own operations throughout."""
+    return right_softmax(scores).detach()
+
+
+@TRAINS.mistake()
+def cut_by_numpy(scores, may_attend=None):
+    """The weights are right, but numpy computed a part of them, and autograd cannot follow it. A
+    model with this softmax would not train. Use `torch.exp` and the other operations of torch."""
+    return right_softmax(scores).numpy()

@@ -27,26 +27,40 @@ def _one_row(head: torch.Tensor, row: int, key: int, share: float) -> torch.Tens
     return head
 
 
+def _on_one_key(T: int, key: int, share: float) -> torch.Tensor:
+    """A head of which every row puts ``share`` on the same key."""
+    head = torch.full((T, T), (1 - share) / (T - 1))
+    head[:, key] = share
+    return head
+
+
 def _encoder(T: int) -> torch.Tensor:
     """Three layers of five heads, each of which a wrong way to look picks out; (2, 1) is right."""
     even, previous = _head(T), _head(T, shift=-1, share=0.55)
     layers = (
-        (even, _head(T, shift=-1, share=0.3), _head(T, shift=1, share=0.9), even, even),
+        (
+            _on_one_key(T, 0, 0.9),
+            _head(T, shift=-1, share=0.3),
+            _head(T, shift=1, share=0.9),
+            _on_one_key(T, T - 2, 0.95),
+            _on_one_key(T, T - 1, 0.95),
+        ),
         # A layer of good heads, of which none is the best.
         (
             _head(T, shift=-1, share=0.35),
             _one_row(_head(T, shift=-1, share=0.35), 0, T - 1, 0.98),
             _one_row(_head(T, shift=-1, share=0.2), 3, 2, 0.99),
             _head(T, shift=-1, share=0.38),
-            even,
+            _head(T, shift=-1, share=0.3),
         ),
-        # In the best head row 0 attends to itself, and row 4 to the first token.
+        # In the best head row 0 attends to itself, and row 4 to the first token. The next one is
+        # better but for its last row, and the one after it in that row only.
         (
             _head(T, share=0.9),
             _one_row(_one_row(previous, 0, 0, 0.9), 4, 0, 0.5),
-            even,
-            even,
-            even,
+            _one_row(_head(T, shift=-1, share=0.53), T - 1, 0, 0.9),
+            _one_row(even, T - 1, T - 2, 0.97),
+            _head(T, shift=-1, share=0.4),
         ),
     )
     return torch.stack([torch.stack(heads) for heads in layers])
@@ -138,6 +152,34 @@ def one_row_alone(weights):
 
 
 @PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def the_last_row_alone(weights):
+    """You look at the last row alone, `[-1, -2]`. Take the mean over all rows from 1 on: one place
+    is an anecdote."""
+    return _best(weights[..., -1, -2])
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def without_the_last_row(weights):
+    """Your mean stops before the last row. t runs from 1 to T − 1, which is
+    `range(1, T)`."""
+    return _best(_at(weights[..., :-1, :-1], -1))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def all_earlier_tokens(weights):
+    """You add up all weights below the diagonal, so any earlier token counts. Only `[t, t - 1]` is
+    asked for, the entries just below the diagonal."""
+    return _best(weights.tril(-1).sum(dim=(-1, -2)))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
+def the_whole_block(weights):
+    """You take the mean of the whole block `[1:, :-1]`. Row t goes with column t − 1 only: of this
+    block you need the diagonal."""
+    return _best(weights[..., 1:, :-1].mean(dim=(-1, -2)))
+
+
+@PREVIOUS_TOKEN.mistake(begins=_WEIGHT)
 def row_0_wraps_around(weights):
     """The first token has no previous one. In row 0 you read column −1, which is the last:
     {wrapped} in your head. Begin at row 1."""
@@ -165,6 +207,21 @@ def divided_by_the_number_of_layers(weights):
     """You gave {named}: the flat place, divided by the number of layers, {L}. A layer holds {H}
     heads: divide by {H}."""
     return divmod(_flat(weights), weights.shape[0])
+
+
+@PREVIOUS_TOKEN.mistake()
+def divided_by_12(weights):
+    """You gave {named}: the flat place, divided by 12. That is how many heads a layer of MiniLM
+    has; here there are {H}. `weights.shape[1]` is always right."""
+    return divmod(_flat(weights), 12)
+
+
+@PREVIOUS_TOKEN.mistake()
+def the_diagonal_of_layers_and_heads(weights):
+    """`diagonal` takes the first two axes unless told otherwise, and here these are layers and
+    heads. You need those of queries and keys: `dim1=-2, dim2=-1`."""
+    place = int(weights.diagonal(offset=-1).mean(dim=-1).argmax())
+    return divmod(place, weights.shape[1])
 
 
 @PREVIOUS_TOKEN.mistake()

@@ -12,7 +12,7 @@ from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.rows import wave
 
 T, C = 12, 24
-LOUD = 50.0  # the outputs of one honest layer are so many times larger, and so is their rounding
+SHUFFLED = [7, 2, 10, 0, 5, 11, 3, 8, 1, 9, 4, 6]
 Layer = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -38,14 +38,19 @@ def _layer(
     split: Callable[[torch.Tensor, int], torch.Tensor] = _split,
     merge: Callable[[torch.Tensor], torch.Tensor] = _merge,
     size: float = 1.0,
+    sharpness: float = 2.0,
 ) -> Layer:
-    """A layer of heads without a mask and without positions, (T, C) → (T, C)."""
+    """A layer of heads without a mask and without positions, (T, C) → (T, C).
+
+    It adds the keys up in a mixed order, so that no swap of neighbours is free of rounding.
+    """
     random = torch.Generator().manual_seed(seed)
     matrices = torch.randn(4, C, C, generator=random) / C**0.5
 
     def layer(x: torch.Tensor) -> torch.Tensor:
         q, k, v = (split(x @ matrix, heads) for matrix in matrices[:3])
-        return size * merge(attend(2 * q, k, v)[0]) @ matrices[3]
+        mixed, _ = attend(sharpness * q, k[:, SHUFFLED], v[:, SHUFFLED])
+        return size * merge(mixed) @ matrices[3]
 
     return layer
 
@@ -58,11 +63,15 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 def split_suspects(kind: str = "split", names: str = "ABCDE") -> dict[str, Layer]:
-    """Five layers by name, of which the third one named splits or merges wrongly."""
+    """Five layers by name, of which the third one named splits or merges wrongly.
+
+    Of the honest ones, the first has the largest outputs, the same for every token; the second has
+    those that differ most from token to token. So they show what a wrong comparison compares.
+    """
     layers = (
-        _layer(1, 1),
-        _layer(3, 2, size=LOUD),
-        _layer(4, 3, **WRONG[kind]),
+        _layer(1, 1, size=1000, sharpness=0),
+        _layer(3, 2, size=10),
+        _layer(4, 3, size=0.3, **WRONG[kind]),
         _layer(6, 4),
         _layer(2, 5),
     )
@@ -74,27 +83,22 @@ def some_tokens() -> torch.Tensor:
     return wave(T, C, phase=0.6)
 
 
-def _most_changed(
-    layers: Mapping[str, Layer], x: torch.Tensor, shuffle: list[int], *, shuffled_back: bool = True
-) -> str:
+def _largest(layers: Mapping[str, Layer], change: Callable[[Layer], torch.Tensor]) -> str:
+    """Name the layer with the largest change."""
+    return max(layers, key=lambda name: change(layers[name]).abs().max().item())
+
+
+def _most_changed(layers: Mapping[str, Layer], x: torch.Tensor, shuffle: list[int]) -> str:
     """Name the layer whose outputs differ most after a shuffle of the tokens."""
-    order = torch.tensor(shuffle)
-    change = {}
-    for name, layer in layers.items():
-        before = layer(x)[order] if shuffled_back else layer(x)
-        change[name] = (layer(x[order]) - before).abs().max().item()
-    return max(change, key=lambda name: change[name])
-
-
-SHUFFLED = [7, 2, 10, 0, 5, 11, 3, 8, 1, 9, 4, 6]
+    return _largest(layers, lambda layer: layer(x[shuffle]) - layer(x)[shuffle])
 
 
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     layers, x = inputs["layers"], inputs["x"]
-    order = torch.tensor(SHUFFLED)
     facts: dict[str, Any] = {"named": str(got)}
     if layer := layers.get(got) if isinstance(got, str) else None:
-        facts["change"] = float((layer(x[order]) - layer(x)[order]).abs().max())
+        facts["change"] = float((layer(x[SHUFFLED]) - layer(x)[SHUFFLED]).abs().max())
+        facts["size"] = float(layer(x).abs().max())
     return facts
 
 
@@ -107,9 +111,9 @@ WRONG_SPLIT = Exercise(
     probes=tuple(
         {"layers": split_suspects(kind, names), "x": some_tokens()}
         for kind, names in (
-            ("split", "DBAEC"),
-            ("split and merge", "CEBAD"),
-            ("merge", "BADCE"),
+            ("split", "BDCAE"),
+            ("split and merge", "BDEAC"),
+            ("merge", "CEBAD"),
         )
     ),
     parts=("name",),
@@ -120,11 +124,43 @@ WRONG_SPLIT = Exercise(
 
 
 @WRONG_SPLIT.mistake()
-def outputs_not_shuffled(layers, x):
-    """You named {named}, which is honest. After a shuffle its outputs come in the new order too, so
-    compare `layer(x[order])` with `layer(x)[order]`, not with `layer(x)`: the difference is then
-    {change}, which is rounding."""
-    return _most_changed(layers, x, SHUFFLED, shuffled_back=False)
+def different_tokens_compared(layers, x):
+    """You named {named}, which is honest: `layer(x[order])` and `layer(x)[order]` differ by
+    {change} there, which is rounding. You compare outputs of different tokens. Draw one order for
+    both sides; whoever wants to undo the shuffle instead needs `order.argsort()`.
+    """
+    return _largest(layers, lambda layer: layer(x[SHUFFLED]) - layer(x))
+
+
+@WRONG_SPLIT.mistake()
+def no_shuffled_tokens(layers, x):
+    """You named {named}, which is honest and has the largest outputs, up to {size}. Shuffle the
+    tokens, which are the rows of x, and nothing else: `x[order]`. (`x[:, order]` shuffles the
+    numbers inside each token; `random.shuffle` copies rows of a tensor over others.)
+    """
+    return _largest(layers, lambda layer: layer(x) - x)
+
+
+@WRONG_SPLIT.mistake()
+def the_first_that_is_not_exactly_equal(layers, x):
+    """You named {named}, which is honest: it changes by {change}, which is rounding. Sums in
+    another order seldom agree to the last digit, and `torch.equal` and `torch.allclose` are too
+    strict here. Take the layer with the largest change.
+    """
+    order = SHUFFLED
+    return next(n for n in layers if not torch.equal(layers[n](x[order]), layers[n](x)[order]))
+
+
+@WRONG_SPLIT.mistake()
+def the_first_above_a_small_limit(layers, x):
+    """In one list you named {named}, which is honest: it changes by {change}, which is rounding.
+    Its outputs are large, up to {size}, so they are rounded more coarsely than others. Take the
+    layer with the largest change, and not the first above a limit.
+    """
+    change = {
+        n: (layer(x[SHUFFLED]) - layer(x)[SHUFFLED]).abs().max() for n, layer in layers.items()
+    }
+    return next(name for name in layers if change[name] > 2e-5)
 
 
 @WRONG_SPLIT.mistake()

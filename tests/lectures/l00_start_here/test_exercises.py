@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from lectures.l00_start_here.exercises import check_attend, check_find_milk
-from lectures.l00_start_here.exercises.find_milk import CAT_MILK_IT
+from lectures.l00_start_here.exercises.find_milk import CAT_MILK_IT, FIND_MILK
 
 
 def with_methods(q, k, v, may_attend=None):
@@ -34,6 +34,20 @@ def test_a_mask_that_is_not_taken_is_said():
     assert not verdict.passed and "TypeError" in verdict.message
 
 
+def divided_in_place(q, k, v, may_attend=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if may_attend is not None:
+        scores = scores.masked_fill(~may_attend, -torch.inf)
+    weights = scores.exp()
+    weights /= weights.sum(dim=-1, keepdim=True)
+    return weights @ v, weights
+
+
+def test_what_cannot_be_trained_does_not_pass():
+    verdict = check_attend(divided_in_place)
+    assert not verdict.passed and "/=" in verdict.message
+
+
 def made_with(w_q, w_k):
     return lambda x: (x @ torch.tensor(w_q), x @ torch.tensor(w_k))
 
@@ -48,6 +62,8 @@ ASKS_FOR_ANIMALS = [[0.0, 0.0], [0.5, 0.0]]
         made_with([[0.0, 0.0], [-2.0, 0.0]], IDENTITY),
         made_with(ASKS_FOR_ANIMALS, [[-1.0, 0.0], [0.0, 1.0]]),  # keys of non-animals instead
         made_with([[0.0, 0.0], [0.0, -0.5]], [[0.0, 1.0], [0.0, 0.0]]),  # in the other number
+        made_with([[0.0], [-2.0]], [[1.0], [0.0]]),  # of width 1
+        made_with([[0.0, 0.0, 0.0], [0.0, 0.0, -2.0]], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
     ],
 )
 def test_milk_is_found_in_many_ways(answer):
@@ -58,3 +74,13 @@ def test_numbers_of_one_sentence_are_not_enough():
     q, k = made_with([[0.0, 0.0], [-0.5, 0.0]], IDENTITY)(CAT_MILK_IT)
     verdict = check_find_milk(lambda x: (q, k))
     assert not verdict.passed and "right on 1 of 2 inputs" in verdict.message
+
+
+def test_matrices_in_place_of_queries_and_keys():
+    verdict = check_find_milk(lambda x: (torch.eye(2), torch.eye(2)))
+    assert not verdict.passed and "(2, 2)" in verdict.message
+
+
+def test_the_query_is_not_blamed_for_the_keys():
+    blamed = FIND_MILK.recognise(made_with(IDENTITY, [[0.0, 1.0], [0.0, 0.0]]))
+    assert blamed.name == "keys that hide milk"

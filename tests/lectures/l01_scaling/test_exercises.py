@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from lectures.l01_scaling.exercises import (
+    EXERCISES,
     SCORE_VARIANCE,
     UNIT_ATTEND,
     check_score_variance,
@@ -14,6 +15,8 @@ from lectures.l01_scaling.exercises import (
     check_unit_attend,
 )
 from lectures.l01_scaling.experiments import mystery_models
+
+SUSPECT = EXERCISES[0]
 
 
 def divisors(models, keys):
@@ -46,6 +49,11 @@ def normalised(q, k, v):
 )
 def test_right_answers_pass(check, answer):
     assert check(answer).passed
+
+
+def test_a_name_read_off_the_notebook_is_recognised():
+    named = nearest(mystery_models(1))
+    assert SUSPECT.recognise(lambda models: named).name == "named from the notebook"
 
 
 def test_score_variance_is_what_samples_show():

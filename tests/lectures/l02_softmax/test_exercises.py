@@ -10,7 +10,7 @@ from lectures.l02_softmax.exercises import (
     check_softmax,
 )
 from lectures.l02_softmax.exercises.entropy_gradient import ENTROPY_GRADIENT
-from lectures.l02_softmax.exercises.softmax import SOFTMAX
+from lectures.l02_softmax.exercises.softmax import LARGE_SCORES, SOFTMAX
 
 # Softmax
 
@@ -94,6 +94,31 @@ def test_softmax_is_the_formula(stage):
         expected = (1 / gaps.exp().sum(-1)).masked_fill(scores == -torch.inf, 0.0)
         weights = stage.reference(**probe).double()
         torch.testing.assert_close(weights, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("low", [-50.0, -80.0])
+@pytest.mark.parametrize("high", [50.0, 80.0])
+def test_clipping_is_noticed_at_any_limit(low, high):
+    def softmax(scores, may_attend=None):
+        return by_hand(scores.clamp(low, high), may_attend)
+
+    assert LARGE_SCORES.recognise(softmax).name == "clipped scores"
+
+
+def test_an_inverted_mask_is_noticed_before_empty_rows():
+    def softmax(scores, may_attend=None):
+        scores = hidden(scores, None if may_attend is None else ~may_attend)
+        exponentials = (scores - scores.amax(-1, keepdim=True)).exp()
+        return exponentials / exponentials.sum(-1, keepdim=True)
+
+    assert "upside down" in check_softmax(softmax).message
+
+
+def test_a_softmax_without_a_gradient_does_not_pass():
+    def softmax(scores, may_attend=None):
+        return torch.from_numpy(by_hand(scores, may_attend).detach().numpy())
+
+    assert "autograd" in check_softmax(softmax).message
 
 
 def test_limits_that_the_messages_state():

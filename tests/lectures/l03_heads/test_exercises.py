@@ -14,6 +14,7 @@ from lectures.l03_heads.exercises import (
     some_tokens,
     split_suspects,
 )
+from lectures.l03_heads.exercises.wrong_split import WRONG_SPLIT
 from lectures.l03_heads.experiments import REFERENTS
 from lectures.l03_heads.experiments.head_roles import offset_weights
 from tests.teaching.support_exercises import defined, solution
@@ -118,10 +119,87 @@ class TestMultiHead:
         theirs, _ = block.attention(x, may_attend=mask)
         torch.testing.assert_close(mine(x, mask), theirs)
 
+    def test_narrow_layers_are_told_in_one_line(self):
+        class Narrow(ThroughTorch):
+            def __init__(self, width, num_heads):
+                super().__init__(width, num_heads)
+                self.query = nn.Linear(width, width // num_heads)
+
+        assert "`query.weight` has shape (2, 6)" in check_MultiHead(Narrow).message
+
+    def test_an_instance_is_not_the_class(self):
+        assert "the class itself" in check_MultiHead(ThroughTorch(6, 3)).message
+
+    @pytest.mark.parametrize("cut", ["query", "key", "value"])
+    def test_a_layer_without_a_gradient_does_not_pass(self, cut):
+        class Detached(ThroughTorch):
+            def projections(self):
+                parts = [getattr(self, name) for name in ("query", "key", "value")]
+                return [
+                    (lambda x, part=part: part(x).detach()) if part is getattr(self, cut) else part
+                    for part in parts
+                ]
+
+        assert f"you gave '{cut}'" in check_MultiHead(Detached).message
+
     def test_an_empty_class_is_untouched(self):
         class MultiHead(nn.Module): ...
 
         assert not check_MultiHead(MultiHead).started
+
+
+def largest(change):
+    """Name the layer with the largest change."""
+    return lambda layers, x: max(layers, key=lambda n: change(layers[n], x).abs().max().item())
+
+
+def shuffle_of(count, seed=0):
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+
+
+def swapped(i, j):
+    order = torch.arange(12)
+    order[i], order[j] = j, i
+    return order
+
+
+class TestWrongSplit:
+    """The names of wrong comparisons, whatever the shuffle."""
+
+    @pytest.mark.parametrize("pair", [(0, 1), (1, 2), (3, 4), (9, 10)])
+    def test_a_swap_of_neighbours(self, pair):
+        o = swapped(*pair)
+        found = WRONG_SPLIT.recognise(largest(lambda layer, x: layer(x[o]) - layer(x)[o]))
+        assert found.name == "a shuffle that moves whole stretches"
+
+    @pytest.mark.parametrize("seed", [0, 1, 3, 4, 5])  # order 2 undoes itself
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda layer, x, o, other: layer(x[o]) - layer(x),
+            lambda layer, x, o, other: layer(x[o])[o] - layer(x),
+            lambda layer, x, o, other: layer(x[o]) - layer(x)[other],
+        ],
+        ids=["not shuffled", "shuffled twice", "two orders"],
+    )
+    def test_different_tokens(self, change, seed):
+        orders = shuffle_of(12, seed), shuffle_of(12, seed + 100)
+        found = WRONG_SPLIT.recognise(largest(lambda layer, x: change(layer, x, *orders)))
+        assert found.name == "different tokens compared"
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_shuffled_columns(self, seed):
+        o = shuffle_of(24, seed)
+        found = WRONG_SPLIT.recognise(largest(lambda layer, x: layer(x[:, o]) - layer(x)[:, o]))
+        assert found.name == "no shuffled tokens"
+
+    def test_exact_comparison(self):
+        o = shuffle_of(12)
+
+        def find(layers, x):
+            return next(n for n in layers if not torch.allclose(layers[n](x[o]), layers[n](x)[o]))
+
+        assert WRONG_SPLIT.recognise(find).name == "the first that is not exactly equal"
 
 
 @pytest.mark.parametrize("kind", ["split", "merge", "split and merge"])
