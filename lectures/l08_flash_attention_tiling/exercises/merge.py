@@ -111,6 +111,45 @@ def only_the_first_part_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
     return m, a * l_a + l_b, a[:, None] * acc_a + acc_b
 
 
+@MERGE.mistake()
+def only_the_second_part_rescaled(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Only part b gets its factor. Part a was summed against its own maximum, too: in row {a_row}
+    m_b = {a_m_b} is the larger, and part a needs exp(m_a − m) = {a_factor_a}."""
+    m = torch.maximum(m_a, m_b)
+    b = torch.exp(m_b - m)
+    return m, l_a + b * l_b, acc_a + b[:, None] * acc_b
+
+
+@MERGE.mistake(part=1)
+def brought_to_the_maximum_of_b(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Your factor is exp(m_a − m_b), which brings part a to b's maximum. In row {b_row} m_a =
+    {b_m_a} is the larger. Bring both to the larger one, m: the factors are exp(m_a − m) and
+    exp(m_b − m)."""
+    factor = torch.exp(m_a - m_b)
+    return m_b, factor * l_a + l_b, factor[:, None] * acc_a + acc_b
+
+
+@MERGE.mistake(part=1)
+def brought_to_no_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """You multiply by exp(m_a) and exp(m_b), so `l` and `acc` are summed against no maximum at all,
+    and overflow where scores are large. Take the difference first: the factors are
+    exp(m_a − m) and exp(m_b − m)."""
+    m, a, b = torch.maximum(m_a, m_b), torch.exp(m_a), torch.exp(m_b)
+    return m, a * l_a + b * l_b, a[:, None] * acc_a + b[:, None] * acc_b
+
+
+@MERGE.mistake(part=1)
+def divided_by_exp_of_the_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Right while maxima are small. Here the largest is {largest}, whose exp does not fit in
+    float32, and ∞/∞ is NaN. Take the difference first: exp(m_a − m), not exp(m_a) / exp(m)."""
+    m, a, b = torch.maximum(m_a, m_b), torch.exp(m_a), torch.exp(m_b)
+    return (
+        m,
+        (a * l_a + b * l_b) / m.exp(),
+        (a[:, None] * acc_a + b[:, None] * acc_b) / m.exp()[:, None],
+    )
+
+
 @MERGE.mistake(part=0)
 def one_maximum_for_all_rows(*parts):
     """Your m is one number, {largest}: `.max()` without an axis takes the largest of all rows. Each
@@ -165,8 +204,17 @@ def merged_by_lse(m_a, l_a, acc_a, m_b, l_b, acc_b):
     return lse, torch.ones_like(lse), out
 
 
-@MERGE.mistake()
+_VECTOR = "Your factor has shape ({T},), `acc` ({T}, {D}); torch lines up the last axes, {T} "
+_VECTOR += "against {D}. A factor belongs to a row: make it a column, "
+
+
+@MERGE.mistake(begins=_VECTOR)
 def factor_along_the_width(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    """Your factor has shape ({T},), `acc` ({T}, {D}); torch lines up the last axes, {T} against
-    {D}. A factor belongs to a row: make it a column, `factor[:, None] * acc_a`."""
+    """`factor[:, None] * acc_a`."""
     return torch.exp(m_a) * acc_a
+
+
+@MERGE.mistake(begins=_VECTOR)
+def factor_behind_along_the_width(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """`acc_a * factor[:, None]`."""
+    return acc_a * torch.exp(m_a)

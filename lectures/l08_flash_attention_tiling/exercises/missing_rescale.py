@@ -133,9 +133,9 @@ def nothing_rescaled(*inputs):
 
 @MISSING_RESCALE.mistake()
 def factor_upside_down(*inputs):
-    """Every output is NaN. In the first tile `m` is −∞, so `alpha` is 0, and so is `acc`. A factor
-    upside down, `1/alpha` or exp(m_new − m), is infinite there, and 0·∞ is NaN. Multiply by
-    `alpha`."""
+    """Every output is NaN. In the first tile `m` is −∞, so two slips make an infinite factor there:
+    upside down, `1/alpha` or exp(m_new − m); or `p` made with the old `m`, exp(scores − m).
+    `alpha` is exp(m − m_new), and `p` is made with `m_new`."""
     return _loop(*inputs, on_acc=lambda alpha: 1 / alpha)
 
 
@@ -175,8 +175,17 @@ def no_maximum(*inputs):
     return _loop(*inputs, maximum=lambda m, tile: torch.zeros_like(m))
 
 
-@MISSING_RESCALE.mistake()
+_VECTOR = "`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against "
+_VECTOR += "{E}. A factor belongs to a row: make it a column, "
+
+
+@MISSING_RESCALE.mistake(begins=_VECTOR)
 def factor_along_the_width(q, k, v, block_n):
-    """`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against {E}. A
-    factor belongs to a row: make it a column, `alpha[:, None] * acc`."""
+    """`alpha[:, None] * acc`."""
     return torch.ones(len(q)) * torch.zeros(len(q), v.shape[1])
+
+
+@MISSING_RESCALE.mistake(begins=_VECTOR)
+def factor_behind_along_the_width(q, k, v, block_n):
+    """`acc * alpha[:, None]`."""
+    return torch.zeros(len(q), v.shape[1]) * torch.ones(len(q))

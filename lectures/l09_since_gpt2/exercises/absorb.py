@@ -1,7 +1,7 @@
 """Latent attention's scores without a key: the queries take W_UK (DeepSeek-V2, 2024, section 2.1).
 
-A token's key in head h would be ``latents @ w_uk[h]``. Judged are the scores, and that neither the
-keys are computed nor the latents copied for each head.
+A token's key in head h would be ``latents @ w_uk[h]``. Judged are the scores; once they are right,
+that neither the keys are computed nor the latents copied for each head.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ class _Work(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.count = 0
+        self.count, self.bytes_each = 0, 4
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and result.is_floating_point():
+            self.bytes_each = max(self.bytes_each, result.element_size())
         name = func.overloadpacket.__name__
         if isinstance(result, Tensor) and not func.is_view and name not in _COPIES:
             summed = _SUMMED.get(name)
@@ -52,11 +54,14 @@ class _Work(TorchDispatchMode):
 
 
 def work_of(call: Callable[[], Any]) -> tuple[Any, int, int]:
-    """What a call returns, its work, and how many float32 numbers it held at its peak."""
+    """What a call returns, its work, and how many numbers it held at its peak.
+
+    Where it works in float64, a number has 8 bytes.
+    """
     results: list[Any] = []
     with _Work() as work:
         peak = peak_bytes(lambda: results.append(call()))
-    return results[0], work.count, peak // 4
+    return results[0], work.count, peak // work.bytes_each
 
 
 def _measured(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,9 +95,9 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     facts |= {"copies": B * H * S * R, "products": B * H * S * R * D}
     facts["absorbed"] = B * H * T * R * (D + S)
     right = _absorbed_scores(q, latents, w_uk)
-    if isinstance(got, tuple) and isinstance(got[0], Tensor) and got[0].shape == right.shape:
-        worst = int((got[0] - right).abs().argmax())
-        facts |= {"gave": float(got[0].flatten()[worst]), "want": float(right.flatten()[worst])}
+    if isinstance(got, Tensor) and got.shape == right.shape:
+        worst = int((got - right).abs().argmax())
+        facts |= {"gave": float(got.flatten()[worst]), "want": float(right.flatten()[worst])}
     return facts
 
 
@@ -115,13 +120,12 @@ ABSORB = Exercise(
     minutes=12,
     function="absorbed_scores",
     reference=_absorbed_scores,
-    watch=_measured,
     probes=(
         # Few queries and many latents, as when a text is written: keys would be by far the most.
         _probe(2, 5, 2, 101, 11, 19, 1.2),
         _probe(3, 7, 1, 97, 17, 13, 0.3),
     ),
-    parts=("scores", "keys or copies made"),
+    parts=("scores",),
     facts=_facts,
     tolerance=Tolerance(relative=1e-4, absolute=1e-5),
     praise="The same scores, and no key was made: a product of three matrices may begin at either "
@@ -129,27 +133,47 @@ ABSORB = Exercise(
 )
 
 
-@ABSORB.mistake(part=0, begins=_AT)
+@ABSORB.mistake(begins=_AT)
 def divided_by_root_R(q, latents, w_uk):
     """You divide by √R = √{R} = {wrong_root}, as wide as the absorbed queries are. The scores are
     still those of keys of {D} numbers: √D = {root}."""
     return _absorbed_scores(q, latents, w_uk) * math.sqrt(q.shape[-1] / latents.shape[-1])
 
 
-@ABSORB.mistake(part=0, begins=_AT)
+@ABSORB.mistake(begins=_AT)
 def not_scaled(q, latents, w_uk):
     """The scores are not scaled: divide by √D = √{D} = {root}."""
     return _absorbed_scores(q, latents, w_uk) * math.sqrt(q.shape[-1])
 
 
-@ABSORB.mistake(part=0)
+@ABSORB.mistake(begins=_AT)
+def divided_by_D(q, latents, w_uk):
+    """You divide by D = {D}, or twice by its root. Divide once by √D = {root}."""
+    return _absorbed_scores(q, latents, w_uk) / math.sqrt(q.shape[-1])
+
+
+@ABSORB.mistake(begins=_AT)
+def softmaxed(q, latents, w_uk):
+    """You return weights. Asked for are the scores, before the softmax."""
+    return _absorbed_scores(q, latents, w_uk).softmax(dim=-1)
+
+
+@ABSORB.mistake(begins=_AT)
+def heads_and_queries_mixed(q, latents, w_uk):
+    """You swap H and T before you fold, so the rows come token by token. (H, T) reads them head by
+    head, and a score lands in another head. Fold (B, H, T, R) as it is."""
+    queries = (q @ w_uk.mT).transpose(1, 2).flatten(1, 2)
+    return (queries @ latents.mT).unflatten(1, q.shape[1:3]) / math.sqrt(q.shape[-1])
+
+
+@ABSORB.mistake()
 def heads_summed(q, latents, w_uk):
     """You return (B, T, S): the {H} heads are summed together, as `einsum` does with a letter that
     its result does not have. Each head has scores of its own, (B, H, T, S)."""
     return _absorbed_scores(q, latents, w_uk).sum(dim=1)
 
 
-@ABSORB.mistake(part=0)
+@ABSORB.mistake()
 def left_folded(q, latents, w_uk):
     """You return (B, H·T, S), the heads' queries still below each other. The product is right; undo
     the fold with `unflatten(1, (H, T))`, which copies nothing."""
@@ -178,7 +202,10 @@ def heads_against_batch(q, latents, w_uk):
     return (q @ w_uk.mT) @ latents.mT
 
 
-@ABSORB.mistake(part=1)
+NO_KEYS = ABSORB.stage(watch=_measured, parts=("scores", "keys or copies made"))
+
+
+@NO_KEYS.mistake(part=1)
 def keys_computed(q, latents, w_uk):
     """Your function multiplies as often as making keys takes, {products} times: `latents @ w_uk` is
     the key, and you make {S} of them for each head, at every step. Begin at the other end, with the
@@ -186,7 +213,7 @@ def keys_computed(q, latents, w_uk):
     return q @ (latents[:, None] @ w_uk).mT / math.sqrt(q.shape[-1])
 
 
-@ABSORB.mistake(part=1)
+@NO_KEYS.mistake(part=1)
 def latents_copied_for_each_head(q, latents, w_uk):
     """No key is made, but the cache of {cached} numbers is copied for each of {H} heads: your
     function holds {copies} numbers or more. A product with a broadcast axis, `… @ latents.mT[:,

@@ -55,25 +55,44 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     }
 
 
+def _missed(letter: str, fault: str) -> str:
+    """What the fault would do to its number, and what this GPT has."""
+    name, is_larger = EVIDENCE[fault]
+    value, low, high = (
+        round(number, 2) for number in (measures(sheet_of(letter))[name], *sound_spread()[name])
+    )
+    way, other = ("larger", "smaller") if is_larger else ("smaller", "larger")
+    beyond, opposite = (value > high, value < low)[:: 1 if is_larger else -1]
+    ending = "That is as in a sound one."
+    if beyond:
+        ending = f"A little {way} is not enough."
+    if opposite:
+        ending = f"It is {other}."
+    return f"That makes one number much {way}. Here {_evidence(letter, fault)}. {ending}"
+
+
 @dataclass(frozen=True)
 class Naming(Exercise):
     """An exercise whose answer is one of the ten names; a wrong one hears of its evidence."""
 
     def _describe(self, outcomes: list[Outcome], expected: list[Outcome], wrong: list[int]) -> str:
         outcome, letter = outcomes[wrong[0]], self.probes[wrong[0]]["letter"]
+        got = outcome.value
+        if letter != "A" and got is None and isinstance(outcome.error, KeyError | None):
+            done = "A" if letter == "B" else f"A to {chr(ord(letter) - 1)}"
+            return f"{done}: right. GPT {letter} has no name yet."
         if outcome.error is not None:
             return super()._describe(outcomes, expected, wrong)
-        got = outcome.value
         if not isinstance(got, str) or got not in FAULTS:
             names = ", ".join(FAULTS)
             return f"GPT {letter}: you gave {describe(got)}, but the ten names are: {names}."
-        begins, said = f"GPT {letter}: you say “{got}”.", _evidence(letter, got)
+        begins = f"GPT {letter}: you say “{got}”."
         if not exceeds(got, sheet_of(letter)):
-            return f"{begins} That leaves a clear mark, but here {said}."
+            return f"{begins} {_missed(letter, got)}"
         seen = _evidence(letter, LETTERS[letter])
         return (
-            f"{begins} Its sign is there: {said}. But it has another sign, which that fault does "
-            f"not have: {seen}."
+            f"{begins} Its sign is there: {_evidence(letter, got)}. But it has another sign, which "
+            f"that fault does not have: {seen}."
         )
 
 

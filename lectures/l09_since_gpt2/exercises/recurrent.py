@@ -1,8 +1,8 @@
 """Causal linear attention as a recurrence: one state, written and read token by token.
 
 Without a softmax, (q kᵀ) v = q (kᵀ v) (Katharopoulos et al. 2020, whose feature map and
-normalisation are left out). Judged are the outputs, the work, and what is held: neither T × T
-scores nor T states.
+normalisation are left out). Judged are the outputs; once they are right, the work and what is held:
+neither T × T scores nor T states.
 """
 
 from __future__ import annotations
@@ -51,16 +51,23 @@ def _recurrent(q, k, v):
     return _run(q, k, v)
 
 
+def _softmaxed(q, k, v, divisor):
+    scores = (q @ k.mT / divisor).masked_fill(
+        q.new_ones(q.shape[2], q.shape[2]).triu(1) > 0, -math.inf
+    )
+    return scores.softmax(dim=-1) @ v
+
+
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     q, _, v = inputs.values()
     (B, H, T, D), E = q.shape, v.shape[-1]
     facts: dict[str, Any] = {"B": B, "H": H, "T": T, "D": D, "E": E, "root": math.sqrt(D)}
     facts |= {"state": D * E, "square": T * T, "states": T * D * E}
     right = _recurrent(*inputs.values())
-    if isinstance(got, tuple) and isinstance(got[0], Tensor) and got[0].shape == right.shape:
-        worst = int((got[0] - right).abs().argmax())
+    if isinstance(got, Tensor) and got.shape == right.shape:
+        worst = int((got - right).abs().argmax())
         facts |= {"token": worst // E % T}
-        facts |= {"gave": float(got[0].flatten()[worst]), "want": float(right.flatten()[worst])}
+        facts |= {"gave": float(got.flatten()[worst]), "want": float(right.flatten()[worst])}
     return facts
 
 
@@ -80,13 +87,12 @@ RECURRENT = Exercise(
     minutes=10,
     function="recurrent",
     reference=_recurrent,
-    watch=_measured,
     probes=(
         # T is large against D and E: scores would be by far the most work.
         _probe(2, 3, 61, 5, 7, 0.3),
         _probe(3, 2, 53, 7, 5, 1.1),
     ),
-    parts=("out", "T × T scores or T states"),
+    parts=("out",),
     facts=_facts,
     # Sums of 61 products, added in any order.
     tolerance=Tolerance(relative=1e-4, absolute=1e-3),
@@ -95,40 +101,86 @@ RECURRENT = Exercise(
 )
 
 
-@RECURRENT.mistake(part=0, begins=_AT)
+@RECURRENT.mistake(begins=_AT)
 def read_before_writing(q, k, v):
     """You read the state before the token is written to it, so its own key and value are missing:
     the sum is over s ≤ t. Write first, then read."""
     return _run(q, k, v, late=1)
 
 
-@RECURRENT.mistake(part=0, begins=_AT)
+@RECURRENT.mistake(begins=_AT)
 def all_tokens_summed(q, k, v):
-    """Every token reads the sum over all {T} tokens, later ones too: `k.mT @ v` is the state after
-    the last. Token t reads the state as it is after token t."""
+    """Every token reads the sum over all {T} tokens, later ones too, as with `k.mT @ v`, the state
+    after the last. Token t reads the state as it is after token t."""
     return q @ (k.mT @ v)
 
 
-@RECURRENT.mistake(part=0, begins=_AT)
+_NO_SOFTMAX = (
+    "Your weights come from a softmax, and here is none: each value is multiplied by q · k "
+)
+_NO_SOFTMAX += "itself. "
+
+
+@RECURRENT.mistake(begins=_AT + _NO_SOFTMAX)
+def softmaxed(q, k, v):
+    """Nothing is divided by √D either."""
+    return _softmaxed(q, k, v, math.sqrt(q.shape[-1]))
+
+
+@RECURRENT.mistake(begins=_AT + _NO_SOFTMAX)
+def softmaxed_without_a_scale(q, k, v):
+    """That is why one sum of k vᵀ is enough."""
+    return _softmaxed(q, k, v, 1)
+
+
+@RECURRENT.mistake(begins=_AT)
+def the_other_triangle(q, k, v):
+    """Token t sums over the tokens from t on. It is to sum over those up to t: `tril`, if you use a
+    mask, not `triu`."""
+    return (q @ k.mT).triu() @ v
+
+
+@RECURRENT.mistake(begins=_AT)
+def along_the_texts(q, k, v):
+    """You sum along axis 0, the {B} texts: `len(q)` is B. The tokens are on axis 2."""
+    return (q[..., None, :] @ _outer(q, k, v).cumsum(dim=0))[..., 0, :]
+
+
+@RECURRENT.mistake(begins=_AT)
 def overwritten(q, k, v):
     """Your state is the newest token's k vᵀ and nothing else: each token overwrites what the others
     wrote. Add to it: `state = state + …`."""
     return _run(q, k, v, write=lambda state, new: new)
 
 
-@RECURRENT.mistake(part=0, begins=_AT)
+@RECURRENT.mistake(begins=_AT)
 def scaled(q, k, v):
     """You divide by √D = √{D} = {root}. That keeps a softmax from saturating, and there is none
     here: asked for are the sums as they are."""
     return _run(q, k, v) / math.sqrt(q.shape[-1])
 
 
-@RECURRENT.mistake(part=0, begins=_AT)
+@RECURRENT.mistake(begins=_AT)
 def carried_over(q, k, v):
     """Right in the first head of the first text, wrong in those that follow: each begins with the
     state that the one before has left. {B} × {H} heads need {B} × {H} states, all 0 at first."""
     left = (k.mT @ v).flatten(0, 1)
     return _run(q, k, v) + q @ (left.cumsum(0) - left).unflatten(0, q.shape[:2])
+
+
+@RECURRENT.mistake(begins=_AT)
+def carried_over_within_a_text(q, k, v):
+    """Right in the first head of each text, wrong in those that follow: each begins with the state
+    that the head before has left. {B} × {H} heads need {B} × {H} states, all 0 at first."""
+    left = k.mT @ v
+    return _run(q, k, v) + q @ (left.cumsum(1) - left)
+
+
+@RECURRENT.mistake(begins=_AT)
+def one_state_summed(q, k, v):
+    """All {B} × {H} heads are added up in one state, as `einsum` does with a letter that its result
+    does not have. Each has a state of its own: (B, H, D, E)."""
+    return _run(q, k, v, write=lambda state, new: state + new.sum((0, 1)))
 
 
 @RECURRENT.mistake()
@@ -147,7 +199,10 @@ def one_state_for_all(q, k, v):
     return state
 
 
-@RECURRENT.mistake(part=1)
+COST = RECURRENT.stage(watch=_measured, parts=("out", "T × T scores or T states"))
+
+
+@COST.mistake(part=1)
 def square(q, k, v):
     """You compare each token with all before it: T × T = {square} scores for a head, or half of
     them row by row, so twice the text is four times the work. Without a softmax the brackets may
@@ -155,7 +210,7 @@ def square(q, k, v):
     return (q @ k.mT).tril() @ v
 
 
-@RECURRENT.mistake(part=1)
+@COST.mistake(part=1)
 def all_states_kept(q, k, v):
     """The work grows with T as it should, but you keep all {T} states: {states} numbers for a head,
     as with `cumsum`. Token t needs the newest one, {state} numbers. Read it, then write over it."""

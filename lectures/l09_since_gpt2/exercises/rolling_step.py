@@ -30,6 +30,10 @@ def _in_window(age, window):
     return (age >= 0) & (age < window)
 
 
+def _weights(scores, hidden):
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+
+
 def _roll(
     q,
     k,
@@ -42,12 +46,13 @@ def _roll(
     may_attend: Callable[..., Any] = _in_window,
     bottom_right: bool = True,
     divisor: float | None = None,
+    weigh: Callable[..., Any] = _weights,
     keep: Callable[..., Any] = _newest,
 ):
     """A step that is right but for what is given.
 
     ``first`` is done to the keys and values before attending, ``may_attend`` says from a key's age
-    whether its query sees it, and ``keep`` what is left of the cache.
+    whether its query sees it, ``weigh`` makes the weights, and ``keep`` what is left of the cache.
     """
     keys, values = (torch.cat(pair, dim=-2) for pair in ((keys, k), (values, v)))
     keys, values = first(keys, window), first(values, window)
@@ -55,7 +60,7 @@ def _roll(
     position = torch.arange(T)[:, None] + (S - T if bottom_right else 0)
     scores = q @ keys.mT / (divisor or math.sqrt(q.shape[-1]))
     hidden = ~may_attend(position - torch.arange(S), window)
-    out = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ values
+    out = weigh(scores, hidden) @ values
     return out, keep(keys, window - 1), keep(values, window - 1)
 
 
@@ -124,16 +129,41 @@ ROLLING_STEP = Exercise(
 
 @ROLLING_STEP.mistake(begins=_OUT)
 def trimmed_before_attending(*inputs):
-    """You trim to {room} tokens and then attend, so this token sees {room}, itself included, and
-    not {window}. Attend to the whole cache and the new token, then trim what you return."""
+    """This token sees {room}, itself included, and not {window}. Either you trim to {room} and
+    attend after that: attend first, and trim what you return. Or your mask hides one key too many:
+    `key > position - window`."""
     return _roll(*inputs, first=lambda old, window: _newest(old, window - 1))
+
+
+_NOT_ITSELF = "This token does not see itself, only the tokens in the cache. "
+
+
+@ROLLING_STEP.mistake(begins=_OUT + _NOT_ITSELF)
+def attends_before_joining(q, k, v, keys, values, window):
+    """Join its key and value to the cache first, then attend."""
+    out = (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
+    return out, *_rolling_step(q, k, v, keys, values, window)[1:]
+
+
+@ROLLING_STEP.mistake(begins=_OUT + _NOT_ITSELF)
+def hides_itself(*inputs):
+    """Your mask hides it: `key <= position`, not `<`."""
+    return _roll(*inputs, may_attend=lambda age, window: (age > 0) & (age < window))
+
+
+@ROLLING_STEP.mistake()
+def mask_inverted(*inputs):
+    """Every number of `out` is NaN: all scores are −∞. `masked_fill(mask, -torch.inf)` hides where
+    the mask is True, so it needs the keys to hide, `~may_attend`."""
+    return _roll(*inputs, may_attend=lambda age, window: ~_in_window(age, window))
 
 
 @ROLLING_STEP.mistake()
 def one_too_many_kept(*inputs):
     """`out` is right, and the cache that you return has {after} tokens. The next token attends to
-    itself and {room} before it: the oldest has left its window, so keep {room}. If you trim to
-    `window`, that is one too many. If you do not trim, the cache grows with every token."""
+    itself and {room} before it: the oldest has left its window, so keep {room}. Trimmed to
+    `window`, it has one too many; not trimmed, it grows with every token. (`keys[-n:]` cuts the
+    first axis, the texts. Tokens are on axis 2.)"""
     return _roll(*inputs, keep=lambda old, count: old)
 
 
@@ -162,7 +192,8 @@ def a_mask_from_the_top_left(*inputs):
 
 @ROLLING_STEP.mistake(begins=_OUT)
 def not_scaled(*inputs):
-    """The scores are not scaled: divide by √D = √{D} = {root}, as with any cache."""
+    """The scores are not scaled: divide by √D = √{D} = {root}, as with any cache. (D is
+    `q.shape[-1]`; `q.shape[-2]` is T, and here 1.)"""
     return _roll(*inputs, divisor=1.0)
 
 
@@ -178,10 +209,18 @@ SEVERAL = ROLLING_STEP.stage(
 
 @SEVERAL.mistake(begins=_OF)
 def trimmed_to_the_window_before_attending(*inputs):
-    """You trim to {window} tokens and then attend. The last new token finds its whole window there;
-    the first one needs {window} tokens up to itself, of which {left} are left. Attend to all
-    {after} with a mask, then trim."""
+    """All new tokens see the newest {window} tokens at most: you trim before you attend, or your
+    mask begins at one key for all. The first new token needs {window} tokens up to itself, of which
+    {left} are left. Attend to all {after}, each with a window that ends at itself, then trim."""
     return _roll(*inputs, first=_newest)
+
+
+@SEVERAL.mistake(begins=_OF)
+def trimmed_to_the_window_and_no_mask(*inputs):
+    """You trim to {window} tokens, and every new token attends to all of them: the first one sees
+    later tokens, and has lost the oldest of its own window. Attend to all {after} with a mask, then
+    trim; or take the new tokens one by one."""
+    return _roll(*inputs, first=_newest, may_attend=lambda age, window: age < math.inf)
 
 
 @SEVERAL.mistake(begins=_OF)
@@ -196,6 +235,26 @@ def only_causal(*inputs):
     """Your mask is causal and knows no window: the last new token attends to all {after} tokens.
     It may look back {room}, so `key > position - window` as well."""
     return _roll(*inputs, may_attend=lambda age, window: age >= 0)
+
+
+@SEVERAL.mistake(begins=_OF)
+def not_causal(*inputs):
+    """Your mask knows the window, and lets a new token attend to later ones: `key <= position` as
+    well."""
+    return _roll(*inputs, may_attend=lambda age, window: age < window)
+
+
+@SEVERAL.mistake(begins=_OF)
+def hidden_scores_are_0(*inputs):
+    """A hidden score is 0 here, and exp(0) = 1 is no small weight. Only −∞ gives a weight of 0."""
+    return _roll(*inputs, weigh=lambda scores, hidden: (scores * ~hidden).softmax(dim=-1))
+
+
+@SEVERAL.mistake(begins=_OF)
+def masked_after_the_softmax(*inputs):
+    """You set weights to 0 after the softmax, so those that are left do not add up to 1. Hide
+    before it: set the scores to −∞."""
+    return _roll(*inputs, weigh=lambda scores, hidden: scores.softmax(dim=-1) * ~hidden)
 
 
 @SEVERAL.mistake(begins=_OF)

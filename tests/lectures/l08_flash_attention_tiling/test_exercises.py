@@ -174,6 +174,11 @@ def test_another_right_kernel_passes(edits):
         ([("l * alpha", "l")], "`l` is not"),
         ([("acc * alpha[:, None]", "acc")], "`acc` is not"),
         ([("        m = m_new\n", "")], "Only the last tile counts"),
+        ([("tl.max(scores, axis=1)", "tl.max(scores, axis=0)")], "the largest score of each key"),
+        ([("exp(m - m_new)", "exp(m_new - m)")], "`alpha` is upside down"),
+        ([("acc * alpha[:, None]", "acc * alpha")], "`acc * alpha[:, None]`"),
+        ([(RANGE, RANGE.replace(", BLOCK", ""))], "Your `range` has no step"),
+        ([("tl.store(out_ptr", "tl.store(q_ptr")], "nothing was stored"),
         ([(".to(v.dtype)", "")], "needs two factors of one dtype"),
         ([("scores = tl.dot(q, k", "scores = tl.dot(q * scale, k"), ('ieee") * scale', 'ieee")')],
          "needs two factors of one dtype"),
@@ -186,6 +191,13 @@ def test_another_right_kernel_passes(edits):
 def test_a_students_kernel_hears_what_is_wrong(edits, says):
     verdict = judged(*edits)
     assert not verdict.passed and says in verdict.message
+
+
+def test_torchs_own_attention_is_no_kernel():
+    def causal_flash(q, k, v):
+        return attend(q, k, v, may_attend=causal_mask(len(q)))[0]
+
+    assert "asks for a kernel" in CAUSAL_KERNEL.judge(causal_flash).message
 
 
 def test_what_only_triton_finds_is_said():

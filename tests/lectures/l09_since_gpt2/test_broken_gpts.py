@@ -201,6 +201,12 @@ def test_the_first_wrong_letter_is_named_first():
     assert NAME.check(LETTERS.__getitem__).passed
 
 
+@pytest.mark.parametrize("names", [{"A": LETTERS["A"]}.get, {"A": LETTERS["A"]}.__getitem__])
+def test_a_letter_without_a_name_yet_is_no_fault(names):
+    message = NAME.check(lambda letter: names(letter)).message
+    assert "GPT B" in message and "KeyError" not in message and FAULTS[0] not in message
+
+
 def test_a_name_that_is_none_hears_the_ten():
     verdict = NAME.check(lambda letter: "too little data")
     assert "you gave 'too little data'" in verdict.message

@@ -122,7 +122,11 @@ def with_latents_laid_out(q, latents, w_uk):
     return torch.bmm(queries, latents.mT.contiguous()).reshape(*q.shape[:3], -1)
 
 
-@pytest.mark.parametrize("answer", [in_one_einsum, head_by_head, with_latents_laid_out])
+def in_float64(q, latents, w_uk):
+    return head_by_head(q.double(), latents.double(), w_uk.double())
+
+
+@pytest.mark.parametrize("answer", [in_one_einsum, head_by_head, with_latents_laid_out, in_float64])
 def test_other_right_scores_pass(answer):
     assert ABSORB.judge(answer).passed
 
@@ -195,7 +199,13 @@ def in_chunks(q, k, v):
     return torch.cat(rows, dim=2)
 
 
-@pytest.mark.parametrize("answer", [in_place, state_as_values_by_keys, in_chunks])
+def in_float64_throughout(q, k, v):
+    return state_as_values_by_keys(q.double(), k.double(), v.double())
+
+
+@pytest.mark.parametrize(
+    "answer", [in_place, state_as_values_by_keys, in_chunks, in_float64_throughout]
+)
 def test_other_right_recurrences_pass(answer):
     assert RECURRENT.judge(answer).passed
 
