@@ -6,7 +6,7 @@ from course_utils.teaching.asks import asks
 from lectures.l06_gpt2_block.exercises.block import BLOCK
 from lectures.l06_gpt2_block.exercises.count import COUNT
 from lectures.l06_gpt2_block.exercises.fault import FAULT, faulty_gpt
-from lectures.l06_gpt2_block.exercises.my_gpt import MY_GPT
+from lectures.l06_gpt2_block.exercises.my_gpt_start import MY_GPT  # with all its stages
 
 __all__ = ["faulty_gpt"]
 

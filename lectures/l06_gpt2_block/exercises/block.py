@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.teaching.exercise import Exercise
-from course_utils.teaching.outcomes import Tolerance
+from course_utils.teaching.outcomes import Tolerance, UnfitError
 
 
 class _Attention(nn.Module):
@@ -64,6 +64,24 @@ def _function(module: nn.Module) -> Callable[[Tensor], Tensor]:
 def block(x, norm_1, attention, norm_2, feedforward):
     x = x + attention(norm_1(x))
     return x + feedforward(norm_2(x))
+
+
+def _gradient(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient at `x` of the output's sum; zeros where none arrives."""
+
+    def run(x, *pieces):
+        x = x.clone().requires_grad_()
+        total = answer(x, *pieces).sum()
+        if not total.requires_grad:
+            return torch.zeros_like(x)
+        try:
+            return torch.autograd.grad(total, x)[0]
+        except RuntimeError as error:
+            if "inplace" not in str(error):
+                raise
+            raise UnfitError("a tensor is changed in place") from error
+
+    return run
 
 
 def _rms(x: Tensor) -> float:
@@ -165,6 +183,53 @@ def norm_1_twice(x, norm_1, attention, norm_2, feedforward):
 
 
 @BLOCK.mistake(begins=_OFF)
+def one_normalised_copy_for_both(x, norm_1, attention, norm_2, feedforward):
+    """Both sublayers read the same `norm_1(x)`, from before attention. The feed-forward reads the
+    sum, through its own norm: `norm_2`, after `x` has grown."""
+    normalised = norm_1(x)
+    return x + attention(normalised) + feedforward(normalised)
+
+
+@BLOCK.mistake(begins=_OFF)
+def no_norms(x, norm_1, attention, norm_2, feedforward):
+    """Neither sublayer has a norm before it. Each reads a normalised copy of the stream:
+    `norm_1(x)` for attention, `norm_2(x)` for the feed-forward."""
+    x = x + attention(x)
+    return x + feedforward(x)
+
+
+@BLOCK.mistake(begins=_OFF)
+def norms_exchanged(x, norm_1, attention, norm_2, feedforward):
+    """The norms are exchanged: `norm_1` belongs before attention, `norm_2` before the
+    feed-forward. Each has learned its own gain and shift."""
+    x = x + attention(norm_2(x))
+    return x + feedforward(norm_1(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def attention_only(x, norm_1, attention, norm_2, feedforward):
+    """You return the stream after attention. The second sublayer is missing: the feed-forward adds
+    its result too."""
+    return x + attention(norm_1(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def first_sum_normalised(x, norm_1, attention, norm_2, feedforward):
+    """You normalise the first sum, `norm_1(x + attention(x))`. The norm belongs before attention:
+    `x + attention(norm_1(x))`, as you have it in the second half."""
+    x = norm_1(x + attention(x))
+    return x + feedforward(norm_2(x))
+
+
+@BLOCK.mistake(begins=_SIZES)
+def second_sum_normalised(x, norm_1, attention, norm_2, feedforward):
+    """You normalise the second sum, `norm_2(x + feedforward(x))`. The norm belongs before the
+    feed-forward: `x + feedforward(norm_2(x))`, as you have it in the first half."""
+    x = x + attention(norm_1(x))
+    return norm_2(x + feedforward(x))
+
+
+@BLOCK.mistake(begins=_OFF)
 def side_by_side(x, norm_1, attention, norm_2, feedforward):
     """The feed-forward reads the `x` from before attention: the two sublayers side by side, as in
     GPT-NeoX. In GPT-2 it reads the sum, attention's output included."""
@@ -184,3 +249,42 @@ def norms_of_the_outputs(x, norm_1, attention, norm_2, feedforward):
     `sublayer(norm(x))`."""
     x = x + norm_1(attention(x))
     return x + norm_2(feedforward(x))
+
+
+TRAINED = BLOCK.stage(
+    watch=_gradient,
+    parts=("the gradient",),
+    facts=lambda inputs, got: {},
+)
+
+
+@TRAINED.mistake()
+def sum_in_place(x, norm_1, attention, norm_2, feedforward):
+    """The numbers are right, but your block cannot be trained: it changes a tensor in place that
+    the gradient still needs. `x += …` overwrites what the norm has read; `x = x + …` does not."""
+    x = x + attention(norm_1(x))
+    x += feedforward(norm_2(x))
+    return x
+
+
+@TRAINED.mistake()
+def no_gradient(x, norm_1, attention, norm_2, feedforward):
+    """The numbers are right, but no gradient comes back through your block, so nothing before it
+    can learn. Leave `torch.no_grad()`, `.detach()` and `.data` away."""
+    return block(x, norm_1, attention, norm_2, feedforward).detach()
+
+
+@TRAINED.mistake()
+def no_gradient_through_attention(x, norm_1, attention, norm_2, feedforward):
+    """The numbers are right, but no gradient comes back through attention, so it cannot learn.
+    Leave `torch.no_grad()`, `.detach()` and `.data` away."""
+    x = x + attention(norm_1(x)).detach()
+    return x + feedforward(norm_2(x))
+
+
+@TRAINED.mistake()
+def no_gradient_through_the_feed_forward(x, norm_1, attention, norm_2, feedforward):
+    """The numbers are right, but no gradient comes back through the feed-forward, so it cannot
+    learn. Leave `torch.no_grad()`, `.detach()` and `.data` away."""
+    x = x + attention(norm_1(x))
+    return x + feedforward(norm_2(x)).detach()

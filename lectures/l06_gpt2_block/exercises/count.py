@@ -132,3 +132,51 @@ def F_taken_for_4C(V, P, C, L, F):
 def no_output_projection(V, P, C, L, F):
     """That is C² + C in each block, attention's output projection. q, k, v and the output: four."""
     return _count(V, P, C, L, F) - L * (C * C + C)
+
+
+@COUNT.mistake(begins=_GAVE)
+def a_bias_of_the_output(V, P, C, L, F):
+    """That is V, a bias of the output layer. It is the token embeddings and nothing else: it has
+    no bias."""
+    return _count(V, P, C, L, F) + V
+
+
+@COUNT.mistake(begins=_GAVE)
+def no_embeddings(V, P, C, L, F):
+    """That is (V + P)·C, both embeddings. Each word and each position has a learned vector of C
+    numbers."""
+    return _count(V, P, C, L, F) - (V + P) * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def no_norms(V, P, C, L, F):
+    """All norms are missing. There are two in each block and one after the last, with 2·C numbers
+    each."""
+    return _count(V, P, C, L, F) - (4 * L + 2) * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def one_norm_a_block(V, P, C, L, F):
+    """That is 2·C in each block, a norm. A block has two: one before attention, and one before the
+    feed-forward."""
+    return _count(V, P, C, L, F) - 2 * L * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def the_bias_of_the_hidden_layer_missing(V, P, C, L, F):
+    """That is F in each block, the bias of the feed-forward's first layer."""
+    return _count(V, P, C, L, F) - L * F
+
+
+@COUNT.mistake(begins=_GAVE)
+def a_bias_of_size_C_missing(V, P, C, L, F):
+    """That is C in each block: the bias of one layer, the feed-forward's second or one of
+    attention's four."""
+    return _count(V, P, C, L, F) - L * C
+
+
+@COUNT.mistake(begins=_GAVE)
+def matrices_only(V, P, C, L, F):
+    """You count the matrices and the embeddings. Biases and norms are missing: every linear layer
+    has a bias, every norm 2·C numbers."""
+    return (V + P) * C + L * (4 * C * C + 2 * C * F)

@@ -13,6 +13,7 @@ from course_utils.layers import FeedForward, LayerNorm
 from course_utils.models.gpt2 import GPT2, GPT2Config
 from course_utils.seeds import own_random_numbers
 from course_utils.teaching.exercise import Exercise
+from course_utils.teaching.outcomes import Outcome, UnfitError, is_untouched
 
 CONFIG = GPT2Config(vocab_size=31, max_positions=13, width=12, num_layers=3, num_heads=3)
 ROUNDING = 1e-4  # what differs by less has been computed in another order
@@ -88,6 +89,8 @@ def faulty_gpt(number: int) -> tuple[GPT2, GPT2]:
         right, wrong = GPT2(CONFIG), GPT2(CONFIG)
         for parameter in right.parameters():  # fresh biases are 0, and could be forgotten
             nn.init.normal_(parameter, std=0.3)
+        if (place := FAULTS[number])[1] is _NoBias:  # then all that it gives is smaller
+            right.get_submodule(place[0]).bias.data.abs_()
     wrong.load_state_dict(right.state_dict())
     for part in wrong.modules():
         if type(part) is LayerNorm:
@@ -107,13 +110,29 @@ def _find_fault(model, reference, token_ids):
     return next(name for name, gap in gaps.items() if gap > ROUNDING)
 
 
+def _named(answer: Any) -> Any:
+    """``answer``, with what to say where it names nothing."""
+
+    def run(*inputs):
+        value = answer(*inputs)
+        if value is None and not is_untouched(answer, Outcome()):
+            raise UnfitError(
+                "your function returned nothing (None). Is a `return` missing? Or did no part "
+                "pass your test? The weights are all equal, so compare outputs, and ask for a "
+                "difference of more than 1e-4: some faults are small"
+            )
+        return value
+
+    return run if callable(answer) else answer
+
+
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     gaps = _gaps(**inputs)
     name = got if isinstance(got, str) and got in gaps else ""
     first = _find_fault(**inputs)
     order = [*gaps]
     return {
-        "called": f"`{name}`" if name else "the whole model, whose name is empty,",
+        "called": f"`{name}`" if name else "the whole model (its name is empty)",
         "gap": gaps[name],
         "before": order.index(name) - order.index(first),
     }
@@ -125,6 +144,7 @@ FAULT = Exercise(
     minutes=10,
     function="find_fault",
     reference=_find_fault,
+    watch=_named,
     probes=tuple(
         dict(zip(("model", "reference", "token_ids"), (*faulty_gpt(number), IDS), strict=True))
         for number in range(len(FAULTS))
@@ -143,6 +163,23 @@ def any_difference_counts(model, reference, token_ids):
     another order. Two right programs differ by so much. Ask for more than 1e-4."""
     gaps = _gaps(model, reference, token_ids)
     return next(name for name, gap in gaps.items() if gap > 0)
+
+
+@FAULT.mistake()
+def allclose_as_it_comes(model, reference, token_ids):
+    """You name {called}, which differs by {gap} at most: that is rounding. `torch.allclose` is
+    stricter than that unless you give it a limit: `atol=1e-4`."""
+    mine, theirs = trace(model, token_ids), trace(reference, token_ids)
+    return next(name for name in mine if not torch.allclose(mine[name], theirs[name]))
+
+
+@FAULT.mistake()
+def without_the_sign(model, reference, token_ids):
+    """You name {called}, but a part before it differs already. Does your difference have a sign?
+    Where the faulty part gives less, even the largest difference is below 0: take `.abs()`
+    first."""
+    mine, theirs = trace(model, token_ids), trace(reference, token_ids)
+    return next(name for name in mine if (mine[name] - theirs[name]).max() > ROUNDING)
 
 
 @FAULT.mistake()
@@ -168,14 +205,3 @@ def in_the_order_of_the_list(model, reference, token_ids):
     order."""
     gaps = _gaps(model, reference, token_ids)
     return next(name for name, _ in model.named_modules() if gaps.get(name, 0) > ROUNDING)
-
-
-@FAULT.mistake()
-def compares_the_weights(model, reference, token_ids):
-    """You compare weights, and they are all equal. What is wrong is what a part computes with them:
-    compare outputs."""
-    theirs = dict(reference.named_parameters())
-    for name, weight in model.named_parameters():
-        if not torch.equal(weight, theirs[name]):
-            return name
-    return None

@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils.models.gpt2 import GPT2, GPT2Config
-from course_utils.models.story_gpt import SHORT_STORIES, story_batch
 from course_utils.seeds import own_random_numbers
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance, UnfitError
@@ -92,7 +91,7 @@ class MyGPT(nn.Module):
         return self.norm(x) @ self.tokens.weight.T
 
 
-def _with(**steps: Callable[..., Any]) -> type:
+def with_steps(**steps: Callable[..., Any]) -> type:
     """The model with other steps."""
     return type("MyGPT", (MyGPT,), steps)
 
@@ -100,6 +99,11 @@ def _with(**steps: Callable[..., Any]) -> type:
 class _SeesAll(Block):
     def may_attend(self, T):
         return None
+
+
+class _InAList(MyGPT):
+    def stack(self, C, L, H):
+        return [Block(C, H) for _ in range(L)]
 
 
 class _Untied(MyGPT):
@@ -113,16 +117,26 @@ class _Untied(MyGPT):
 
 def _must_fit(model: nn.Module, weights: Mapping[str, torch.Tensor], shape: tuple[int, int]):
     """Say which learned numbers the model has too many or too few, by name."""
-    has = {name: tuple(each.shape) for name, each in model.state_dict().items()}
+    has = model.state_dict()
     more = [name for name in has if name not in weights]
-    if any(has[name] == shape for name in more):
-        raise UnfitError("it has an output matrix of its own")
     fewer = [name for name in weights if name not in has]
+    # What is tied has two names in `state_dict`, and one among the parameters.
+    own = {name for name, each in model.named_parameters() if tuple(each.shape) == shape}
+    if own & {*more} and not fewer:
+        raise UnfitError("it has an output matrix of its own")
+    if isinstance(getattr(model, "blocks", None), list | tuple):
+        raise UnfitError("its blocks are in a Python list")
     if more or fewer:
         raise UnfitError(
             "its learned numbers must have the names that GPT2 has, as in the cell above. "
-            f"Too many: {', '.join(more) or 'none'}. Missing: {', '.join(fewer) or 'none'}"
+            f"Too many: {_some(more)}. Missing: {_some(fewer)}"
         )
+
+
+def _some(names: list[str]) -> str:
+    """The first names, and how many there are besides."""
+    rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return (", ".join(f"`{name}`" for name in names[:4]) or "none") + rest
 
 
 def _read(answer: Any) -> Callable[..., Any]:
@@ -135,18 +149,6 @@ def _read(answer: Any) -> Callable[..., Any]:
         model.load_state_dict(weights)
         with torch.no_grad():
             return model(token_ids)
-
-    return run if isinstance(answer, type) else answer
-
-
-def _begin(answer: Any) -> Callable[..., Any]:
-    """Make the model, and measure its loss before any training."""
-
-    def run(V, P, C, L, H, inputs, targets):
-        with own_random_numbers(0):
-            model = answer(V, P, C, L, H)
-        with torch.no_grad():
-            return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
 
     return run if isinstance(answer, type) else answer
 
@@ -202,88 +204,66 @@ def not_tied():
     return _Untied
 
 
+@MY_GPT.mistake()
+def blocks_in_a_list():
+    """Your blocks are in a Python list, and PyTorch does not look into those: their weights are
+    neither trained nor loaded. Put them into an `nn.ModuleList`."""
+    return _InAList
+
+
 @MY_GPT.mistake(begins=_OFF)
 def sees_the_future():
     """Every position attends to the whole text, so each token can read its own answer. Give
     attention the mask: `may_attend=causal_mask(x.shape[1])`."""
-    return _with(stack=lambda self, C, L, H: nn.ModuleList(_SeesAll(C, H) for _ in range(L)))
+    return with_steps(stack=lambda self, C, L, H: nn.ModuleList(_SeesAll(C, H) for _ in range(L)))
 
 
 @MY_GPT.mistake(begins=_OFF)
 def no_last_norm():
     """The stream goes into the scores as it is. The blocks only ever add to it, so it needs one
     more norm at the end: `self.norm(x) @ self.tokens.weight.T`."""
-    return _with(scores=lambda self, x: x @ self.tokens.weight.T)
+    return with_steps(scores=lambda self, x: x @ self.tokens.weight.T)
 
 
 @MY_GPT.mistake(begins=_OFF)
 def no_positions():
     """No position vector is added. Attention alone does not know what comes first (lecture 04): add
     `self.positions.weight[:T]` to the tokens."""
-    return _with(places=lambda self, token_ids: 0)
+    return with_steps(places=lambda self, token_ids: 0)
 
 
 @MY_GPT.mistake(begins=_OFF)
 def positions_from_the_end():
     """You take the last {T} position vectors. A text begins at position 0, so it takes the first:
     `[: token_ids.shape[1]]`."""
-    return _with(places=lambda self, token_ids: self.positions.weight[-token_ids.shape[1] :])
+    return with_steps(places=lambda self, token_ids: self.positions.weight[-token_ids.shape[1] :])
 
 
 @MY_GPT.mistake(begins=_OFF)
 def one_position_for_all():
     """Every token gets the vector of the last position. Position t has row t: a slice,
     `weight[: token_ids.shape[1]]`."""
-    return _with(places=lambda self, token_ids: self.positions.weight[token_ids.shape[1] - 1])
+    return with_steps(places=lambda self, token_ids: self.positions.weight[token_ids.shape[1] - 1])
 
 
 @MY_GPT.mistake(begins=_OFF)
 def one_block_for_all():
     """All your blocks are one and the same: `[block] * L` repeats one module, and it has the
     weights of block {last} everywhere. Make L of them: `Block(C, H) for _ in range(L)`."""
-    return _with(stack=lambda self, C, L, H: nn.ModuleList([Block(C, H)] * L))
+    return with_steps(stack=lambda self, C, L, H: nn.ModuleList([Block(C, H)] * L))
 
 
 @MY_GPT.mistake(begins=_OFF)
 def scores_made_smaller():
     """You divide the scores. That cures the start, but trained weights would not fit your class any
     more. Leave the scores as they are, and make the embeddings' numbers small instead."""
-    return _with(scores=lambda self, x: self.norm(x) @ self.tokens.weight.T / x.shape[-1] ** 0.5)
+    return with_steps(
+        scores=lambda self, x: self.norm(x) @ self.tokens.weight.T / x.shape[-1] ** 0.5
+    )
 
 
 @MY_GPT.mistake(begins=_OFF)
 def probabilities():
     """You return probabilities. The loss and the sampler apply the softmax themselves: return the
     scores."""
-    return _with(scores=lambda self, x: MyGPT.scores(self, x).softmax(dim=-1))
-
-
-_STORIES = story_batch(64, 8, SHORT_STORIES)(torch.Generator().manual_seed(0))
-
-UNTRAINED = MY_GPT.stage(
-    watch=_begin,
-    probes=(
-        {"V": 180, "P": 64, "C": 64, "L": 2, "H": 4}
-        | dict(zip(("inputs", "targets"), _STORIES, strict=True)),
-    ),
-    parts=("the first loss",),
-    facts=lambda inputs, got: {},
-    tolerance=Tolerance(relative=0.15),  # which numbers are drawn moves it by less
-    praise="With given weights its scores are right, and untrained it pays about ln 180 = 5.2 "
-    "nats, as a fair die does. This is all of GPT-2, and it can learn.",
-)
-
-
-@UNTRAINED.mistake()
-def large_embeddings():
-    """With given weights its scores are right. But untrained it pays {got} nats on stories, where a
-    fair die pays ln 180 = 5.2: it is sure that every word comes again. Its embeddings start from
-    N(0, 1). Draw them smaller at the end of `__init__`: `nn.init.normal_(…, std=0.02)`."""
-    return _with(start=lambda self: None)
-
-
-@UNTRAINED.mistake()
-def small_positions_only():
-    """With given weights its scores are right. But untrained it pays {got} nats: you made the
-    position vectors small. The output is made from the *tokens'* vectors; make those small too."""
-    return _with(start=lambda self: nn.init.normal_(self.positions.weight, std=0.02))
+    return with_steps(scores=lambda self, x: MyGPT.scores(self, x).softmax(dim=-1))

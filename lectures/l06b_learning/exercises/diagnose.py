@@ -6,7 +6,7 @@ tools/scripts/train_learning_runs.py makes them with the lecture's own cells.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -124,3 +124,36 @@ def slow_is_right(losses, unseen):
     2 by then: its rate is too low."""
     kind = _diagnose(losses, unseen)
     return "right" if kind == "rate too low" else kind
+
+
+@DIAGNOSE.mistake()
+def everything_is_right(losses, unseen):
+    """You call every training right. This one goes from {first} over {half} to {last}, and has
+    {unseen} on new stories: four things can be wrong with it, and the numbers show which."""
+    return "right"
+
+
+@DIAGNOSE.mistake()
+def worse_on_new_stories_is_one_batch(losses, unseen):
+    """A run ends at {last} and has {unseen} on new stories; you say that it has seen one batch.
+    New stories mostly cost a little more. By heart is what falls below the entropy, 0.52, and
+    costs far more on new ones."""
+    return "one batch" if unseen > losses[-1] else _diagnose(losses, unseen)
+
+
+def _nothing_for(kind: str) -> Callable[..., str | None]:
+    """Who returns nothing for one kind has no condition that is true for it."""
+
+    def nothing(losses, unseen):
+        found = _diagnose(losses, unseen)
+        return None if found == kind else found
+
+    nothing.__name__ = f"nothing_for_{kind.replace(' ', '_')}"
+    nothing.__doc__ = f"""A run goes from {{first}} over {{half}} to {{last}}, and has {{unseen}} on
+        new stories. None of your conditions is true for it, so you return nothing (None). It is an
+        example of "{kind}"."""
+    return nothing
+
+
+for _kind in KINDS:
+    DIAGNOSE.mistake()(_nothing_for(_kind))

@@ -156,3 +156,41 @@ def p_as_a_threshold(probabilities, p):
     """you keep tokens whose own probability is at least p. p is a share of the sum: the likeliest
     {size} hold {share} together."""
     return _shares(probabilities, probabilities >= p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def at_least_one(probabilities, p):
+    """you keep the tokens whose sum, themselves included, is at most p, and one where there is
+    none. The token that takes the sum over p is still missing: {size} are needed, and hold {share}.
+    Look at the sum of those before a token: less than p, and it is needed."""
+
+    def keep(largest, p):
+        count = max(1, int((largest.cumsum(0) <= p).sum()))
+        return torch.arange(len(largest)) < count
+
+    return _nucleus(probabilities, p, keep=keep)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def mask_of_the_sorted_used_unsorted(probabilities, p):
+    """you keep {size} tokens, as many as are needed, but not the likeliest: your mask is in order
+    of size, and you use it on the probabilities in order of the vocabulary. Put it back first:
+    `mask[order] = needed`."""
+    largest = probabilities.sort(descending=True).values
+    return _shares(probabilities, largest.cumsum(0) - largest < p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def only_those_that_are_kept(probabilities, p):
+    """you return the {size} that are kept, by size. Return all {V}, in the order of the vocabulary,
+    with 0 for the others: whoever samples must know which token is which."""
+    kept = _nucleus(probabilities, p, back=lambda kept, order: kept)
+    return kept[kept > 0]
+
+
+@NUCLEUS.mistake(begins=_OF)
+def which_are_kept(probabilities, p):
+    """you return which {size} tokens are kept. Return {V} probabilities: theirs, divided by their
+    sum, and 0 for the others."""
+    largest, order = probabilities.sort(descending=True)
+    return order[largest.cumsum(0) - largest < p]

@@ -34,9 +34,9 @@ def _temperature(sampler: Sampler) -> float:
     return 0.01 / torch.tensor(first / second).log().item()
 
 
-def _from_far_apart(sampler: Sampler) -> float:
-    first, second = sampler(torch.tensor([3.0, 0.0]))
-    return float(3 / (first / second).log())
+def _from_far_apart(sampler: Sampler, gap: float) -> float:
+    first, second = sampler(torch.tensor([gap, 0.0]))
+    return float(gap / (first / second).log())
 
 
 def _kept(sampler: Sampler, words: int) -> int:
@@ -87,11 +87,22 @@ def the_first_box_by_heart(sampler):
     return (0.7, "top-k", 8)
 
 
-@SAMPLER.mistake()
-def two_logits_far_apart(sampler):
-    """A temperature of {found_T}: the second of your two words was cut, so the ratio is ∞. Give the
-    box logits that are close to each other; then no cut comes between them."""
-    return (_from_far_apart(sampler), *_find_settings(sampler)[1:])
+_CUT = (
+    "A temperature of {found_T}: the second of your two words was cut, so the ratio is ∞. Give the "
+    "box logits that are close to each other; then no cut comes between them. "
+)
+
+
+@SAMPLER.mistake(begins=_CUT)
+def two_logits_3_apart(sampler):
+    """3 is too far: at a temperature of 0.4, one word is then 1,800 times as likely."""
+    return (_from_far_apart(sampler, 3.0), *_find_settings(sampler)[1:])
+
+
+@SAMPLER.mistake(begins=_CUT)
+def two_logits_1_or_2_apart(sampler):
+    """Even 1 is too far: at a temperature of 0.2, one word is then 150 times as likely."""
+    return (_from_far_apart(sampler, 1.0), *_find_settings(sampler)[1:])
 
 
 @SAMPLER.mistake(part=0)
@@ -124,3 +135,11 @@ def a_number_of_words_for_a_share(sampler):
         _find_settings(sampler)[1],
         _kept(sampler, 1000),
     )
+
+
+@SAMPLER.mistake()
+def a_percentage_for_a_share(sampler):
+    """The box is top-p, as you say, and its size is a share from 0 to 1: {size}, where you gave
+    {found_size}."""
+    temperature, cut, size = _find_settings(sampler)
+    return (temperature, cut, 100 * size if cut == "top-p" else size)

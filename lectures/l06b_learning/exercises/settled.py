@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
 
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
+from course_utils.teaching.watched import watched
 
 
 def _norm(x):
@@ -44,10 +46,19 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     expected, choices = _settled(**inputs), _lens_choices(**inputs)
     alike = isinstance(got, torch.Tensor) and got.shape == expected.shape
     t = int((got != expected).int().argmax()) if alike else 0
-    facts: dict[str, Any] = {"t": t, "says": choices[:, t].tolist(), "depth": int(expected[t])}
+    facts: dict[str, Any] = {"t": t, "depth": int(expected[t])}
+    facts["says"] = ", ".join(map(str, choices[:, t].tolist()))
     if alike:
         facts["gave"] = got[t].item()
     return facts
+
+
+def _as_tensor(value: Any, *inputs: Any) -> Any:
+    """A list of numbers is as good as a tensor."""
+    try:
+        return torch.tensor(value) if isinstance(value, list | tuple) else value
+    except (TypeError, ValueError, RuntimeError):
+        return value
 
 
 def _streams(seed: int, depths: int, T: int, width: int) -> dict[str, Any]:
@@ -66,6 +77,7 @@ SETTLED = Exercise(
     minutes=12,
     function="settled",
     reference=_settled,
+    watch=partial(watched, look=_as_tensor),
     probes=(_streams(1, 5, 7, 6), _streams(2, 7, 11, 5)),
     parts=("depths",),
     facts=_facts,

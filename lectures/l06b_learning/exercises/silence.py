@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
+
+import torch
 
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.rows import wave
-from course_utils.teaching.watched import watched
 
 
 def _silence(weight, head, num_heads):
@@ -38,8 +38,8 @@ SILENCE = Exercise(
     ),
     parts=("weight",),
     facts=_facts,
-    praise="Whatever the head looks at, nothing of it reaches the stream. Its bias belongs to no "
-    "head, and stays.",
+    praise="Whatever the head looks at, nothing of it reaches the stream, and the model that you "
+    "were given stays whole. The output's bias belongs to no head, and stays.",
 )
 
 _OF = "C = {C} and {num_heads} heads: head {head} hands over numbers {first} to {last}. "
@@ -89,18 +89,19 @@ def the_next_head(weight, head, num_heads):
     return _silence(weight, head - 1 if head else num_heads - 1, num_heads)
 
 
-UNCHANGED = SILENCE.stage(
-    parts=("weight", "the one given"),
-    watch=partial(watched, look=lambda value, weight, head, num_heads: (value, weight)),
-    praise="Whatever the head looks at, nothing of it reaches the stream, and the model that you "
-    "were given stays whole.",
-)
-
-
-@UNCHANGED.mistake()
-def in_place(weight, head, num_heads):
-    """The right columns are 0, also in the matrix that you were given: the model has lost the head
-    for good. Change a copy, `weight.clone()`."""
+@SILENCE.mistake(begins=_OF)
+def minus_infinity(weight, head, num_heads):
+    """You set its columns to −∞. That is for scores, before a softmax. These are weights of a sum:
+    what adds nothing is 0."""
+    silent = weight.clone()
     D = weight.shape[1] // num_heads
-    weight[:, head * D : (head + 1) * D] = 0
-    return weight
+    silent[:, head * D : (head + 1) * D] = -torch.inf
+    return silent
+
+
+@SILENCE.mistake(begins=_OF)
+def columns_cut_out(weight, head, num_heads):
+    """You cut its columns out, and the matrix is no longer (C, C): the heads' joined output has C
+    numbers still. Set the columns to 0."""
+    D = weight.shape[1] // num_heads
+    return torch.cat([weight[:, : head * D], weight[:, (head + 1) * D :]], dim=1)

@@ -15,12 +15,8 @@ from lectures.l06_gpt2_block.exercises.fault import (
     faulty_gpt,
     trace,
 )
-
-
-def block_in_place(x, norm_1, attention, norm_2, feedforward):
-    x = x + attention(norm_1(x))
-    x += feedforward(norm_2(x))
-    return x
+from lectures.l06_gpt2_block.exercises.my_gpt import MyGPT, with_steps
+from lectures.l06_gpt2_block.exercises.my_gpt_start import LEARNS, MY_GPT, UNTRAINED
 
 
 def block_step_by_step(x, norm_1, attention, norm_2, feedforward):
@@ -30,9 +26,16 @@ def block_step_by_step(x, norm_1, attention, norm_2, feedforward):
     return feedforward(h) + x
 
 
-@pytest.mark.parametrize("answer", [block_in_place, block_step_by_step])
-def test_other_right_blocks_pass(answer):
-    assert BLOCK.check(answer).passed
+def test_another_right_block_passes():
+    assert BLOCK.check(block_step_by_step).passed
+
+
+def test_a_block_that_passes_no_gradient_is_refused():
+    def block(x, norm_1, attention, norm_2, feedforward):
+        with torch.no_grad():
+            return BLOCK.reference(x, norm_1, attention, norm_2, feedforward)
+
+    assert not BLOCK.check(block).passed
 
 
 def test_the_block_is_gpt2s():
@@ -100,3 +103,91 @@ def test_a_fault_is_where_it_was_planted_and_hides_in_weights_and_shapes(number)
     at = [*mine].index(first)
     assert max(gaps[:at]) < 0.3 * 1e-4 and gaps[at] > 2 * 1e-4  # no rounding decides
     assert mine[""].shape == theirs[""].shape and gaps[-1] > 3 * max(gaps[:at])
+
+
+def test_who_finds_no_part_is_not_told_about_a_stub():
+    def nothing_is_large(model, reference, token_ids):
+        return next((name for name in trace(model, token_ids) if len(name) > 99), None)
+
+    def stub(model, reference, token_ids): ...
+
+    assert FAULT.check(nothing_is_large).started
+    assert not FAULT.check(stub).started
+
+
+# A whole GPT
+
+
+def positions_from_zero(self):
+    nn.init.normal_(self.tokens.weight, std=0.02)
+    nn.init.zeros_(self.positions.weight)
+
+
+def as_gpt2_starts(self):
+    for name, parameter in self.named_parameters():
+        if parameter.ndim == 2:
+            nn.init.normal_(parameter, std=0.01 if "positions" in name else 0.02)
+
+
+@pytest.mark.parametrize("start", [positions_from_zero, as_gpt2_starts])
+def test_other_starts_pass(start):
+    assert MY_GPT.check(with_steps(start=start)).passed
+
+
+def last_gain_small(self):
+    nn.init.constant_(self.norm.weight, 0.02)
+
+
+def words_almost_alike(self):
+    MyGPT.start(self)
+    nn.init.normal_(self.tokens.weight, std=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("steps", "name"),
+    [
+        ({"start": last_gain_small}, "small gains"),
+        ({"start": words_almost_alike}, "words alike"),
+        (
+            {"places": lambda self, ids: self.positions.weight[: ids.shape[1]].detach()},
+            "no gradient",
+        ),
+    ],
+)
+def test_a_model_that_learns_badly_is_told_so(steps, name):
+    wrong = with_steps(**steps)
+    assert LEARNS.recognise(wrong).name == name
+    assert not MY_GPT.check(wrong).passed
+
+
+def test_the_mean_given_for_the_spread_is_a_large_start():
+    wrong = with_steps(start=lambda self: nn.init.normal_(self.tokens.weight, 0.02))
+    assert UNTRAINED.recognise(wrong).name == "large embeddings"
+
+
+class _Renamed(MyGPT):
+    """Tied, under another name."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.wte = self.tokens
+        del self.tokens
+
+    def __getattr__(self, name):
+        return super().__getattr__("wte" if name == "tokens" else name)
+
+
+class _TwoNames(MyGPT):
+    """Tied, and PyTorch has two names for the one matrix."""
+
+    def __init__(self, V, P, C, L, H):
+        super().__init__(V, P, C, L, H)
+        self.head = nn.Linear(C, V, bias=False)
+        self.head.weight = self.tokens.weight
+
+
+@pytest.mark.parametrize("answer", [_Renamed, _TwoNames])
+def test_a_tied_model_is_not_called_untied(answer):
+    verdict = MY_GPT.check(answer)
+    assert not verdict.passed and MY_GPT.recognise(answer) is None
+    assert "output matrix of its own" not in verdict.message

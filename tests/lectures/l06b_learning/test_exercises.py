@@ -7,6 +7,8 @@ from course_utils.sampling import with_top_p
 from lectures.l06b_learning.exercises import check_find_settings, mystery_sampler
 from lectures.l06b_learning.exercises.nucleus import NUCLEUS
 from lectures.l06b_learning.exercises.sampler import SAMPLER
+from lectures.l06b_learning.exercises.settled import SETTLED
+from lectures.l06b_learning.exercises.silence import SILENCE
 
 
 def nucleus_counted(probabilities, p):
@@ -54,3 +56,23 @@ def test_settings_of_other_boxes(settings):
     temperature, cut, size = SAMPLER.reference(mystery_sampler(**settings))
     assert temperature == pytest.approx(settings.get("temperature", 0.7), rel=1e-4)
     assert {cut.removeprefix("top-"): size}.items() <= settings.items()
+
+
+# Since when, and a head away
+
+
+def settled_as_a_list(streams, norm, embedding):
+    return SETTLED.reference(streams, norm, embedding).tolist()
+
+
+def test_a_list_of_depths_passes():
+    assert SETTLED.check(settled_as_a_list).passed
+
+
+def test_what_changes_the_model_itself_is_refused():
+    def silence(weight, head, num_heads):
+        D = weight.shape[1] // num_heads
+        weight[:, head * D : (head + 1) * D] = 0
+        return weight
+
+    assert not SILENCE.check(silence).passed
