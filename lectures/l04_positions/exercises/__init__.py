@@ -4,7 +4,7 @@ from pathlib import Path
 
 from course_utils.teaching.asks import asks
 from lectures.l04_positions.exercises.diagnose import DIAGNOSE, three_programs
-from lectures.l04_positions.exercises.rope import ROPE
+from lectures.l04_positions.exercises.rope_stages import ROPE
 
 __all__ = ["three_programs"]
 

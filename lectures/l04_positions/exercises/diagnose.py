@@ -82,9 +82,9 @@ DIAGNOSE = Exercise(
 
 @DIAGNOSE.mistake()
 def relative_is_right(score, D):
-    """{who} is relative, and that is all that you ask for. Programs with wrong pairs on both sides
-    are relative too, at other speeds. Find out which coordinates it pairs: with q = e₀ and k = e₁
-    the score is 0 unless 0 and 1 make a pair."""
+    """{who} is relative, and you call it right. Programs with wrong pairs on both sides are
+    relative too, at other speeds. Find out which coordinates it pairs: with two different unit
+    vectors, q = e₀ and k = e₁, the score is 0 unless 0 and 1 make a pair."""
     return RIGHT if _is_relative(score, D) else ONE
 
 
@@ -114,3 +114,11 @@ def pairs_at_equal_positions(score, D):
     """You look for the pairs with both vectors at the same position. There nothing turns against
     anything, and {who} gives q · k, whatever its pairs. Let the positions differ."""
     return {RIGHT: BOTH, BOTH: BOTH, ONE: ONE}[_diagnose(score, D)]
+
+
+@DIAGNOSE.mistake()
+def all_are_one_wrong(score, D):
+    """You call {who} "one wrong", as you do every program; its score stays when both positions
+    move. Do you compare with `==` or `!=`? Computed numbers are rounded: ask whether the two scores
+    differ by more than 1e-4."""
+    return ONE

@@ -1,4 +1,4 @@
-"""Exercise 1: rotary positions without a matrix, a part of the reader's GPT."""
+"""Exercise 1: rotary positions without a matrix, a part of the reader's GPT; its first stage."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ CLOSE = Tolerance(relative=1e-4, absolute=1e-4)
 BASE = 10_000.0
 
 
-def _right(x, positions, base=BASE, pairing="half"):
+def right(x, positions, base=BASE, pairing="half"):
     return apply_rope(x, positions, base=base, pairing=pairing)
 
 
-def _speeds(D, base):
+def speeds_of(D, base):
     return base ** -(torch.arange(0, D, 2) / D)
 
 
-def _rope(
+def rope(
     x,
     positions,
     base,
@@ -32,7 +32,7 @@ def _rope(
     *,
     new_a: Callable[..., Any] = lambda a, b, c, s: a * c - b * s,
     new_b: Callable[..., Any] = lambda a, b, c, s: a * s + b * c,
-    speeds: Callable[..., Any] = _speeds,
+    speeds: Callable[..., Any] = speeds_of,
     at: Callable[..., Any] = lambda positions, x: positions[:, None],
     angle_of: Callable[..., Any] = lambda angle: angle,
     joined: Callable[..., Any] | None = None,
@@ -57,16 +57,17 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
         "shape": str(tuple(x.shape)),
         "D": D,
         "half": D // 2,
+        "T": len(positions),
         "second_speed": base ** (-2 / D),
     }
     if not isinstance(got, torch.Tensor) or got.shape != x.shape:
         return facts
     places = torch.arange(D)
     places = places.view(2, -1).T if pairing == "half" else places.view(-1, 2)  # (D/2, 2)
-    right = _right(x, positions, base, pairing)
-    off = (got - right)[..., places].norm(dim=-1)  # (..., T, D/2)
+    expected = right(x, positions, base, pairing)
+    off = (got - expected)[..., places].norm(dim=-1)  # (..., T, D/2)
     *lead, t, pair = torch.unravel_index(off.nan_to_num(nan=torch.inf).argmax(), off.shape)
-    for name, where in (("", x), ("gave_", got), ("want_", right)):
+    for name, where in (("", x), ("gave_", got), ("want_", expected)):
         a, b = where[(*lead, t)][places[pair]].tolist()
         facts |= {f"{name}a": a, f"{name}b": b, f"{name}length": (a * a + b * b) ** 0.5}
     return facts | {"position": int(positions[t]), "pair": int(pair)}
@@ -83,11 +84,11 @@ ROPE = Exercise(
     minutes=12,
     function="apply_rope",
     kept_as="apply_rope",
-    reference=_right,
+    reference=right,
     probes=(
         {"x": torch.tensor([[3.0, 4.0]]), "positions": torch.tensor([2])},
         {"x": wave(7, 6, phase=0.4), "positions": torch.arange(7)},
-        {"x": wave(5, 10, phase=1.3), "positions": torch.tensor([9, 3, 12, 0, 5])},
+        {"x": wave(5, 14, phase=1.3), "positions": torch.tensor([9, 3, 12, 0, 5])},
     ),
     parts=("rotated",),
     facts=_facts,
@@ -98,9 +99,9 @@ ROPE = Exercise(
 
 @ROPE.mistake(begins=_AT)
 def turns_backwards(x, positions, base=BASE, pairing="half"):
-    """You turn the other way, clockwise. The minus sign belongs to the sine in the first line: a' =
-    a·cos − b·sin."""
-    return _rope(
+    """You turn the other way, clockwise. Either your minus is in the wrong line, and belongs to the
+    sine in the first, a' = a·cos − b·sin; or your angle is negative."""
+    return rope(
         x,
         positions,
         base,
@@ -114,14 +115,14 @@ def turns_backwards(x, positions, base=BASE, pairing="half"):
 def both_sines_plus(x, positions, base=BASE, pairing="half"):
     """Both of your sines have a plus. Then lengths change, here from {length} to {gave_length}; a
     rotation keeps them. One of the two needs a minus: a' = a·cos − b·sin."""
-    return _rope(x, positions, base, pairing, new_a=lambda a, b, c, s: a * c + b * s)
+    return rope(x, positions, base, pairing, new_a=lambda a, b, c, s: a * c + b * s)
 
 
 @ROPE.mistake(begins=_AT)
 def sine_and_cosine_exchanged(x, positions, base=BASE, pairing="half"):
     """Sine and cosine have changed places. Try position 0, which must leave every pair as it is:
     cos 0 = 1 goes with a in a' and with b in b'."""
-    return _rope(
+    return rope(
         x,
         positions,
         base,
@@ -135,27 +136,27 @@ def sine_and_cosine_exchanged(x, positions, base=BASE, pairing="half"):
 def a_overwritten(x, positions, base=BASE, pairing="half"):
     """The first is right. The second is made of the new a: by then a was overwritten, and its line
     needs the old one. Keep both under other names."""
-    return _rope(x, positions, base, pairing, new_b=lambda a, b, c, s: (a * c - b * s) * s + b * c)
+    return rope(x, positions, base, pairing, new_b=lambda a, b, c, s: (a * c - b * s) * s + b * c)
 
 
 @ROPE.mistake(begins=_AT)
 def the_angle_read_as_degrees(x, positions, base=BASE, pairing="half"):
     """The angle is in radians already, as `torch.cos` wants it; you divided it by 180/π = 57.3."""
-    return _rope(x, positions, base, pairing, angle_of=torch.deg2rad)
+    return rope(x, positions, base, pairing, angle_of=torch.deg2rad)
 
 
 @ROPE.mistake(begins=_AT)
 def neighbours_instead_of_halves(x, positions, base=BASE, pairing="half"):
     """By default, coordinate 0 is paired with coordinate {half}, D/2 further; you pair it with
     coordinate 1. `x.chunk(2, dim=-1)` gives the two halves."""
-    return _rope(x, positions, base, "interleaved")
+    return rope(x, positions, base, "interleaved")
 
 
 @ROPE.mistake(begins=_AT)
 def halves_joined_in_turns(x, positions, base=BASE, pairing="half"):
     """Your halves turn correctly and come back in another order, in turns. Put the first half in
     front of the second: `torch.cat([a, b], dim=-1)`."""
-    return _rope(
+    return rope(
         x, positions, base, pairing, joined=lambda both: torch.stack(both, dim=-1).flatten(-2)
     )
 
@@ -164,7 +165,7 @@ def halves_joined_in_turns(x, positions, base=BASE, pairing="half"):
 def place_in_the_list_instead_of_position(x, positions, base=BASE, pairing="half"):
     """You count 0, 1, 2, … yourself and do not use `positions`. With a cache, the newest token
     comes by itself, and it is not at position 0."""
-    return _rope(
+    return rope(
         x, positions, base, pairing, at=lambda positions, x: torch.arange(len(positions))[:, None]
     )
 
@@ -173,14 +174,14 @@ def place_in_the_list_instead_of_position(x, positions, base=BASE, pairing="half
 def one_speed_for_all_pairs(x, positions, base=BASE, pairing="half"):
     """All of your pairs turn by 1 radian a position. Pair i has the speed base^(−2i/D): pair 1 has
     {second_speed} at D = {D}."""
-    return _rope(x, positions, base, pairing, speeds=lambda D, base: torch.ones(D // 2))
+    return rope(x, positions, base, pairing, speeds=lambda D, base: torch.ones(D // 2))
 
 
 @ROPE.mistake(begins=_AT)
 def exponent_i_D(x, positions, base=BASE, pairing="half"):
     """Your speeds are base^(−i/D): they fall half as fast as they should. Pair i has base^(−2i/D),
     {second_speed} for i = 1."""
-    return _rope(
+    return rope(
         x, positions, base, pairing, speeds=lambda D, base: base ** -(torch.arange(D // 2) / D)
     )
 
@@ -189,7 +190,7 @@ def exponent_i_D(x, positions, base=BASE, pairing="half"):
 def exponent_4i_D(x, positions, base=BASE, pairing="half"):
     """Your speeds are base^(−4i/D). `torch.arange(0, D, 2)` is 2i already: divide it by D, without
     another 2."""
-    return _rope(
+    return rope(
         x, positions, base, pairing, speeds=lambda D, base: base ** -(2 * torch.arange(0, D, 2) / D)
     )
 
@@ -198,87 +199,30 @@ def exponent_4i_D(x, positions, base=BASE, pairing="half"):
 def speeds_that_grow(x, positions, base=BASE, pairing="half"):
     """Your speeds grow, base^(2i/D). The minus is missing: they fall from 1, and pair 1 has
     {second_speed}."""
-    return _rope(
+    return rope(
         x, positions, base, pairing, speeds=lambda D, base: base ** (torch.arange(0, D, 2) / D)
     )
 
 
-TEXTS = ROPE.stage(
-    probes=({"x": wave(2, 3, 5, 6, phase=0.4), "positions": torch.arange(5) + 2},),
-    praise="Right for many texts and heads.",
-)
+@ROPE.mistake(begins=_AT)
+def minus_before_the_power(x, positions, base=BASE, pairing="half"):
+    """Your speeds are negative and grow. Python reads `-base ** e` as −(base^e): the minus belongs
+    to the exponent, `base ** -e`."""
+    return rope(
+        x, positions, base, pairing, speeds=lambda D, base: -(base ** (torch.arange(0, D, 2) / D))
+    )
 
 
-@TEXTS.mistake()
-def joined_along_the_second_axis(x, positions, base=BASE, pairing="half"):
-    """One text works, and x of shape {shape} does not: you join along the second axis, which is
-    another one here. The coordinates are the last axis: `dim=-1`."""
-    return _rope(x, positions, base, pairing, joined=lambda both: torch.cat(both, dim=1))
+@ROPE.mistake(begins=_AT)
+def pairs_counted_from_1(x, positions, base=BASE, pairing="half"):
+    """You count the pairs from 1. The first is pair 0, and turns by base⁰ = 1 radian a position."""
+    return rope(
+        x, positions, base, pairing, speeds=lambda D, base: base ** -(torch.arange(2, D + 1, 2) / D)
+    )
 
 
-@TEXTS.mistake()
-def halves_of_the_second_axis(x, positions, base=BASE, pairing="half"):
-    """One text works, and x of shape {shape} does not: `x[:, …]` takes halves of the second axis,
-    which is another one here. `x.chunk(2, dim=-1)` takes the last axis, however many are in
-    front."""
-    D = x.shape[-1]
-    angle = positions[:, None] * _speeds(D, base)
-    a, b, c, s = x[:, : D // 2], x[:, D // 2 :], angle.cos(), angle.sin()
-    return torch.cat([a * c - b * s, a * s + b * c], dim=-1)
-
-
-@TEXTS.mistake()
-def width_of_the_second_axis(x, positions, base=BASE, pairing="half"):
-    """One text works, and x of shape {shape} does not: you take the width from `x.shape[1]`, which
-    is another axis here. The width {D} is the last: `x.shape[-1]`."""
-    speeds = _speeds(x.shape[1], base)
-    return _rope(x, positions, base, pairing, speeds=lambda D, base: speeds)
-
-
-PAIRINGS = ROPE.stage(
-    probes=tuple(
-        {
-            "x": wave(7, D, phase=0.8),
-            "positions": torch.arange(7) + 4,
-            "base": base,
-            "pairing": pairing,
-        }
-        for D, base, pairing in (
-            (6, 50.0, "half"),
-            (6, BASE, "interleaved"),
-            (10, 50.0, "interleaved"),
-        )
-    ),
-    praise="Every pair keeps its length and turns by its own angle, in both pairings: this is "
-    "RoPE as models run it.",
-)
-
-
-@PAIRINGS.mistake()
-def pairing_ignored(x, positions, base=BASE, pairing="half"):
-    """With halves it is right; with `pairing="interleaved"` you still pair coordinate 0 with
-    coordinate {half}. There, neighbours make a pair: `x[..., 0::2]` has the first of each,
-    `x[..., 1::2]` the second."""
-    return _rope(x, positions, base, "half")
-
-
-@PAIRINGS.mistake()
-def base_ignored(x, positions, base=BASE, pairing="half"):
-    """Right for base 10,000, and you do not use `base`. At base {base}: Pair {pair} at position
-    {position} is ({a}, {b}) and should become ({want_a}, {want_b}); yours becomes ({gave_a},
-    {gave_b})."""
-    return _rope(x, positions, BASE, pairing)
-
-
-@PAIRINGS.mistake()
-def base_and_pairing_ignored(x, positions, base=BASE, pairing="half"):
-    """With the defaults it is right. You use neither `base` nor `pairing` yet."""
-    return _rope(x, positions, BASE, "half")
-
-
-@PAIRINGS.mistake()
-def neighbours_joined_by_halves(x, positions, base=BASE, pairing="half"):
-    """Your neighbours turn correctly and come back in another order: all first coordinates, then
-    all second ones. Each must return to its place: `torch.stack([a, b], dim=-1).flatten(-2)` takes
-    them in turns."""
-    return _rope(x, positions, base, pairing, joined=lambda both: torch.cat(both, dim=-1))
+@ROPE.mistake()
+def positions_in_a_row(x, positions, base=BASE, pairing="half"):
+    """There are {T} positions and {half} speeds, and `*` multiplies two rows number by number.
+    Every position needs every speed: make the positions a column, `positions[:, None]`."""
+    return rope(x, positions, base, pairing, at=lambda positions, x: positions)

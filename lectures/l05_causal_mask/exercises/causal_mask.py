@@ -160,6 +160,13 @@ def the_other_polarity(g):
 
 
 @CAUSAL_MASK.mistake()
+def without_S(g):
+    """Your mask has {T} columns, one for each query. It needs one for each of the S = {S} keys:
+    compare with `torch.arange(S)`. Only without `S` are there as many keys as queries."""
+    return torch.arange(g.T) <= g.row
+
+
+@CAUSAL_MASK.mistake()
 def numbers(g):
     """Your mask holds numbers. Asked for is a boolean mask, True = may attend: the comparison
     itself, not ones and zeros, nor 0 and −∞."""
@@ -181,6 +188,13 @@ def window_with_one_key_too_many(g):
     """{wrong}That is {window} keys and its own. A window of {window} counts the token itself: key >
     place − window."""
     return g.causal & (g.key >= g.place - g.window)
+
+
+@WINDOW.mistake()
+def window_with_one_key_too_few(g):
+    """{wrong}A window of {window} has {window} keys, the query's own included: key > place −
+    window."""
+    return g.causal & (g.key > g.place - g.window + 1)
 
 
 @WINDOW.mistake()
@@ -217,3 +231,28 @@ def prefix_and_causal(g):
 def prefix_with_one_key_too_many(g):
     """{wrong}The first {prefix} keys have the numbers 0 to prefix − 1, so key < prefix."""
     return g.causal | (g.key <= g.prefix)
+
+
+BOTH = CAUSAL_MASK.stage(probes=_probes((5, 11, 3, 2), (7, 7, 2, 3), (1, 5, 2, 1)))
+
+
+@BOTH.mistake()
+def the_window_cuts_the_prefix(g):
+    """Each option is right by itself. Together, your window also cuts the prefix. {wrong}First
+    causal and window, then add the prefix: every query may attend to it, however old it is."""
+    return _right(g) & (g.key > g.place - g.window)
+
+
+@BOTH.mistake()
+def the_prefix_is_left_out(g):
+    """Each option is right by itself. With both, your prefix changes nothing, as if the window
+    came in its place. {wrong}Ask for the prefix in any case, after the window: a second `if`, not
+    `elif` or `else`."""
+    return _right(_Grid(g.T, g.keys, g.window, 0))
+
+
+@BOTH.mistake()
+def the_window_is_left_out(g):
+    """Each option is right by itself. With both, your window changes nothing. {wrong}Window the
+    causal keys first, then add the first {prefix} keys and no others."""
+    return _right(_Grid(g.T, g.keys, None, g.prefix))

@@ -40,6 +40,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     far = s - t == ahead
     return {
         "accused": pair[0],
+        "offset": pair[1],
         "leak": name,
         "ahead": ahead,
         "first_t": int(t[far][0]),
@@ -88,6 +89,23 @@ def first_output_only(models, x):
 
 
 @LEAK.mistake()
+def last_input_only(models, x):
+    """You change only the last input. In {leak}, output {first_t} depends on input {first_s},
+    {ahead} ahead, and the last input does not show it. Try every input."""
+    last = torch.arange(len(x)) == len(x) - 1
+    return _furthest_ahead(models, lambda grid: (grid > 0) & last)
+
+
+@LEAK.mistake()
+def nothing_passes_the_limit(models, x):
+    """For one set of models you return nothing (None): no dependence is above your limit. The leak
+    of {leak} is faint: {strongest} at most, where a token's own gradient is {usual}. Without a leak
+    the gradient is exactly 0: compare with 0."""
+    found = _furthest_ahead(models, lambda grid: grid > 0.01)
+    return found if found[1] > 0 else None
+
+
+@LEAK.mistake()
 def overlooks_what_is_faint(models, x):
     """You take a small dependence for none. The leak of {leak} is faint: {strongest} at most, where
     a token's own gradient is {usual}. Its mask adds −8 to the score and not −∞. Without a leak the
@@ -117,3 +135,11 @@ def the_sign_turned_round(models, x):
     {ahead}."""
     name, ahead = _find_leak(models, x)
     return name, -ahead
+
+
+@LEAK.mistake()
+def the_number_of_inputs_ahead(models, x):
+    """{accused} is the one, and one of its outputs depends on {offset} input ahead. Asked for is
+    not how many, but how far: output {first_t} depends on input {first_s}, so s − t = {ahead}."""
+    name, _ = _find_leak(models, x)
+    return name, int((reach(models[name]).triu(1) > 0).sum(dim=1).max())

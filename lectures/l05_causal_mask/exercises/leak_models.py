@@ -46,6 +46,10 @@ def _late_blocks(t: Tensor, s: Tensor) -> Tensor:
     return (s <= t) | ((t >= 5) & (t // 5 == s // 5))
 
 
+def _itself(t: Tensor, s: Tensor) -> Tensor:
+    return s == t
+
+
 def _third_next(t: Tensor, s: Tensor) -> Tensor:
     return (s <= t) | (s == t + 3)
 
@@ -64,8 +68,9 @@ CAUSAL = Layer(_causal)
 LEAKS: tuple[tuple[str, int, tuple[Layer, Layer]], ...] = (
     ("one ahead in both layers", 2, (Layer(_one_ahead), Layer(_one_ahead))),
     ("blocks from token 5 on", 4, (Layer(_late_blocks), CAUSAL)),
-    # Meant as a mask, and -8 is not low enough: a weight of about exp(-8) is left.
-    ("the third next, faintly", 3, (Layer(_third_next, added_ahead=-8.0), CAUSAL)),
+    # Meant as a mask, and -8 is not low enough: a weight of about exp(-8) is left. Output t depends
+    # on input t + 3 and on none between: who counts the inputs ahead finds 1.
+    ("the third next, faintly", 3, (Layer(_third_next, added_ahead=-8.0), Layer(_itself))),
     ("one ahead in the second layer", 1, (CAUSAL, Layer(_one_ahead))),
 )
 

@@ -1,5 +1,7 @@
 """Lecture 04's exercises: right answers in other words, the references against the library."""
 
+import math
+
 import pytest
 import torch
 
@@ -37,6 +39,29 @@ def as_llama(x, positions, base=10_000.0, pairing="half"):
     return x * angle.cos() + torch.cat([-second, first], dim=-1) * angle.sin()
 
 
+def in_loops(x, positions, base=10_000.0, pairing="half"):
+    """Pair by pair, into a new tensor."""
+    D, out = x.shape[-1], torch.empty_like(x)
+    for t, position in enumerate(positions.tolist()):
+        for i in range(D // 2):
+            one, other = (i, i + D // 2) if pairing == "half" else (2 * i, 2 * i + 1)
+            angle = position * base ** (-2 * i / D)
+            a, b = x[..., t, one], x[..., t, other]
+            out[..., t, one] = a * math.cos(angle) - b * math.sin(angle)
+            out[..., t, other] = a * math.sin(angle) + b * math.cos(angle)
+    return out
+
+
+def of_numbers(x, *options):
+    """The right numbers, but no gradient follows."""
+    return in_loops(x.detach(), *options)
+
+
+def test_a_part_without_gradients_does_not_pass():
+    assert ROPE.stages[-1].recognise(of_numbers).name == "nothing can learn"
+    assert not ROPE.judge(of_numbers).passed
+
+
 def by_unit_vectors(score, D):
     """Which number the second coordinate hears of, and whether a score stays when both move."""
     unit = torch.eye(D)
@@ -56,6 +81,7 @@ def by_unit_vectors(score, D):
     [
         (check_apply_rope, as_complex),
         (check_apply_rope, as_llama),
+        (check_apply_rope, in_loops),
         (check_diagnose, by_unit_vectors),
     ],
 )

@@ -33,7 +33,7 @@ def mask_from_the_library(T, S=None, window=None, prefix=0):
     mask = causal_mask(T, S)
     if window is not None:
         mask = sliding_window_mask(S, window)[-T:]
-    return mask | prefix_mask(S, prefix)[-T:] if prefix else mask
+    return mask | (torch.arange(S) < prefix)
 
 
 def mask_of_an_earlier_edition(T, S=None, window=None, prefix=0, document=None, lengths=None):
@@ -46,6 +46,16 @@ def mask_of_an_earlier_edition(T, S=None, window=None, prefix=0, document=None, 
 )
 def test_other_right_masks_pass(answer):
     assert CAUSAL_MASK.judge(answer).passed
+
+
+def window_lost_in_the_prefix(T, S=None, window=None, prefix=0):
+    """The library's prefix mask is causal too: joined with it, a window hides nothing."""
+    mask = mask_from_the_library(T, S, window)
+    return mask | prefix_mask(S or T, prefix)[-T:] if prefix else mask
+
+
+def test_options_are_tried_together():
+    assert not CAUSAL_MASK.judge(window_lost_in_the_prefix).passed
 
 
 OPTIONS = ("window", "prefix")
@@ -126,6 +136,23 @@ def leak_by_perturbation(models, x):
 
 def test_a_leak_found_by_perturbation_passes():
     assert LEAK.check(leak_by_perturbation).passed
+
+
+def first_above(limit):
+    """Return the first model with a dependence above ``limit``, and none if there is none."""
+
+    def find_leak(models, x):
+        for name, model in models.items():
+            t, s = (reach(model).triu(1) > limit).nonzero(as_tuple=True)
+            if len(t):
+                return name, int((s - t).max())
+
+    return find_leak
+
+
+def test_a_limit_that_is_too_coarse_is_called_so():
+    assert LEAK.judge(first_above(0)).passed
+    assert LEAK.recognise(first_above(1e-2)).name == "nothing passes the limit"
 
 
 def test_models_depend_on_what_their_kind_says():
