@@ -90,7 +90,7 @@ def faulty_gpt(number: int) -> tuple[GPT2, GPT2]:
         for parameter in right.parameters():  # fresh biases are 0, and could be forgotten
             nn.init.normal_(parameter, std=0.3)
         if (place := FAULTS[number])[1] is _NoBias:  # then all that it gives is smaller
-            right.get_submodule(place[0]).bias.data.abs_()
+            right.get_parameter(f"{place[0]}.bias").data.abs_()
     wrong.load_state_dict(right.state_dict())
     for part in wrong.modules():
         if type(part) is LayerNorm:
