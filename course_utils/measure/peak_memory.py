@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.threads import one_thread
 
-__all__ = ["peak_bytes"]
+__all__ = ["peak_bytes", "peak_numbers"]
 
 
 def peak_bytes(function: Callable[[], object]) -> int:
@@ -32,22 +32,40 @@ def peak_bytes(function: Callable[[], object]) -> int:
     >>> peak_bytes(one_after_the_other), peak_bytes(lambda: [torch.zeros(1000) for _ in range(3)])
     (4000, 12000)
     """
+    return _peak(function, lambda tensor: tensor.untyped_storage().nbytes())
+
+
+def peak_numbers(function: Callable[[], object]) -> int:
+    """The same peak in numbers, however many bytes each of them has.
+
+    >>> peak_numbers(lambda: torch.zeros(1000)), peak_numbers(lambda: torch.zeros(1000).double())
+    (1000, 2000)
+    >>> peak_bytes(lambda: torch.zeros(1000).double())
+    12000
+    """
+    return _peak(
+        function, lambda tensor: tensor.untyped_storage().nbytes() // tensor.element_size()
+    )
+
+
+def _peak(function: Callable[[], object], size: Callable[[Tensor], int]) -> int:
     # One thread counts the same, and is faster with small tiles.
-    with one_thread(), _Allocations() as count:
+    with one_thread(), _Allocations(size) as count:
         function()
     return count.peak
 
 
 class _Allocations(TorchDispatchMode):
-    """Adds up the new storages in the results of every operator that torch runs."""
+    """Adds up the sizes of the new storages in the results of every operator that torch runs."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         # Otherwise torch imports its compiler, which takes seconds.
         return False
 
-    def __init__(self) -> None:
+    def __init__(self, size: Callable[[Tensor], int]) -> None:
         super().__init__()
+        self.size = size
         self.held = self.peak = 0
         self._known: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
@@ -62,11 +80,10 @@ class _Allocations(TorchDispatchMode):
             storage = tensor.untyped_storage()
             if storage not in self._known:
                 self._known.add(storage)
-                self._hold(storage)
+                self._hold(storage, self.size(tensor))
         return result
 
-    def _hold(self, storage: torch.UntypedStorage) -> None:
-        size = storage.nbytes()
+    def _hold(self, storage: torch.UntypedStorage, size: int) -> None:
         self.held += size
         self.peak = max(self.peak, self.held)
         weakref.finalize(storage, self._release, size)

@@ -59,13 +59,12 @@ function makeBar(choose) {
     ghost.hidden = !state.off.length;
     ghost.style.left = `${100 * before}%`;
     const isCut = now === 0 && state.temperature > 0;
-    const isSmall = now > 0 && now < LEAST;
-    set(share, { text: isCut ? "cut" : isSmall ? "< 0.01" : number(now, 2) });
-    element.classList.toggle("story-drawn", state.rows[i] === state.drawn);
+    const said = isCut ? "cut" : now > 0 && now < LEAST ? "< 0.01" : number(now, 2);
+    set(share, { text: said });
+    const isDrawn = state.rows[i] === state.drawn;
+    element.classList.toggle("story-drawn", isDrawn);
     const was = state.off.length ? `, with all heads ${number(before, 2)}` : "";
-    const said = isCut ? "cut" : isSmall ? "less than 0.01" : number(now, 2);
-    const isDrawn = state.rows[i] === state.drawn ? ", the dice's choice" : "";
-    set(element, { "aria-disabled": word === END && "true",
-      "aria-label": `${word === END ? "the end" : word}, ${said}${was}${isDrawn}` });
+    set(element, { "aria-disabled": word === END && "true", "aria-label": `${word === END ? "the end" : word}, ` +
+      `${said.replace("<", "less than")}${was}${isDrawn ? ", the dice's choice" : ""}` });
   } };
 }

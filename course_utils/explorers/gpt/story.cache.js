@@ -35,7 +35,7 @@ export function makeCache(hand) {
     set(note, { text: state.cached
       ? `Kept: ${number(state.costs.kept)} numbers, ${number((state.costs.kept * BYTES) / 1000)} kB ` +
         `at ${BYTES} bytes each. Orange keys, purple values.`
-      : "Nothing is kept: all keys and values are computed again for each new word." });
+      : "Nothing is kept: each new word computes all keys and values again." });
   } };
 }
 

@@ -39,7 +39,7 @@ function newsOf(text, told, isSentence, isPlaying) {
   const last = SENTENCE.exec(text.trimEnd())[0].trim();
   if (isSentence) return !isPlaying || /[.?]$/.test(last) ? last : "";
   if (text.startsWith(told)) return text.slice(told.length).trim();
-  return `${piecesOf(text).length ? `The story ends now: ${last}` : "The story is empty."}`;
+  return piecesOf(text).length ? `The story ends now: ${last}` : "The story is empty.";
 }
 
 /** The words that get much of the chosen head's weight. */

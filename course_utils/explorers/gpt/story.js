@@ -15,8 +15,7 @@ import { writing } from "./story.writing.js";
 const WHOSE = {
   ours: "",
   yours: "These are your GPT's weights: your class gives the same scores as this page.",
-  spoken: "Your GPT computes something else than a GPT-2, so Python writes. What its heads do is " +
-    "not shown.",
+  spoken: "Your GPT is no plain GPT-2, so Python writes, and its heads are not shown.",
 };
 const LOOKS = {
   dice: "its dice", heads: "its heads", lens: "block by block", cache: "what it keeps",
@@ -42,8 +41,8 @@ function mount(stage, hand) {
     "Dice choose the next word: the longer its bar, the more often. The same dice, the same story. " +
     "It is a small model, and can be wrong."),
   body.querySelector(".ce-controls"));
-  const lens = html("p", { class: "story-note" }, "Under each word stands what the model would say " +
-    "next if it ended there: after the embedding, then after each block. Green frames: what the last block says.");
+  const lens = html("p", { class: "story-note" }, "Under each word: what the model would say next " +
+    "if it ended there, after the embedding and after each block. Framed: what the last block says.");
   stage.append(heard.story, whose, words.element, player.element, html("div", { class: "story-panels" },
     bars.element, html("div", {}, looks.element, dice, heads.element, lens, cache.element)), heard.looks, heard.news);
   let last;

@@ -22,20 +22,22 @@ export function writing(hand) {
   let under; // what is under way: whether it ends after a word
   let next;
 
-  const put = words => {
-    expected = joined(words);
-    hand.change({ ...last(), text: expected });
+  const tell = (text, other) => {
+    expected = text;
+    hand.change({ at: hand.inputs.at.max, text, ...other });
   };
-  const last = () => ({ at: hand.inputs.at.max });
-  const keep = () => {
-    past.push(hand.values.text);
-    past.splice(0, past.length - KEPT);
-  };
+  const put = words => tell(joined(words));
   const stop = () => {
     clearTimeout(next);
     under = undefined;
   };
-  const pieces = () => piecesOf(hand.values.text); // a key may come before the next frame
+  const begin = isOverAt => {
+    stop();
+    past.push(hand.values.text);
+    past.splice(0, past.length - KEPT);
+    under = isOverAt;
+  };
+  const pieces = () => piecesOf(hand.values.text);
   const isRead = () => state.text === hand.values.text;
   const asked = () => Math.min(hand.values.at, state.ids.length - 1);
   const isDrawn = () => isRead() && state.at === asked();
@@ -46,17 +48,16 @@ export function writing(hand) {
   const isOver = () => state.drawn === state.words.indexOf(END) || isFull();
   const isFull = () => state.ids.length >= hand.given.longest;
   const go = () => {
-    if (!isDrawn()) return undefined; // another word has been asked: the next frame goes on from it
-    if (isOver()) return stopAndShow();
-    return put([...told(), state.words[state.drawn]]);
+    if (!isDrawn()) return; // the next frame goes on
+    if (isOver()) stopAndShow();
+    else put([...told(), state.words[state.drawn]]);
   };
   const stopAndShow = () => {
     stop();
     hand.change({});
   };
   const mine = words => {
-    stop();
-    keep();
+    begin();
     put(words);
     begun = expected;
   };
@@ -70,29 +71,22 @@ export function writing(hand) {
     stop() { if (under) stopAndShow(); },
     word() {
       if (!isDrawn()) return;
-      stop();
-      keep();
+      begin();
       go();
     },
     play() {
       if (under) return stopAndShow();
-      keep();
-      under = () => false;
+      begin(() => false);
       return hand.change({});
     },
     again() {
-      stop();
-      keep();
-      under = () => false;
-      expected = begun;
+      begin(() => false);
       seed = (seed + 1) % (hand.inputs.seed.max + 1);
-      hand.change({ ...last(), text: begun, seed });
+      tell(begun, { seed });
     },
     ask(question) {
-      stop();
-      keep();
       let left = LONGEST_ANSWER;
-      under = word => word === "." || (left -= 1) < 0;
+      begin(word => word === "." || (left -= 1) < 0);
       put([...answered(pieces()), ...piecesOf(question)]);
     },
     choose(word) { if (isDrawn()) mine([...told(), word]); },
@@ -102,9 +96,8 @@ export function writing(hand) {
     undo() {
       stop();
       if (!past.length) return;
-      expected = past.pop();
-      begun = expected;
-      hand.change({ ...last(), text: expected });
+      begun = past.pop();
+      tell(begun);
     },
     drawn(now) {
       state = now;

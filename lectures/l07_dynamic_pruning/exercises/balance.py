@@ -52,7 +52,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {"N": N, "E": E, "k": k, "choices": N * k, "busiest": busiest}
     facts |= {"want": float(E * (f * P).sum()), "slope": float(E * f[busiest] / N), "last": E - 1}
     if isinstance(got, tuple) and (loss := as_array(got[0], "loss")).size == 1:
-        facts["gave"] = float(loss)
+        facts["gave"] = loss.item()
     return facts
 
 
@@ -135,6 +135,33 @@ def the_largest_probability_counted(p, chosen):
     return _loss(p, _shares(p, p.argmax(dim=1)), p.mean(dim=0))
 
 
+@BALANCE.mistake(begins=_GAVE)
+def counts_without_a_division(p, chosen):
+    """Your f are counts, and sum to {choices}. As shares of all N·k = {choices} choices they sum
+    to 1."""
+    return _loss(p, _shares(p, chosen) * chosen.numel(), p.mean(dim=0))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def P_summed(p, chosen):
+    """You sum the probabilities over the tokens. P is their mean: divide by N = {N}."""
+    return _loss(p, _shares(p, chosen), p.sum(dim=0))
+
+
+@BALANCE.mistake(begins=_GAVE)
+def as_many_experts_as_tokens(p, chosen):
+    """Your factor is {N}, the number of tokens. `probabilities` is (N, E): `len` gives its first
+    axis, and E = {E} is its second."""
+    return len(p) * (_shares(p, chosen) * p.mean(dim=0)).sum()
+
+
+@BALANCE.mistake(begins=_GAVE)
+def first_choices_counted(p, chosen):
+    """Your f counts the first column of `chosen` alone. Each token has k = {k} choices, and all of
+    them count."""
+    return _loss(p, _shares(p, chosen[:, :1]), p.mean(dim=0))
+
+
 @BALANCE.mistake()
 def no_gradient(p, chosen):
     """The value is right, {want}, and it has no gradient: `.item()`, `.detach()`, `float` or
@@ -155,6 +182,13 @@ def counts_that_end_early(p, chosen):
     """Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: your f is
     too short. Say how many there are: `minlength={E}`."""
     return _loss(p, torch.bincount(chosen.flatten()) / chosen.numel(), p.mean(dim=0))
+
+
+@BALANCE.mistake(part=0)
+def an_axis_left(p, chosen):
+    """The value is right, {want}, and your tensor has one axis too many, of length 1. A loss has
+    none: `sum` without `keepdim`."""
+    return _balance(p, chosen)[None]
 
 
 @BALANCE.mistake(part=0)

@@ -141,6 +141,15 @@ def all_experts_on_all_tokens(x, chosen, gates, experts, room):
     return sum(share[:, e, None] * expert(x) for e, expert in enumerate(experts))
 
 
+@DISPATCH.mistake()
+def all_tokens_in_each_place(x, chosen, gates, experts, room):
+    """The output is right, and {computed} rows were computed where {choices} were chosen: for each
+    of the {k} columns of `chosen`, every expert ran on all {N} tokens. Pick its tokens first,
+    `x[token]`, then call it."""
+    columns = zip(chosen.split(1, dim=1), gates.split(1, dim=1), strict=True)
+    return sum(all_experts_on_all_tokens(x, *column, experts, room) for column in columns)
+
+
 @DISPATCH.mistake(part=2)
 def token_by_token(x, chosen, gates, experts, room):
     """Only chosen tokens are computed, and one at a time: one expert was called {calls} times, once
@@ -158,6 +167,20 @@ def no_gates(*inputs):
     """The experts' outputs are added as they are. Each counts by its gate,
     `gates[token, place, None]`."""
     return _dispatch(*inputs, weigh=lambda gates, token, place: 1.0)
+
+
+@DISPATCH.mistake(begins=_AT)
+def gates_divided_by_their_sum(x, chosen, gates, experts, room):
+    """You make a token's gates sum to 1. Some models do, but that is the router's task, and it is
+    done: take the gates as they are."""
+    return _dispatch(x, chosen, gates / gates.sum(dim=1, keepdim=True), experts, room)
+
+
+@DISPATCH.mistake(begins=_AT)
+def x_added(x, *others):
+    """You begin with x and add to it, as a block's residual does. Here only the experts' outputs
+    are asked for: begin with zeros."""
+    return x + _dispatch(x, *others)
 
 
 @DISPATCH.mistake(begins=_AT)
@@ -187,10 +210,30 @@ def gates_on_the_inputs(x, chosen, gates, experts, room):
 
 
 @DISPATCH.mistake()
-def gates_not_a_column(*inputs):
-    """Your gates have one axis, (n,), the expert's output has two, (n, {C}); torch lines up the
-    last axes. Make it a column: `gates[token, place, None] * y`."""
+def gates_of_the_expert(x, chosen, gates, experts, room):
+    """You look up a gate by the number of its expert, `gates[token, number]`. `gates` has {k}
+    columns, one for each choice, not for each expert: `torch.where(chosen == number)` gives the
+    token and the column."""
+    for number in range(len(experts)):
+        token, _ = torch.where(chosen == number)
+        gates[token, number]
+
+
+# Of `out[token] + y` and `gates[token, place] * y` torch says the same.
+@DISPATCH.mistake()
+def one_axis_on_the_left(*inputs):
+    """A tensor with one axis, (n,), meets the expert's output with two, (n, {C}), and torch lines
+    up the last axes. Is it the gates? Make them a column, `gates[token, place, None]`. Is it `out`?
+    It has the shape of x."""
     return _dispatch(*inputs, weigh=lambda gates, token, place: gates[token, place])
+
+
+@DISPATCH.mistake()
+def one_axis_on_the_right(x, chosen, gates, experts, room):
+    """The expert's output has two axes, (n, {C}), and what comes after it has one, (n,); torch
+    lines up the last axes. Are those the gates? Make them a column, `gates[token, place, None]`."""
+    token, place = torch.where(chosen == 0)
+    return experts[0](x[token]) * gates[token, place]
 
 
 WITH_LITTLE_ROOM = DISPATCH.stage(probes=_probes(rooms=(3, 1)))
@@ -202,6 +245,28 @@ def no_limit(*inputs):
     times, and computed {computed_full} rows. Of those that chose an expert only the first `room`
     are computed, the others add nothing."""
     return _dispatch(*inputs, keep=lambda token, place, gates, room: slice(None))
+
+
+@WITH_LITTLE_ROOM.mistake()
+def cut_after_the_expert(*inputs):
+    """The output is right, but expert {full} has room for {room} and computed {computed_full} rows:
+    you drop the others when they are computed. Cut `token` and `place` to `room` first, then call
+    the expert."""
+    room = inputs[-1]
+
+    def add(out, token, y):
+        out.index_add_(0, token[:room], y[:room])
+
+    return _dispatch(*inputs, add=add, keep=lambda *_: slice(None))
+
+
+@WITH_LITTLE_ROOM.mistake()
+def room_in_each_place(x, chosen, gates, experts, room):
+    """Expert {full} has room for {room} and computed {computed_full} rows. You go through the
+    columns of `chosen` one by one, and in each an expert has all of its room again. It has it once,
+    for all columns together."""
+    columns = zip(chosen.split(1, dim=1), gates.split(1, dim=1), strict=True)
+    return sum(_dispatch(x, *column, experts, room) for column in columns)
 
 
 @WITH_LITTLE_ROOM.mistake()

@@ -7,7 +7,7 @@ choose experts that nobody has read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,8 +59,21 @@ MODELS = (
     Model(3, experts=1, k=1, expert=160_000_000, cache=500_000, rest=20_000_000),
     Model(4, experts=64, k=4, expert=5_000_000, cache=2_000_000, rest=20_000_000),
     Model(5, experts=8, k=1, expert=30_000_000, cache=0, rest=20_000_000, same=5),
-    Model(6, experts=1, k=1, expert=10_000_000, cache=4_000_000, rest=20_000_000),
+    Model(6, experts=1, k=1, expert=10_000_000, cache=20_000_000, rest=20_000_000),
+    Model(7, experts=11, k=3, expert=60_000_000, cache=100_000, rest=20_000_000),
 )
+
+
+def _closed(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """The answer, given a function instead of the model, which has its number of experts inside."""
+
+    def given_a_function(model: Model) -> Any:
+        def measure(texts: int) -> tuple[int, float]:
+            return model(texts)
+
+        return answer(measure)
+
+    return given_a_function
 
 
 def _kind_of(measure):
@@ -75,12 +88,14 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
         size[texts], seconds[texts] = model(texts)
     return {
         "who": f"Model {model.number}",
-        "one": f"{size[1] / 1e6:.1f}",
-        "two": f"{size[2] / 1e6:.1f}",
-        "many": f"{size[256] / 1e6:.1f}",
+        "models": len(MODELS),
+        "same": model.same,
+        "one": f"{size[1] / 1e6:.4g}",
+        "two": f"{size[2] / 1e6:.4g}",
+        "many": f"{size[256] / 1e6:.4g}",
         "clock": f"{1e3 * seconds[1]:.2f}",
         "is_one": "is a mixture" if model.experts > 1 else "is dense",
-        "cache": f"{model.cache / 1e6:.1f}",
+        "cache": f"{model.cache / 1e6:.4g}",
     }
 
 
@@ -90,18 +105,45 @@ MIXTURE = Exercise(
     minutes=12,
     function="kind_of",
     reference=_kind_of,
+    watch=_closed,
     probes=tuple({"measure": model} for model in MODELS),
+    parts=("kind",),
     facts=_facts,
     praise="A dense model reads its weights once, and each text adds its own cache: the bytes grow "
     "along a straight line. A mixture's line is steeper at first, until all experts are read.",
 )
 
 
+# Few answers are possible, so the same may come from several ideas: what is said is true of all.
+
+
+@MIXTURE.mistake()
+def all_are_mixtures(measure):
+    """You call all {models} models mixtures, but {who} is dense. For 256 texts every model reads
+    fewer bytes per text than for one, and takes longer, so neither shows which it is. Compare how
+    the bytes of the whole step grow at first with how they grow later."""
+    return "mixture"
+
+
+@MIXTURE.mistake()
+def all_are_dense(measure):
+    """You call all {models} models dense, but {who} is a mixture. Compare how its bytes grow at
+    first, while new texts still find experts that nobody has read, with how they grow later."""
+    return "dense"
+
+
+@MIXTURE.mistake()
+def the_other_way_round(measure):
+    """All {models} answers are the other way round: {who} {is_one}. The bytes of a mixture grow
+    faster at first than later."""
+    return "dense" if _kind_of(measure) == "mixture" else "mixture"
+
+
 @MIXTURE.mistake()
 def more_bytes_for_more_texts(measure):
-    """{who} {is_one}. It reads {one} MB for one text and {many} MB for 256. But bytes grow for a
-    dense model, too, if it has a cache: each text brings its own, {cache} MB here. Ask whether they
-    grow by the *same* amount all the way."""
+    """{who} {is_one}. It reads {one} MB for one text and {many} MB for 256: it has a cache, and
+    each text brings its own {cache} MB. Ask whether the bytes grow by the same amount at first and
+    later, for *equally many* further texts."""
     return "mixture" if measure(256)[0] > measure(1)[0] else "dense"
 
 
@@ -114,17 +156,11 @@ def more_bytes_for_two_texts(measure):
 
 
 @MIXTURE.mistake()
-def fewer_bytes_for_each(measure):
-    """{who} {is_one}. Fewer bytes for each text: that is so in every model, since weights are
-    read once for all texts. Compare how the bytes of the whole step grow."""
-    return "mixture" if measure(256)[0] / 256 < measure(1)[0] else "dense"
-
-
-@MIXTURE.mistake()
-def more_seconds_for_more_texts(measure):
-    """{who} {is_one}. With 256 texts a step takes longer in every model that has more to
-    multiply or to read. The seconds mix the two; the bytes say what is read."""
-    return "mixture" if measure(256)[1] > 2 * measure(1)[1] else "dense"
+def several_times_the_bytes(measure):
+    """{who} {is_one}. It reads {one} MB for one text and {many} MB for 256, and takes longer too,
+    all for its cache: {cache} MB for each text. How *much* it grows does not show a mixture. Ask
+    whether it grows faster at first than later."""
+    return "mixture" if measure(256)[0] > 2 * measure(1)[0] else "dense"
 
 
 @MIXTURE.mistake()
@@ -136,14 +172,30 @@ def quick_for_one_text(measure):
 
 @MIXTURE.mistake()
 def bytes_that_level_off(measure):
-    """{who} {is_one}. You ask whether the bytes stop growing. With a cache they never do, in a
-    mixture neither. Ask whether they grow *more slowly* than at first."""
+    """{who} {is_one}, and its bytes never stop growing, for it has a cache. Ask whether they grow
+    *more slowly* than at first."""
     return "mixture" if measure(1001)[0] == measure(501)[0] > measure(1)[0] else "dense"
 
 
 @MIXTURE.mistake()
+def steps_of_unequal_length(measure):
+    """{who} {is_one}. Each text brings its own cache of {cache} MB, so many texts add a lot, in
+    whatever model. Compare steps of *equally many* texts, at first and later."""
+    one, many, more = (measure(texts)[0] for texts in (1, 100, 1000))
+    return "mixture" if many - one > more - many else "dense"
+
+
+@MIXTURE.mistake()
 def the_first_three_texts(measure):
-    """{who} {is_one}. The first three texts are too few: they may choose the same experts, or all
+    """{who} {is_one}. The first few texts are too few: they may choose the same experts, or all
     different ones. Go to hundreds, where all experts have been read."""
     one, two, three = (measure(texts)[0] for texts in (1, 2, 3))
     return "mixture" if two - one > three - two else "dense"
+
+
+@MIXTURE.mistake()
+def the_second_text_alone(measure):
+    """{who} {is_one}, but its first {same} texts choose the same experts: the second adds no more
+    than any later one. Let your first step go from one text to hundreds."""
+    at_first, later = (measure(texts + 1)[0] - measure(texts)[0] for texts in (1, 500))
+    return "mixture" if at_first > later else "dense"

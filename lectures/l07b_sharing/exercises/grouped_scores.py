@@ -1,8 +1,8 @@
 """Exercise 2: many query heads read few heads of keys, without a copy of them.
 
 Head h reads key head ``h // (H / G)`` (Ainslie et al. 2023, section 2.2); the products are not
-scaled. Judged are the scores and the memory held at the peak: there is no room for the keys of all
-H heads.
+scaled. Judged are the scores and how many numbers are held at the peak: there is no room for the
+keys of all H heads. In float64 they are as many.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.measure.peak_memory import peak_bytes
+from course_utils.measure.peak_memory import peak_numbers
 from course_utils.teaching.exercise import Exercise
 from course_utils.teaching.outcomes import Tolerance
 
@@ -24,10 +24,10 @@ def _measured(answer: Callable[..., Any]) -> Callable[..., Any]:
 
     def measured(q: Tensor, k: Tensor) -> Any:
         results: list[Any] = []
-        peak = peak_bytes(lambda: results.append(answer(q, k)))
+        peak = peak_numbers(lambda: results.append(answer(q, k)))
         if results[0] is None or results[0] is ...:  # a stub's
             return results[0]
-        return results[0], int(peak >= k.nbytes * q.shape[1] // k.shape[1])
+        return results[0], int(peak >= k.numel() * q.shape[1] // k.shape[1])
 
     return measured
 
@@ -50,7 +50,7 @@ def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     if isinstance(got, tuple) and isinstance(got[0], Tensor) and got[0].shape == right.shape:
         worst = int((got[0] - right).abs().argmax())
         head = worst // (T * S) % H
-        facts |= {"head": head, "group": head // (H // G), "tile": head % G}
+        facts |= {"head": head, "group": head // (H // G), "tile": head % G, "over": head // G}
         facts |= {"gave": float(got[0].flatten()[worst]), "want": float(right.flatten()[worst])}
     return facts
 
@@ -99,6 +99,14 @@ def head_h_reads_h_mod_G(q, k):
     """It reads key head {tile}; it belongs to group {group}: neighbours share, g = h // (H/G), {R}
     heads to a group. `repeat` and `unflatten(1, (-1, G))` deal them out in turn, as cards."""
     return q @ k[:, torch.arange(q.shape[1]) % k.shape[1]].mT
+
+
+@GROUPED_SCORES.mistake(part=0, begins=_AT)
+def head_h_reads_h_over_G(q, k):
+    """Your head {head} reads key head {head} // {G} = {over}. A group has H/G = {R} heads, so
+    divide by that: g = h // (H/G), which is {group}."""
+    G = k.shape[1]
+    return torch.stack([q[:, h] @ k[:, h // G].mT for h in range(q.shape[1])], dim=1)
 
 
 @GROUPED_SCORES.mistake(part=0, begins=_AT)

@@ -83,30 +83,65 @@ def W_changed_in_place(W, A, B, alpha):
     return W
 
 
-@MERGE_LORA.mistake(begins=_AT)
+@MERGE_LORA.mistake()
+def W_alone(W, A, B, alpha):
+    """You return W as it was: the change is not in it. Return the sum, `W + …`."""
+    return W
+
+
+# Of the results alone, since whoever writes `W += …` may have the wrong factor as well.
+
+
+@MERGE_LORA.mistake(part=0, begins=_AT)
 def no_scale(W, A, B, alpha):
     """The factor alpha/r = {alpha}/{r} = {scale} is missing."""
     return W + B @ A
 
 
-@MERGE_LORA.mistake(begins=_AT)
+@MERGE_LORA.mistake(part=0, begins=_AT)
 def alpha_not_divided(W, A, B, alpha):
     """You multiply by alpha = {alpha}; the factor is alpha/r = {scale}, so that a larger rank does
     not mean a larger change."""
     return W + alpha * B @ A
 
 
-@MERGE_LORA.mistake(begins=_AT)
+@MERGE_LORA.mistake(part=0, begins=_AT)
+def alpha_forgotten(W, A, B, alpha):
+    """You divide by r = {r}, but the factor is alpha/r = {scale}: alpha is missing."""
+    return W + B @ A / len(A)
+
+
+@MERGE_LORA.mistake(part=0, begins=_AT)
+def divided_without_the_rest(W, A, B, alpha):
+    """Your factor is a whole number: {alpha} // {r} drops what is left over. With one `/`,
+    alpha/r = {scale}."""
+    return W + alpha // len(A) * B @ A
+
+
+@MERGE_LORA.mistake(part=0, begins=_AT)
+def subtracted(W, A, B, alpha):
+    """The size is right, the sign is not: the change is added to W."""
+    return W - alpha / len(A) * B @ A
+
+
+@MERGE_LORA.mistake(part=0, begins=_AT)
 def upside_down(W, A, B, alpha):
     """Your factor is r/alpha, upside down: alpha/r = {scale}."""
     return W + len(A) / alpha * B @ A
 
 
-@MERGE_LORA.mistake(begins=_AT)
+@MERGE_LORA.mistake(part=0, begins=_AT)
 def divided_by_the_width_of_the_output(W, A, B, alpha):
     """You divide by {out}, the width of the output, which is B's first axis. The rank is its
     second: B (out, r), r = {r}."""
     return W + alpha / len(B) * B @ A
+
+
+@MERGE_LORA.mistake(part=0, begins=_AT)
+def divided_by_the_width_of_the_input(W, A, B, alpha):
+    """You divide by {in}, the width of the input, which is A's second axis. The rank is its first:
+    A (r, in), r = {r}."""
+    return W + alpha / A.shape[1] * B @ A
 
 
 @MERGE_LORA.mistake()
@@ -115,7 +150,7 @@ def the_change_alone(W, A, B, alpha):
     return alpha / len(A) * B @ A
 
 
-@MERGE_LORA.mistake(begins=_AT)
+@MERGE_LORA.mistake(part=0, begins=_AT)
 def all_of_it_scaled(W, A, B, alpha):
     """W is multiplied by alpha/r = {scale} as well. The factor is for the change."""
     return alpha / len(A) * (W + B @ A)

@@ -104,6 +104,10 @@ def test_other_right_ways_to_tell_a_mixture():
     assert check_mixture(by_the_largest_step)
 
 
+def test_a_model_cannot_be_opened():
+    assert not check_mixture(lambda measure: "mixture" if measure.experts > 1 else "dense")
+
+
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_bytes_and_seconds_of_a_step(model):
     size, seconds = model(1000)

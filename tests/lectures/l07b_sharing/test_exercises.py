@@ -65,7 +65,13 @@ def head_by_head(q, k):
     return torch.stack([q[:, h] @ k[:, h // R].mT for h in range(q.shape[1])], dim=1)
 
 
-@pytest.mark.parametrize("answer", [by_einsum, head_by_head])
+def folded_in_float64(q, k):
+    B, H, T, D = q.shape
+    folded = q.double().reshape(B, k.shape[1], -1, D)
+    return (folded @ k.double().mT).reshape(B, H, T, -1).float()
+
+
+@pytest.mark.parametrize("answer", [by_einsum, head_by_head, folded_in_float64])
 def test_other_right_scores(answer):
     assert check_grouped_scores(answer)
 
