@@ -111,8 +111,9 @@ def right_and_both_exchanged(score, D):
 
 @DIAGNOSE.mistake()
 def pairs_at_equal_positions(score, D):
-    """You look for the pairs with both vectors at the same position. There nothing turns against
-    anything, and {who} gives q · k, whatever its pairs. Let the positions differ."""
+    """Your test of the pairs gets q · k from {who}, whatever its pairs. Either both vectors are at
+    the same position, where nothing turns against anything; or they have two numbers that no scheme
+    pairs."""
     return {RIGHT: BOTH, BOTH: BOTH, ONE: ONE}[_diagnose(score, D)]
 
 

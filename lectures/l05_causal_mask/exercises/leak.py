@@ -96,13 +96,26 @@ def last_input_only(models, x):
     return _furthest_ahead(models, lambda grid: (grid > 0) & last)
 
 
-@LEAK.mistake()
+_NONE = (
+    "For one set of models you return {got}: no dependence is above your limit. The leak of {leak} "
+)
+_NONE += (
+    "is faint: {strongest} at most, where a token's own gradient is {usual}. Without a leak it "
+)
+
+
+@LEAK.mistake(begins=_NONE)
 def nothing_passes_the_limit(models, x):
-    """For one set of models you return nothing (None): no dependence is above your limit. The leak
-    of {leak} is faint: {strongest} at most, where a token's own gradient is {usual}. Without a leak
-    the gradient is exactly 0: compare with 0."""
+    """is exactly 0: compare with 0."""
     found = _furthest_ahead(models, lambda grid: grid > 0.01)
     return found if found[1] > 0 else None
+
+
+@LEAK.mistake(begins=_NONE)
+def no_name_passes_the_limit(models, x):
+    """is exactly 0, so compare with that."""
+    found = _furthest_ahead(models, lambda grid: grid > 0.01)
+    return found if found[1] > 0 else (None, 0)
 
 
 @LEAK.mistake()

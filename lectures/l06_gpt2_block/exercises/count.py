@@ -150,15 +150,15 @@ def no_embeddings(V, P, C, L, F):
 
 @COUNT.mistake(begins=_GAVE)
 def no_norms(V, P, C, L, F):
-    """All norms are missing. There are two in each block and one after the last, with 2·C numbers
-    each."""
+    """You are short by as many numbers as all norms have: two in each block and one after the last,
+    2·C each. (Attention's four biases and one norm have as many.)"""
     return _count(V, P, C, L, F) - (4 * L + 2) * C
 
 
 @COUNT.mistake(begins=_GAVE)
 def one_norm_a_block(V, P, C, L, F):
-    """That is 2·C in each block, a norm. A block has two: one before attention, and one before the
-    feed-forward."""
+    """That is 2·C in each block. A block has two norms, one before attention and one before the
+    feed-forward, and each has a gain and a shift for each of the C numbers."""
     return _count(V, P, C, L, F) - 2 * L * C
 
 

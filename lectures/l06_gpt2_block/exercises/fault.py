@@ -159,8 +159,9 @@ FAULT = Exercise(
 
 @FAULT.mistake()
 def any_difference_counts(model, reference, token_ids):
-    """You name {called}, which differs by {gap} at most: that is rounding, since its norm adds in
-    another order. Two right programs differ by so much. Ask for more than 1e-4."""
+    """You name {called}, whose outputs differ by {gap} at most: that is rounding, since its norm
+    adds in another order. Two right programs differ by so much. Ask for outputs that differ by more
+    than 1e-4."""
     gaps = _gaps(model, reference, token_ids)
     return next(name for name, gap in gaps.items() if gap > 0)
 
@@ -200,8 +201,8 @@ def the_largest_difference(model, reference, token_ids):
 
 @FAULT.mistake()
 def in_the_order_of_the_list(model, reference, token_ids):
-    """You name {called}. The fault is inside, but `named_modules` lists a part before the parts
-    that it is made of. A hook is called when a part has finished, the inner ones first: keep that
-    order."""
+    """You name {called}. The fault is inside, but in your order a part comes before the parts that
+    it is made of, as in `named_modules` and in the alphabet. A hook is called when a part has
+    finished, the inner ones first: keep that order."""
     gaps = _gaps(model, reference, token_ids)
     return next(name for name, _ in model.named_modules() if gaps.get(name, 0) > ROUNDING)

@@ -37,16 +37,20 @@ def _learn(answer: Any) -> Callable[..., Any]:
         if loss.requires_grad:
             loss.backward()
         with torch.no_grad():
-            return _obstacle(model)
+            return _obstacle(model, inputs)
 
     return run if isinstance(answer, type) else answer
 
 
-def _obstacle(model: nn.Module) -> tuple[str, float]:
+def _obstacle(model: nn.Module, inputs: torch.Tensor) -> tuple[str, float]:
     """What keeps the model from learning, and a number that shows it."""
     learned = dict(model.named_parameters())
     if still := sum(each.grad is None for each in learned.values()):
         return "no gradient", still
+    absent = ~torch.isin(torch.arange(len(learned["tokens.weight"])), inputs)
+    arrived = learned["tokens.weight"].grad
+    if arrived is not None and not arrived[absent].any():
+        return "no gradient at the output", int(absent.sum())
     gain = min(each.mean().item() for name, each in learned.items() if "norm.weight" in name)
     if gain < 0.5:
         return "small gains", gain
@@ -128,6 +132,13 @@ def large_positions():
     """Its position vectors are {much} times as large as its token vectors, and the blocks read
     their sum: the words are lost in it. Make the positions small too."""
     return with_steps(start=lambda self: nn.init.normal_(self.tokens.weight, std=0.02))
+
+
+@LEARNS.mistake(part=0, begins=_YET)
+def no_gradient_at_the_output():
+    """The vectors of {much} words that do not occur in a text get no gradient from it, though the
+    output is made from them: something like `.detach()` or `.data` cuts the output off."""
+    return with_steps(scores=lambda self, x: self.norm(x) @ self.tokens.weight.detach().T)
 
 
 @LEARNS.mistake(part=0, begins=_YET)

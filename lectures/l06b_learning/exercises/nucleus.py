@@ -94,8 +94,16 @@ def the_token_that_reaches_p_dropped_strictly(probabilities, p):
 @NUCLEUS.mistake(begins=_OF)
 def one_too_many(probabilities, p):
     """{size} tokens reach p exactly, and you keep one more. What stands before it is not less than
-    p: compare with `<`."""
+    p: compare without the `=`."""
     return _nucleus(probabilities, p, keep=lambda largest, p: largest.cumsum(0) - largest <= p)
+
+
+@NUCLEUS.mistake(begins=_OF)
+def others_at_minus_infinity(probabilities, p):
+    """the right {size} are kept, and the others are −∞. That is what a *score* becomes; a
+    probability becomes 0."""
+    kept = _nucleus(probabilities, p)
+    return torch.where(kept > 0, kept, -torch.inf)
 
 
 @NUCLEUS.mistake(begins=_OF)

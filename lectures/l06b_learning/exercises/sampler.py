@@ -101,7 +101,8 @@ def two_logits_3_apart(sampler):
 
 @SAMPLER.mistake(begins=_CUT)
 def two_logits_1_or_2_apart(sampler):
-    """Even 1 is too far: at a temperature of 0.2, one word is then 150 times as likely."""
+    """Yours are too far apart: at a temperature of 0.2, a difference of 1 makes one word 150 times
+    as likely, and one of 0.5 still 12 times."""
     return (_from_far_apart(sampler, 1.0), *_find_settings(sampler)[1:])
 
 
