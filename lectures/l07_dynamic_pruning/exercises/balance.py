@@ -137,8 +137,8 @@ def the_largest_probability_counted(p, chosen):
 
 @BALANCE.mistake(begins=_GAVE)
 def counts_without_a_division(p, chosen):
-    """Your f are counts, and sum to {choices}. As shares of all N·k = {choices} choices they sum
-    to 1."""
+    """Your loss is {choices} times too large, the number of all N·k choices. Both f and P sum to 1:
+    f are counts divided by {choices}, and P is a mean over the tokens."""
     return _loss(p, _shares(p, chosen) * chosen.numel(), p.mean(dim=0))
 
 
@@ -179,8 +179,8 @@ def mean_over_the_experts(p, chosen):
 
 @BALANCE.mistake()
 def counts_that_end_early(p, chosen):
-    """Expert {last} was chosen by no token, and `bincount` ends at the last one chosen: your f is
-    too short. Say how many there are: `minlength={E}`."""
+    """Expert {last} was chosen by no token, and counting ends at the last one chosen: your f is
+    too short. Say how many there are, `bincount(…, minlength={E})`."""
     return _loss(p, torch.bincount(chosen.flatten()) / chosen.numel(), p.mean(dim=0))
 
 

@@ -121,7 +121,7 @@ MIXTURE = Exercise(
 def all_are_mixtures(measure):
     """You call all {models} models mixtures, but {who} is dense. For 256 texts every model reads
     fewer bytes per text than for one, and takes longer, so neither shows which it is. Compare how
-    the bytes of the whole step grow at first with how they grow later."""
+    the bytes of the whole step grow from one text on with how they grow later."""
     return "mixture"
 
 

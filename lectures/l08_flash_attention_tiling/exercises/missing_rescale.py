@@ -69,6 +69,14 @@ def _probe(slope: float, phase: float) -> Mapping[str, Any]:
     return {"q": q, "k": k, "v": v, "block_n": 4}
 
 
+def _opposed() -> Mapping[str, Any]:
+    """The first query has large scores with every key, the others low ones."""
+    probe = dict(_probe(0.0, 0.5))
+    probe["k"] = probe["k"] + 80
+    probe["q"] = torch.cat((probe["q"][:1], -probe["q"][1:]))
+    return probe
+
+
 def _facts(inputs: Mapping[str, Any], got: Any) -> dict[str, Any]:
     """The query whose maximum rises most after the first tile, and the student's output there."""
     q, k, v, block_n = inputs.values()
@@ -100,6 +108,7 @@ MISSING_RESCALE = ToFix(
         # exp of the largest of these scores does not fit in float32.
         _probe(80.0, 1.1),
         _probe(-80.0, 2.0),
+        _opposed(),
     ),
     parts=("out",),
     facts=_facts,
@@ -173,6 +182,14 @@ def no_maximum(*inputs):
     """Right while scores are small. You subtract no maximum, so nothing needs a rescale; but exp of
     a score above 88.7 overflows in float32, and the output is NaN."""
     return _loop(*inputs, maximum=lambda m, tile: torch.zeros_like(m))
+
+
+@MISSING_RESCALE.mistake()
+def maximum_far_above_a_row(*inputs):
+    """Right while scores are alike. Here your maximum is far above all scores of some queries:
+    every exp(score − m) of theirs is 0, and 0/0 is NaN. Two causes are usual: one maximum for all
+    queries, where each row has its own (`dim=1`); or a maximum that starts at 0, not at −∞."""
+    return _loop(*inputs, maximum=lambda m, tile: torch.maximum(m, tile.max()))
 
 
 _VECTOR = "`alpha` has shape ({T},), `acc` ({T}, {E}); torch lines up the last axes, {T} against "

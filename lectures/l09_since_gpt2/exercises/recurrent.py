@@ -204,9 +204,9 @@ COST = RECURRENT.stage(watch=_measured, parts=("out", "T × T scores or T states
 
 @COST.mistake(part=1)
 def square(q, k, v):
-    """You compare each token with all before it: T × T = {square} scores for a head, or half of
-    them row by row, so twice the text is four times the work. Without a softmax the brackets may
-    move, (q kᵀ) v = q (kᵀ v): keep the sum of k vᵀ, {state} numbers."""
+    """For each token you go through all before it, as with T × T = {square} scores for a head:
+    twice the text is four times the work. Without a softmax the brackets may move,
+    (q kᵀ) v = q (kᵀ v): keep the sum of k vᵀ, {state} numbers, and add each token once."""
     return (q @ k.mT).tril() @ v
 
 

@@ -24,7 +24,7 @@ from tools.progress import parts as table
 
 CELLS = {cell.id: cell.source for cell in read_cells(lecture_file("08")) if cell.kind == "code"}
 
-RISING, FALLING, _, HIGH_FALLING = MISSING_RESCALE.probes
+RISING, FALLING, _, HIGH_FALLING, _ = MISSING_RESCALE.probes
 
 
 def state_over(scores, v):
